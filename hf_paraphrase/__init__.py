@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lazy import lazy_exports
 from .models.registration import register_when_imported
+from .registry import lazy_exports
 
 __version__ = "0.1.0"
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         SentenceClassifier,
         SentenceClassifierConfig,
     )
-    from .pipeline import quickstart
+    from .quickstart_run import quickstart
     from .studies.analysis.pairs import analyze_pairs
     from .studies.detection.neighbours import analyze_neighbours
     from .studies.detection.score_comparison import analyze_human_scores

@@ -1,4 +1,4 @@
-"""The errors that a user of hf_paraphrase can meet.
+"""The errors that a user of hf_paraphrase can encounter.
 
 Every one of them is a :class:`HfParaphraseError`, names the file and line where there is one, the value that is wrong,
 and what to do about it. The command line prints them as one line and ends with exit code 2.
@@ -14,10 +14,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .shown_text import shown_line
+from .messages import shown_line
 
 _LONGEST = 1_000
 """Characters of a name or a message that are shown; a value in it may be of any length."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
+# Libraries written in Rust (safetensors, tokenizers) give the system's error number in the text alone.
+_NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
+# NumPy and torch give no number at all where a disk becomes full.
+_SHORT_WRITE = re.compile(r"^\d+ requested and \d+ written$|PytorchStreamWriter failed|\binline_container\b")
 
 
 def choice_of(given: object, names: Iterable[str]) -> str:
@@ -28,7 +34,7 @@ def choice_of(given: object, names: Iterable[str]) -> str:
 
 
 class HfParaphraseError(Exception):
-    """Base class: a problem that the user can mend.
+    """Base class: a problem that the user can fix.
 
     Args:
         message: What is wrong, with the offending value.
@@ -66,15 +72,8 @@ class InputError(HfParaphraseError):
     """An input file or data set is missing, malformed or unusable."""
 
 
-def no_folder(path: str | os.PathLike[str], remedy: str) -> InputError:
-    """Makes the error for a folder that is not there: there is nothing, or a file."""
-    path = Path(path)
-    what = "this is a file, not a folder" if path.exists() else "no such folder"
-    return InputError(what, path=path, remedy=remedy)
-
-
 class OutputError(HfParaphraseError):
-    """An output folder is in the way, incomplete, or cannot be written."""
+    """An output is in the way, incomplete, or cannot be written."""
 
 
 class ModelError(HfParaphraseError):
@@ -85,34 +84,17 @@ class HubError(HfParaphraseError):
     """The Hub cannot be reached, or refuses what was asked of it."""
 
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_WRITABLE = (errno.EROFS,)
-_BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
-# Libraries written in Rust give the number of the system's error in the text, others nothing but a text.
-_NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)|\[errno (\d{1,9})\]", re.IGNORECASE)
-_WRITTEN_IN_PART = re.compile(
-    r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|iostream error"
-    r"|^\d+ requested and \d+ written$"
-)
-_NO_MEMORY = re.compile(
-    r"can't allocate memory|Storage size calculation overflowed|^std::bad_alloc$"
-    r"|^array is too big; |^Maximum allowed dimension exceeded$|^Unable to allocate "
-)
-# A tokenizer that lacks a token that it names, or has a pattern that finds no end, opens, and fails at some texts.
-_TOKENIZER_FAILS = re.compile(r"\[UNK\] token|[Uu]nk(nown)? token|Regex search error|no entry found for key|`stride`")
-_LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
+def no_folder(path: str | os.PathLike[str], remedy: str) -> InputError:
+    """Makes the error for a folder that does not exist, or that is a file."""
+    what = "this is a file, not a folder" if Path(path).exists() else "no such folder"
+    return InputError(what, path=path, remedy=remedy)
 
 
 def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
-    """Finds what the system refused where a library failed, as an error that says what to do about it.
-
-    Args:
-        error: Any exception; what it was raised from is looked at, too.
+    """Explains an exception that a full disk, too little memory or an unusable name caused, however deep in a chain.
 
     Returns:
-        The error for a full disk, for want of memory, for a name that is too long, leads round in a circle or may not
-        be opened, for a name that is no UTF-8 or holds a NUL, and for a text that is too much for a tokenizer; None
-        for everything else, which may be a fault of this program.
+        None for everything else, which may be a fault of this program.
     """
     seen: list[BaseException] = []
     found: BaseException | None = error
@@ -126,11 +108,7 @@ def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
 
 @contextmanager
 def system_errors_explained() -> Iterator[None]:
-    """Raises what the system refuses in the block as an error that says what to do about it.
-
-    Raises:
-        HfParaphraseError: As :func:`error_of_the_system` finds.
-    """
+    """Raises what :func:`error_of_the_system` explains as an error of the package."""
     try:
         yield
     except HfParaphraseError:
@@ -143,36 +121,25 @@ def system_errors_explained() -> Iterator[None]:
 
 
 def _explained(error: BaseException) -> HfParaphraseError | None:
-    text = str(error)
-    number = error.errno if isinstance(error, OSError) else None
-    if number is None and (match := _NUMBER_IN_TEXT.search(text)):
-        number = int(match[1] or match[2])
-    path = getattr(error, "filename", None)
-    path = os.fsdecode(path) if isinstance(path, (str, bytes)) else None
-    if number in _NO_ROOM or _WRITTEN_IN_PART.search(text):
-        reason = os.strerror(number or errno.ENOSPC)
-        return OutputError(
-            f"cannot write: {reason}", path=path, remedy="make room, and --resume goes on where the verb has it"
-        )
-    if number in _NOT_WRITABLE:
-        return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy="give another place")
-    if number in _BAD_NAME:
-        return InputError(os.strerror(number), path=path, remedy="check the name, and what lies there")
-    if isinstance(error, (RuntimeError, ValueError, MemoryError)) and _NO_MEMORY.search(text):
-        return UsageError(
-            "there is not enough memory", remedy="ask for smaller sizes or batches, or give less at once"
-        )
-    if _TOKENIZER_FAILS.search(text) and (type(error) is Exception or type(error).__name__ == "PanicException"):
-        return ModelError(
-            f"the tokenizer fails at a text: {' '.join(text.split())[:300]}",
-            remedy="the tokenizer.json of the model is damaged, or not made for such texts: copy the model again",
-        )
+    # torch, whose import takes seconds, has a class of its own.
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        where = " on the GPU" if "CUDA" in str(error) else ""
+        return UsageError(f"not enough memory{where}", remedy="try a smaller --batch-size, or give less at once")
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
-        return InputError(
-            f"a name or text is no UTF-8: {error.object[:300]}", remedy="rename what it names, or convert the text"
+        return InputError(f"not valid UTF-8: {error.object}", remedy="rename the file, or convert the text")
+    number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+    if number is None and (match := _NUMBER_IN_TEXT.search(str(error))):
+        number = int(match[1])
+    if number is None and _SHORT_WRITE.search(str(error)):
+        number = errno.ENOSPC
+    name = getattr(error, "filename", None)
+    path = os.fsdecode(name) if isinstance(name, (str, bytes)) else None
+    if number in _NO_ROOM:
+        return OutputError(
+            f"cannot write: {os.strerror(number)}",
+            path=path,
+            remedy="free some space or choose another output; --resume continues where the verb has it",
         )
-    if isinstance(error, ValueError) and text.startswith("embedded null"):
-        return InputError("a name holds the character NUL, which no name can", remedy="check the names")
-    if isinstance(error, RuntimeError) and (match := _LOOP.search(text)):
-        return InputError(os.strerror(errno.ELOOP), path=match[1], remedy="check the name, and what lies there")
+    if number in _BAD_NAME:
+        return InputError(os.strerror(number), path=path, remedy="check the name and its permissions")
     return None

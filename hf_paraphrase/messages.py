@@ -1,122 +1,118 @@
-"""What is said and shown to the user: log records of the package, written once for all processes, and results.
+"""What the user is shown: log records of the package, results on standard output, and what of a text may be shown.
 
-The command line shows the records on standard error; from Python they are those of the logger `hf_paraphrase`. What a
-verb has found goes to standard output. Neither holds anything that a terminal would obey, nor credentials.
+The command line shows the records on standard error; from Python they are those of the logger `hf_paraphrase`. File
+names, sentences and messages of libraries may hold escape sequences, which a terminal would obey, and credentials. A
+filter of the logger, :func:`show` and the errors of the package take both out.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-from .errors import OutputError
-from .shown_text import as_given, encodable, printable, without_secrets
-
-LOGGER = logging.getLogger("hf_paraphrase")
-
-
+HIDDEN = "<token>"
+"""What stands where a token was."""
+STREAM_COPIES: dict[str, str] = {}
+"""The names that the user gave to pipes, by the files that they were copied to (:mod:`.streams`)."""
+# Tokens of the Hub: access tokens, OAuth tokens, organisation tokens.
+_TOKEN = re.compile(r"(?:hf_[A-Za-z0-9]{20,}|(?:hf_oauth|hf_jwt|api_org)_[A-Za-z0-9_.-]{10,})")
+# A path that was made of a URL has one slash less.
+_USER_OF_URL = re.compile(r"(?<=://)[^\s/?#'\"<>]*@|(?<=[a-z0-9+.-]{2}:/)[^\s/?#'\"<>]*@(?!/)")
+_SECRET_OF_URL = re.compile(
+    r"(?<=[?&;])((?:[\w-]*[_-])?(?:token|signature|sig|secret|password|passwd|pwd|api-?key|key|auth|credentials?))"
+    r"=[^\s&;#'\"<>]*",
+    re.ASCII | re.IGNORECASE,
+)
+# Control characters but tabs and line feeds, line separators, what turns the direction of writing, and halves of
+# characters, which no encoding can write.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What `accelerate launch` and `torchrun` set in each process of a group, all of it together.
 _OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
-"""What `accelerate launch` and `torchrun` tell each process of a group, all of it together."""
-
-
 _OF_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE")
 
 
-def process_count() -> int:
-    """Counts the processes that `accelerate launch` or `torchrun` started; 1 without them."""
-    return (_place_in_group() or (0, 1))[1]
+# ----- what may be shown
 
 
-def is_main_process() -> bool:
-    """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
-    return (_place_in_group() or (0, 1))[0] == 0
+def printable(text: str) -> str:
+    r"""Escapes what a terminal would obey, as JSON does (`\u001b`); line feeds and tabs stay."""
+    return _CONTROL.sub(lambda match: _escape(match[0]), text)
 
 
-def lacks_its_group() -> bool:
-    """Tells whether `accelerate launch` was asked for several processes and started this one alone.
-
-    It does with `--cpu --num_processes 2`, for which it has MPI in mind: it then says where the others would be met,
-    and not how many there are.
-    """
-    launched = "ACCELERATE_MIXED_PRECISION" in os.environ and "MASTER_PORT" in os.environ
-    return launched and not any(name in os.environ for name in (*_OF_A_GROUP, *_OF_MPI))
-
-
-@contextmanager
-def stray_variables_hidden() -> Iterator[None]:
-    """Hides what looks like a group of processes and is none: accelerate would wait for the others for ever.
-
-    Clusters, containers and forgotten `export`s set some of these variables where nobody has started a group.
-    """
-    stray = [name for name in _OF_A_GROUP if name in os.environ] if _place_in_group() is None else []
-    hidden = {name: os.environ.pop(name) for name in stray}
+def encodable(text: str, encoding: str) -> str:
+    """Escapes what an encoding does not have, in the same way."""
     try:
-        yield
-    finally:
-        os.environ.update(hidden)
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(letter if _has(encoding, letter) else _escape(letter) for letter in text)
+    return text
 
 
-def _place_in_group() -> tuple[int, int] | None:
-    """Reads the number of this process and how many there are; None if the environment does not say all of it."""
-    given = [os.environ.get(name, "") for name in _OF_A_GROUP]
-    if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in given):
-        return None
-    rank, local_rank, count = map(int, given)
-    return (rank, count) if max(rank, local_rank) < count else None
+def without_secrets(text: str) -> str:
+    """Takes out tokens of the Hub, and the users, passwords, keys and signatures of URLs."""
+    return _TOKEN.sub(HIDDEN, _SECRET_OF_URL.sub(r"\1=***", _USER_OF_URL.sub("", text)))
+
+
+def as_given(text: str) -> str:
+    """Puts the names that the user gave to pipes in place of those of their copies."""
+    for copy, name in STREAM_COPIES.items():
+        text = text.replace(copy, name)
+    return text
+
+
+def shown_line(text: str, longest: int | None = None) -> str:
+    """Puts a text that may be shown on one line, cut to so many characters."""
+    line = printable(without_secrets(as_given(" ".join(text.split()))))
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _has(encoding: str, letter: str) -> bool:
+    try:
+        letter.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escape(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+# ----- log
+
+
+class _Sanitizer(logging.Filter):
+    """Takes out of every record what must not be shown."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = printable(without_secrets(as_given(record.getMessage()))), None
+        return True
+
+
+LOGGER = logging.getLogger("hf_paraphrase")
+LOGGER.addFilter(_Sanitizer())
 
 
 def log(text: str) -> None:
     """Tells the user something, once for all processes."""
     if is_main_process():
-        LOGGER.info("%s", printable(without_secrets(as_given(text))))
-
-
-class ReaderGoneError(BrokenPipeError):
-    """Whoever read standard output reads no more, as `head` does."""
-
-
-def show(text: str) -> None:
-    """Writes what a verb has found to standard output, at once; what it cannot write in its encoding is escaped.
-
-    Raises:
-        OutputError: If it is closed or full.
-        ReaderGoneError: If nobody reads it any more.
-    """
-    with standard_output() as stream:
-        stream.write(encodable(printable(text), stream.encoding or "utf-8"))
-
-
-@contextmanager
-def standard_output() -> Iterator[TextIO]:
-    """Gives standard output to write data to, and flushes it behind the block.
-
-    Raises:
-        OutputError: If it is closed or full.
-        ReaderGoneError: If nobody reads it any more.
-    """
-    if sys.stdout is None:
-        raise OutputError("standard output is closed")
-    try:
-        yield sys.stdout
-        sys.stdout.flush()
-    except BrokenPipeError as error:
-        raise ReaderGoneError from error
-    except OSError as error:
-        raise OutputError(f"cannot write to standard output: {error.strerror or error}") from error
+        LOGGER.info("%s", text)
 
 
 @contextmanager
 def shown_messages() -> Iterator[None]:
-    """Shows what is said on standard error, as it is and at once, while the block runs."""
+    """Shows what is logged on standard error, as it is and at once, while the block runs."""
     if any(isinstance(handler, _StandardError) for handler in LOGGER.handlers):
         yield  # a verb that runs inside another one
         return
     handler = _StandardError()
-    handler.setFormatter(logging.Formatter("%(message)s"))
     level = LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
@@ -143,8 +139,93 @@ class _StandardError(logging.StreamHandler[TextIO]):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Does nothing: that a message could not be written is no reason to end the work, or to write more."""
+        """Does nothing: that a message could not be written is no reason to end the work."""
 
     @property
     def stream(self) -> TextIO:  # type: ignore[override]
         return sys.stderr
+
+
+# ----- results
+
+
+class ReaderGoneError(BrokenPipeError):
+    """Whoever read standard output reads no more, as `head` does."""
+
+
+def show(text: str) -> None:
+    """Writes what a verb has found to standard output, at once.
+
+    Raises:
+        OSError: If it is closed or full.
+        ReaderGoneError: If nobody reads it any more.
+    """
+    with standard_output() as stream:
+        stream.write(encodable(printable(text), stream.encoding or "utf-8"))
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Gives standard output to write data to, and flushes it after the block.
+
+    Raises:
+        OSError: If it is closed or full.
+        ReaderGoneError: If nobody reads it any more.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except OSError as error:
+        # Else the interpreter would try to write the rest at its end, and complain.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise ReaderGoneError from error
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+# ----- several processes
+
+
+def process_count() -> int:
+    """Counts the processes that `accelerate launch` or `torchrun` started; 1 without them."""
+    return (_rank_and_count() or (0, 1))[1]
+
+
+def is_main_process() -> bool:
+    """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
+    return (_rank_and_count() or (0, 1))[0] == 0
+
+
+def lacks_its_group() -> bool:
+    """Tells whether `accelerate launch` was asked for several processes and started this one alone.
+
+    It does with `--cpu --num_processes 2`, where it expects MPI to start the others.
+    """
+    launched = "ACCELERATE_MIXED_PRECISION" in os.environ and "MASTER_PORT" in os.environ
+    return launched and not any(name in os.environ for name in (*_OF_A_GROUP, *_OF_MPI))
+
+
+@contextmanager
+def stray_variables_hidden() -> Iterator[None]:
+    """Hides an incomplete set of the variables of a group, for which accelerate would wait for ever.
+
+    Clusters, containers and forgotten `export`s set some of them where nobody has started a group.
+    """
+    stray = [name for name in _OF_A_GROUP if name in os.environ] if _rank_and_count() is None else []
+    hidden = {name: os.environ.pop(name) for name in stray}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+def _rank_and_count() -> tuple[int, int] | None:
+    """Reads the number of this process and how many there are; None if the environment does not say all of it."""
+    given = [os.environ.get(name, "") for name in _OF_A_GROUP]
+    if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in given):
+        return None
+    rank, local_rank, count = map(int, given)
+    return (rank, count) if max(rank, local_rank) < count else None

@@ -1,4 +1,4 @@
-"""The one kind of registry: a name and the object behind it, from a file of ours or of a user.
+"""Objects by name: losses, encoders, measures and whatever else a user's file may add to; and lazily imported names.
 
 What the package itself has stands here as one line, `name: "module:attribute"`, and is imported at first use. A file
 of one's own adds to it, from Python or through `hf-paraphrase --import FILE VERB …`:
@@ -21,12 +21,39 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .errors import HfParaphraseError, InputError, UsageError, choice_of
-from .lazy import assigned, definition
 
 T = TypeVar("T")
 
 _IMPORTED = "hf_paraphrase_import."
 """How the modules of the user's files begin."""
+
+
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Makes the `__getattr__`, `__dir__` and `__all__` of a package from what it imports for type checkers only.
+
+    The imports under `if TYPE_CHECKING:` in the package's `__init__.py` are the table of its public names, for type
+    checkers and at run time alike (PEP 562).
+
+    Args:
+        package: The package's `__name__`, while it is being imported.
+    """
+    loader: Any = sys.modules[package].__loader__
+    source = loader.get_source(package)
+    blocks = [item for item in ast.parse(source).body if isinstance(item, ast.If)]
+    imports = [item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom)]
+    modules = {alias.name: "." * item.level + (item.module or "") for item in imports for alias in item.names}
+
+    def get_attribute(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(modules[name], package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def list_attributes() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules})
+
+    return get_attribute, list_attributes, list(modules)
 
 
 class Registry(Mapping[str, Any], Generic[T]):
@@ -54,7 +81,7 @@ class Registry(Mapping[str, Any], Generic[T]):
                 return value
             # A file that is imported anew, as in a notebook, replaces what it registered before.
             known = self._entries.get(name)
-            if known is not None and _home(known) != _home(value):
+            if known is not None and _origin(known) != _origin(value):
                 raise UsageError(f"there is a {self.kind} `{name}` already", remedy="register it under another name")
             self._entries[name] = value
             return value
@@ -77,30 +104,9 @@ class Registry(Mapping[str, Any], Generic[T]):
         return found
 
     def summary(self, name: str) -> str:
-        """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring.
-
-        Of what is not imported yet both are read from its source: a list of all the summaries imports nothing.
-        """
-        found = self._definition(name)
-        if isinstance(found, ast.FunctionDef):
-            return _first_line(ast.get_docstring(found))
-        stated = None if found is None else assigned(found).get("SUMMARY")
-        if isinstance(stated, ast.Constant):
-            return str(stated.value)
-        return getattr(self[name], "SUMMARY", None) or _first_line(self[name].__doc__)
-
-    def states(self, name: str, attribute: str) -> bool:
-        """Tells whether an object has an attribute; of a class not imported yet, whether its own body gives it one.
-
-        So those that have it are found without importing the others.
-        """
-        found = self._definition(name)
-        return hasattr(self[name], attribute) if found is None else attribute in assigned(found)
-
-    def _definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
-        """Finds what defines an object that is not imported yet; None where there is nothing but the object."""
-        value = self._entries.get(name)
-        return definition(*value.split(":")) if isinstance(value, str) else None
+        """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring."""
+        found = self[name]
+        return getattr(found, "SUMMARY", None) or (found.__doc__ or "").strip().partition("\n")[0]
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -112,11 +118,7 @@ class Registry(Mapping[str, Any], Generic[T]):
         return len(self._entries)
 
 
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
-
-
-def _home(value: Any) -> str:
+def _origin(value: Any) -> str:
     if isinstance(value, str):
         return value
     return f"{getattr(value, '__module__', type(value).__module__)}:{getattr(value, '__qualname__', repr(value))}"
@@ -129,23 +131,21 @@ def import_file(path: str | os.PathLike[str]) -> None:
         InputError: If there is no such file, or it fails.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError("no such file", path=path, remedy="--import takes a Python file")
-    # Its last part is the name of the file, under which a model of one's own is saved with its code.
+    # The last part is the name of the file, under which a model of one's own is saved with its code.
     name = f"{_IMPORTED}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
-        raise InputError("not a Python file", path=path, remedy="--import takes a file that ends in .py")
+        what = "not a Python file" if path.is_file() else "no such file"
+        raise InputError(what, path=path, remedy="--import takes a file that ends in .py")
     module = importlib.util.module_from_spec(spec)
     # Classes are looked up by their module, e.g. when a model of one's own is saved with its code.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except HfParaphraseError:
-        del sys.modules[name]
-        raise
     except Exception as error:
         del sys.modules[name]
+        if isinstance(error, HfParaphraseError):
+            raise
         raise InputError(f"cannot be imported: {type(error).__name__}: {error}", path=path) from error
 
 

@@ -1,30 +1,34 @@
-"""How a settings dataclass says each of its fields once, and how a function takes such settings.
+"""How a verb declares its options once, and what follows from that.
 
 A field made by :func:`setting` has its type, default, help (with the unit) and constraints in one place. From there
-come the flag of the command line with its help, the check with its error, the parameters of the function in Python
-(:func:`recipe`), and its documentation.
+come the flag of the command line, the check with its error, the value in a YAML file, the parameters of the function
+in Python (:func:`recipe`) and its docstring, and the rule that no output may overlap an input.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import datetime
 import difflib
 import functools
+import glob
 import inspect
 import json
 import os
+import re
 import textwrap
+import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .apart import addresses_explained, check_apart
-from .errors import UsageError, system_errors_explained
-from .messages import stray_variables_hidden
-from .shown_text import as_given, without_secrets
-from .streams import streams_kept
-from .value_checks import Constraints, check_type
+from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, system_errors_explained
+from .messages import as_given, stray_variables_hidden, without_secrets
+from .streams import copied_streams
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
@@ -33,88 +37,118 @@ R_co = TypeVar("R_co", covariant=True)
 
 OUTPUT = "output"
 """The field that names what a verb makes."""
+URL = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
+"""A URL such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
+_URL_AS_PATH = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+:/[^/].*", re.DOTALL)
 _CONSTRAINTS = "constraints"
 _STREAM = "-"
-_WORDS = frozenset(
-    {
-        *("split", "train_split", "dev_split", "test_split", "tuning_part", "test_part", "by", "keep", "filters"),
-        *("columns", "target_column", "measures", "protocols", "tasks", "query", "device", "report_to", "shard"),
-        "ray_address",
-        *("lang", "source_lang", "target_lang", "language", "license", "url", "gettext_package"),
-        *("repo_id", "revision", "commit_message", "exclude"),
-    }
-)
-"""Fields of text that name nothing on the disk. Of any other it is taken to name an input, if there is such a file or
-folder: one that is forgotten here costs a refusal, and not somebody's data."""
+_LARGEST_INTEGER = (1 << 63) - 1
+"""The greatest integer that arrays hold."""
+_LARGEST_FLOAT = 1e30
+"""Models compute in single precision, which ends at 3.4e38: optimizers divide a learning rate by 0.1 and less."""
+_WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "1": True}
+_WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "0": False}
+_FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
 """The types of the fields of a dataclass by their names; Python would compile each of them anew at every call."""
-_OF_THE_RUN = frozenset(
-    {"overwrite", "resume", "shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
-)
-"""Fields that say how a run meets what is there already and where it computes, and nothing about what it makes."""
+
+
+# ----- declaring an option
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What must hold of a value that is not None, or of each of a list.
+
+    Attributes:
+        above: It is greater than this.
+        at_least: It is this or greater.
+        below: It is less than this.
+        at_most: It is this or less.
+        choices: It is one of these names; of a registry, of those in it when the value is checked.
+        only_with: It may differ from its default only where these other fields have one of these values; an empty
+            collection of values stands for anything but the field's default.
+        excludes: It may differ from its default only where these other fields do not.
+        path: It names a file, folder or model that is read; `NAME=PATH` and `PATH:PATH` do too.
+        prefix: It is what the names of files that are read begin with, before a dot.
+        written: It names a file or folder that is made; the field `output` does anyway.
+    """
+
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    choices: Iterable[str] | None = None
+    only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+    path: bool = False
+    prefix: bool = False
+    written: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuses a value that does not fit; the name is for the message."""
+        if value is None:
+            return
+        if self.choices is not None and value not in (choices := list(self.choices)):
+            raise UsageError(f"{name} `{value}` is unknown", remedy=choice_of(value, choices))
+        bounds = (
+            (self.above, lambda bound: value > bound, "above"),
+            (self.at_least, lambda bound: value >= bound, "at least"),
+            (self.below, lambda bound: value < bound, "below"),
+            (self.at_most, lambda bound: value <= bound, "at most"),
+        )
+        stated = [(bound, holds, words) for bound, holds, words in bounds if bound is not None]
+        if not all(holds(bound) for bound, holds, _ in stated):
+            wanted = " and ".join(
+                f"{words} {bound if isinstance(bound, int) else format(bound, 'g')}" for bound, _, words in stated
+            )
+            raise UsageError(f"{name} must be {wanted}, not {value}")
+        if isinstance(value, float) and not abs(value) <= _LARGEST_FLOAT:
+            raise UsageError(f"{name} must be within ±{_LARGEST_FLOAT:g}, not {value}")
+        if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+            raise UsageError(f"{name} must be within ±{_LARGEST_INTEGER}, not {value}")
 
 
 def setting(
     help: str,
     default: Any = dataclasses.MISSING,
     *,
-    above: float | None = None,
-    at_least: float | None = None,
-    below: float | None = None,
-    at_most: float | None = None,
-    choices: Iterable[str] | None = None,
     only_with: str | Mapping[str, Any] | None = None,
     excludes: str | Sequence[str] = (),
     names: Sequence[str] | None = None,
     separator: str | None = None,
     alone: Any = dataclasses.MISSING,
-    written: bool = False,
+    **constraints: Any,
 ) -> Any:
     """Declares a field of a settings dataclass.
 
     Args:
         help: What it is, with the unit.
         default: Its default; required without one. The flag of a list collects the values of all its occurrences.
-        above: See :class:`Constraints`, as for the others up to `excludes`.
-        at_least: See there.
-        below: See there.
-        at_most: See there.
-        choices: Names, or a registry, whose names then count as they are when a value is checked.
         only_with: The name of another field, which must be given too, or the values that other fields must have.
         excludes: The names of other fields.
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
         separator: Joins the values of all occurrences of the flag to one text.
         alone: What the flag means where no value follows it; it always needs one without this.
-        written: Whether it names a file that is made; the field `output` does anyway.
+        **constraints: See :class:`Constraints`.
     """
     others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
-    constraints = Constraints(
-        above=above,
-        at_least=at_least,
-        below=below,
-        at_most=at_most,
-        choices=choices,
+    made = Constraints(
         only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
-        written=written,
+        **constraints,
     )
-    metadata: dict[str, Any] = {"help": help, _CONSTRAINTS: constraints}
+    metadata: dict[str, Any] = {"help": help, _CONSTRAINTS: made}
     metadata |= {"names": list(names)} if names else {}
     metadata |= {"separator": separator} if separator else {}
-    metadata |= {} if alone is dataclasses.MISSING else {"nargs": "?", "const": alone}
+    metadata |= {} if alone is dataclasses.MISSING else {"alone": alone}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def seed_setting(help: str, default: int | list[int] | None = 0, **constraints: Any) -> Any:
-    """Declares a field that holds a seed, or several: what all generators of random numbers take, NumPy's among them.
-
-    Args:
-        help: What is drawn with it.
-        default: Its default.
-        **constraints: As for :func:`setting`.
-    """
+    """Declares a field that holds a seed, or several, in the range of all generators of random numbers."""
     return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **constraints)
 
 
@@ -129,8 +163,30 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def is_given(settings: Any, name: str) -> bool:
+    """Tells whether a field has another value than its default."""
+    field = type(settings).__dataclass_fields__[name]
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(getattr(settings, name) != field.default_factory())
+    return bool(getattr(settings, name) != field.default)
+
+
+def _is_written(field: dataclasses.Field[Any]) -> bool:
+    return field.name == OUTPUT or constraints_of(field).written
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 class Settings:
-    """Base class of settings dataclasses; a subclass checks what concerns several fields in its own :meth:`check`."""
+    """Base class of settings dataclasses; a subclass checks what concerns several fields in its own :meth:`check`.
+
+    Attributes:
+        GROUP: The heading in `--help` of the flags that the class itself declares.
+    """
+
+    GROUP: ClassVar[str] = "flags"
 
     def check(self) -> None:
         """Refuses values that do not fit, and puts defaults that depend on other fields in their places.
@@ -146,110 +202,87 @@ class Settings:
         return True
 
     def record(self) -> dict[str, Any]:
-        """Returns every field that says what is made with its value, ready for `provenance.json`."""
-        return {name: value for name, value in settings_of(self).items() if name not in _OF_THE_RUN}
+        """Returns every field that says what is made, and not how a run treats an earlier one, for the provenance."""
+        return {name: value for name, value in settings_of(self).items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names follow from others."""
-        names = [field.name for field in dataclasses.fields(cast(Any, self)) if _is_made(field)]
+        names = [field.name for field in dataclasses.fields(cast(Any, self)) if _is_written(field)]
         return [value for name in names if (value := getattr(self, name)) not in {None, _STREAM}]
 
     def paths_read(self) -> list[tuple[str, str]]:
-        """Lists what may name a file or folder that is read, each with words for it."""
-        return [
-            (f"the input of {flag(name)}", value)
-            for name in _fields_read(self)
-            if name not in _WORDS
-            for value in _as_list(getattr(self, name))
-            if isinstance(value, str)
-        ]
+        """Lists the files, folders and models that are read, each with words for it."""
+        found: list[tuple[str, str]] = []
+        for field in dataclasses.fields(cast(Any, self)):
+            values = [value for value in _as_list(getattr(self, field.name)) if isinstance(value, str)]
+            if constraints_of(field).prefix:
+                values = [path for value in values for path in glob.glob(f"{glob.escape(value)}.*")]  # noqa: PTH207
+            if constraints_of(field).path or constraints_of(field).prefix:
+                found += [(f"the input of {flag(field.name)}", value) for value in values]
+        return found
 
 
 def settings_of(settings: Any) -> dict[str, Any]:
     """Returns every field of a dataclass with its value, without credentials, ready for `provenance.json`."""
     values = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
-    return {name: _as_given(value) for name, value in values.items()}
+
+    def recorded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [recorded(item) for item in value]
+        return without_secrets(as_given(value)) if isinstance(value, str) else value
+
+    return {name: recorded(value) for name, value in values.items()}
 
 
-def _as_given(value: Any) -> Any:
-    """Puts the names that a user gave to streams in place of those of their copies, and leaves out credentials."""
-    if isinstance(value, list):
-        return [_as_given(item) for item in value]
-    return without_secrets(as_given(value)) if isinstance(value, str) else value
-
-
-def is_given(settings: Any, name: str) -> bool:
-    """Tells whether a field has another value than its default."""
-    field = type(settings).__dataclass_fields__[name]
-    if field.default_factory is not dataclasses.MISSING:
-        return bool(getattr(settings, name) != field.default_factory())
-    return bool(getattr(settings, name) != field.default)
+# ----- checking values
 
 
 def check_fields(settings: Any) -> None:
     """Checks each field of a dataclass that :func:`setting` made: its type first, then its constraints.
 
-    A path object is taken for its name, also in a list, and one value for a list of it.
+    A path object is replaced by its name, a value of NumPy by Python's, and one value for a list by a list of it.
 
     Raises:
         UsageError: At the first field that does not fit.
     """
     hints = types_of_fields(type(settings))
-    for field in dataclasses.fields(settings):
-        if _CONSTRAINTS not in field.metadata:
-            continue
-        value = given = getattr(settings, field.name)
-        is_list = typing.get_origin(hints[field.name]) is list
-        if is_list and isinstance(value, str | int | float | tuple | os.PathLike):
-            value = list(value) if isinstance(value, tuple) else [value]
-        value = [_named(item) for item in value] if isinstance(value, list) else _named(value)
+    fields = [field for field in dataclasses.fields(settings) if _CONSTRAINTS in field.metadata]
+    for field in fields:
+        name, constraints = flag(field.name), constraints_of(field)
+        given = getattr(settings, field.name)
+        value = _plain(given, is_list=typing.get_origin(hints[field.name]) is list)
         if value is not given:
             setattr(settings, field.name, value)
-        check_type(flag(field.name), value, hints[field.name])
+        check_type(name, value, hints[field.name])
         for item in _as_list(value):
-            constraints_of(field).check(flag(field.name), item)
-            # Names of what is there may have any bytes, where the libraries that open it allow that.
-            if field.name in _WORDS or _is_made(field):
-                _check_unicode(field.name, item)
+            constraints.check(name, item)
+            # Names of existing files may have any bytes.
+            if isinstance(item, str) and not constraints.path and re.search(r"[\ud800-\udfff]", item):
+                raise UsageError(f"{name} is not valid UTF-8: {item}", remedy="give it as your terminal encodes text")
             # As a path it would be the current folder.
-            if item == "" and field.name not in _WORDS and field.default != "":
-                raise UsageError(f"{flag(field.name)} is empty", remedy="give it a value, or leave it out")
-    for field in dataclasses.fields(settings):
-        if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
+            if item == "" and (constraints.path or _is_written(field)) and field.default != "":
+                raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
+    for field in fields:
+        if is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
 
 
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _fields_read(settings: Any) -> list[str]:
-    """Lists the fields that may name a file to read: all but the names of a choice and of what is made."""
-    fields = dataclasses.fields(settings)
-    return [field.name for field in fields if not _is_made(field) and constraints_of(field).choices is None]
-
-
-def _is_made(field: dataclasses.Field[Any]) -> bool:
-    """Tells whether a field names what is made."""
-    return field.name == OUTPUT or constraints_of(field).written
-
-
-def _named(value: Any) -> Any:
-    """Returns the name of a path, and anything else as it is."""
+def _plain(value: Any, *, is_list: bool) -> Any:
+    """Returns a value of NumPy as Python's, a path as its name, and a list for one value or a tuple where asked."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if is_list and isinstance(value, str | int | float | tuple | os.PathLike):
+        value = list(value) if isinstance(value, tuple) else [value]
+    if isinstance(value, list):
+        return [_plain(item, is_list=False) for item in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
-def _check_unicode(name: str, value: Any) -> None:
-    """Refuses a text with half of a surrogate pair, which stands for a byte that is no UTF-8."""
-    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise UsageError(f"{flag(name)} is no text in UTF-8: {value}", remedy="give it as your terminal encodes text")
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
     for other, values in constraints.only_with.items():
-        found = getattr(settings, other)
-        if values and found not in values:
-            wanted = " or ".join(f"{flag(other)} {_spelled(value)}" for value in values if value is not None)
+        if values and getattr(settings, other) not in values:
+            spelled = [str(value).lower() if isinstance(value, bool) else value for value in values]
+            wanted = " or ".join(f"{flag(other)} {value}" for value in spelled if value is not None)
             raise UsageError(f"{flag(name)} is for {wanted}", remedy="give that too, or leave it out")
         if not values and not is_given(settings, other):
             raise UsageError(f"{flag(name)} is for {flag(other)}", remedy="give that too, or leave it out")
@@ -258,8 +291,174 @@ def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
             raise UsageError(f"{flag(name)} and {flag(other)} exclude each other", remedy="leave one of them out")
 
 
-def _spelled(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def check_count(name: str, value: Any) -> None:
+    """Refuses an argument of a Python function that is no whole number, of Python or of NumPy, of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
+    if value < 1:
+        raise UsageError(f"{name} must be at least 1, not {value}")
+
+
+def check_type(name: str, value: Any, hint: Any) -> None:
+    """Refuses a value of another type than its field has, as `typing.get_type_hints` gives it."""
+    if not _fits(value, hint):
+        shown = str(hint).replace("NoneType", "None") if typing.get_origin(hint) else hint.__name__
+        raise UsageError(f"{name} is {value!r}, of another type than {shown}", remedy="give one of that type")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in typing.get_args(hint))
+    if hint is Any:
+        return True
+    if origin is list:
+        (part,) = typing.get_args(hint)
+        return isinstance(value, list) and all(_fits(item, part) for item in value)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    return isinstance(value, origin or hint)
+
+
+# ----- outputs and inputs
+
+
+def check_overlap(
+    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[tuple[str, str | os.PathLike[str]]]
+) -> None:
+    """Refuses an output that is an input or another output, contains one, or is inside of a model or data folder.
+
+    It would destroy the input when it takes its place, or become a part of it.
+
+    Args:
+        outputs: What is to be made.
+        inputs: What is read, each with words for it. A text may also be `NAME=PATH` or `PATH:PATH`; one that names
+            nothing that exists, as `builtin`, passes.
+
+    Raises:
+        OutputError: If one overlaps, or is a URL.
+    """
+    made: list[Path] = []
+    read = [(name, path) for name, text in inputs for path in _existing_paths(os.fspath(text))]
+    for output in outputs:
+        if URL.fullmatch(os.fspath(output)):
+            raise OutputError("the output is a URL", path=output, remedy="write it to this machine, and copy it")
+        target = Path(os.path.realpath(Path(output).expanduser()))
+        for name, path in [*read, *(("another output", other) for other in made)]:
+            is_artefact = any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)
+            relation = "is" if target == path else "contains" if target in path.parents else None
+            relation = "is inside of" if path in target.parents and is_artefact else relation
+            if relation is not None:
+                raise OutputError(f"the output {relation} {name}, {path}", path=output, remedy="name another output")
+        made.append(target)
+
+
+def _existing_paths(text: str) -> Iterator[Path]:
+    """Yields what a text names: where it is, and where it leads if it is a link."""
+    for part in filter(None, dict.fromkeys([text, text.partition("=")[2], *text.split(":")])):
+        try:
+            path = Path(part).expanduser()
+            if os.path.lexists(path):
+                yield from {path.resolve(), path.parent.resolve() / path.name}
+        except (OSError, ValueError, RuntimeError):
+            continue  # not a valid file name, or a loop of links
+
+
+# ----- settings in a YAML file
+
+
+def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
+    """Reads a YAML file of `name: value`, as `--config` takes it.
+
+    Returns:
+        The values by the names of the fields, in their types; those that are null are left out.
+
+    Raises:
+        UsageError: For an unknown setting, one that is there twice, or a value of another type.
+        InputError: If the file cannot be read.
+    """
+    fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
+    names = {
+        shown.removeprefix("--"): name
+        for name, field in fields.items()
+        for shown in field.metadata.get("names") or [flag(name)]
+    }
+    hints = types_of_fields(settings_class)
+    keys: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for key, value in _read_yaml(path).items():
+        name = names.get(str(key).replace("_", "-"))
+        if name is None:
+            raise UsageError(f"unknown setting `{key}`", path=path, remedy=f"one of {', '.join(sorted(fields))}")
+        if name in keys:
+            raise UsageError(f"`{keys[name]}` and `{key}` are one setting", path=path, remedy="give one of the two")
+        keys[name] = str(key)
+        if value is not None:
+            separator = fields[name].metadata.get("separator")
+            if separator is not None and isinstance(value, list):
+                value = separator.join(str(item).strip(separator) for item in value)
+            try:
+                values[name] = _converted(value, hints[name])
+            except ValueError as error:
+                raise UsageError(f"`{key}` is {value!r}, of another type than {hints[name]}", path=path) from error
+    return values
+
+
+def settings_from_file(settings_class: type[S], path: Path, **given: Any) -> S:
+    """Makes settings from a YAML file; the fields that are given win over it."""
+    return settings_class(**{**values_from_file(settings_class, path), **given})
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    """Converts a value of the file to a type, as a flag would.
+
+    Raises:
+        ValueError: If it cannot be one.
+    """
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    if typing.get_origin(hint) is list:
+        (part,) = typing.get_args(hint)
+        return [_converted(item, part) for item in _as_list(value)]
+    if not isinstance(value, str | int | float | datetime.date):
+        raise ValueError("not a single value")
+    return truth(str(value)) if hint is bool else hint(str(value))
+
+
+def truth(word: str) -> bool:
+    """Reads a truth value.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if word.lower() not in _WORDS_OF_TRUTH:
+        raise ValueError(f"{word!r} is not true or false, yes or no, 1 or 0")
+    return _WORDS_OF_TRUTH[word.lower()]
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
+    # As in YAML 1.2, `yes` and `no` are words: the language `no` is Norwegian.
+    of_truth = "tag:yaml.org,2002:bool"
+    resolvers = {
+        first: [(tag, pattern) for tag, pattern in known if tag != of_truth or first not in "yYnN"]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
+    try:
+        content = loader(path.read_text(encoding="utf-8")).get_single_data()
+    except OSError as error:
+        remedy = "check the path"
+        raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"not a YAML file: {error}", path=path) from error
+    if not isinstance(content, dict):
+        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
+    return content
+
+
+# ----- functions of settings
 
 
 class Recipe(Protocol[P, R_co]):
@@ -327,15 +526,16 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            with (
-                stray_variables_hidden(),
-                system_errors_explained(),
-                streams_kept(settings, _fields_read(settings)),
-                addresses_explained(settings.paths_read),
-            ):
-                settings.check()
-                check_apart(settings.paths_made(), settings.paths_read())
-                return function(settings)
+            inputs = [field.name for field in dataclasses.fields(settings) if constraints_of(field).path]
+            with stray_variables_hidden(), system_errors_explained(), copied_streams(settings, inputs):
+                try:
+                    settings.check()
+                    check_overlap(settings.paths_made(), settings.paths_read())
+                    return function(settings)
+                except HfParaphraseError as error:
+                    if error.path is not None and _URL_AS_PATH.fullmatch(error.path):
+                        error.remedy = "a URL cannot be read here: copy it to this machine, and give its path"
+                    raise
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

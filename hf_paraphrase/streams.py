@@ -1,66 +1,62 @@
-"""Streams among the inputs of a verb: pipes, `<(…)`, /dev/stdin and /dev/fd/N, which give what they hold only once.
+"""Pipes among the inputs of a verb: `<(…)`, /dev/stdin, named pipes, which give what they hold only once.
 
-A corpus is looked at before the work, read, perhaps read again, and hashed for the record. A pipe would give each of
-these readers a part of it, and none of them would notice. So every recipe reads the streams that its settings name to
-their end first, into a private temporary folder, and works on these copies: what is hashed is what was read. Errors,
-messages and records call the copies as the user called the streams (:func:`hf_paraphrase.shown_text.as_given`).
+An input may be read more than once and is hashed for the record. So every recipe copies the pipes that its settings
+name to temporary files first, and works on these. Errors, messages and records name them as the user did.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from .errors import InputError, OutputError, UsageError
-from .messages import log, process_count
-from .shown_text import STREAMS, as_given
-
-_DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/(\d{1,9})")
+from .errors import InputError, UsageError
+from .messages import STREAM_COPIES, log, process_count
 
 
 @contextmanager
-def streams_kept(settings: Any, names: Iterable[str]) -> Iterator[None]:
-    """Puts copies in the places of the streams that settings name, until the block ends.
-
-    Of every text in the fields, also in a list and as `NAME=FILE`, it is asked whether it is the name of a stream. A
-    stream that is named twice is one copy.
-
-    Args:
-        settings: The dataclass; its fields hold the names of the copies within the block.
-        names: The fields that may name an input.
+def copied_streams(settings: Any, names: Iterable[str]) -> Iterator[None]:
+    """Has the fields of these names name copies of the pipes in them, also in a list and as `NAME=PIPE`, in the block.
 
     Raises:
-        InputError: If a stream cannot be read, or is a device that has no end.
-        OutputError: If there is no place for a copy.
+        InputError: If a pipe cannot be read, or is a device that has no end.
         UsageError: If several processes were started, each of which would get a part.
     """
-    streams = _Streams()
-    given = {}
-    try:
-        for name in names:
-            value = getattr(settings, name)
-            put = [streams.replaced(item) for item in value] if isinstance(value, list) else streams.replaced(value)
-            if put != value:
-                given[name] = put, value
+    with ExitStack() as stack:
+        copies: dict[str, str] = {}
+
+        def copied(text: Any) -> Any:
+            if isinstance(text, list):
+                return [copied(item) for item in text]
+            if not isinstance(text, str | os.PathLike):
+                return text
+            name, equals, path = os.fspath(text).partition("=")
+            if equals and _is_stream(path):
+                return f"{name}={copied(path)}"
+            path = os.fspath(text)
+            if path not in copies and _is_stream(path):
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))
+                copies[path] = str(Path(folder) / path.rpartition("/")[2])
+                STREAM_COPIES[copies[path]] = path
+                _copy(path, Path(copies[path]))
+            return copies.get(path, text)
+
+        given = {name: getattr(settings, name) for name in names}
+        for name, value in given.items():
+            if (put := copied(value)) != value:
                 setattr(settings, name, put)
+                stack.callback(setattr, settings, name, value)
         yield
-    finally:
-        for name, (put, value) in given.items():
-            if getattr(settings, name) == put:
-                setattr(settings, name, value)
-        streams.remove()
 
 
 def is_stream_copy(path: str | os.PathLike[str]) -> bool:
-    """Tells whether a file is the copy of a stream, beside which nothing can be written."""
-    return as_given(os.fspath(path)) != os.fspath(path)
+    """Tells whether a file is the copy of a pipe, beside which nothing can be written."""
+    return os.fspath(path) in STREAM_COPIES
 
 
 def check_not_stream(path: Path) -> None:
@@ -77,111 +73,31 @@ def check_not_stream(path: Path) -> None:
         raise InputError("not a plain file but a pipe or device", path=path, remedy="write it to a file first")
 
 
-class _Streams:
-    """The copies of streams, each made when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._folder: Path | None = None
-        self._copies: dict[tuple[int, int], str] = {}
-
-    def replaced(self, value: Any) -> Any:
-        """Returns the name of the copy for the name of a stream, and anything else as it is."""
-        if not isinstance(value, str | os.PathLike) or not (text := os.fspath(value)) or not isinstance(text, str):
-            return value
-        copy = self._copy(text)
-        if copy is None and "=" in text:
-            name, _, path = text.partition("=")
-            copy = self._copy(path)
-            copy = copy and f"{name}={copy}"
-        return value if copy is None else copy
-
-    def _copy(self, path: str) -> str | None:
-        """Returns the name of the copy of a stream; None for what is no stream."""
-        descriptor = _descriptor(path)
-        try:
-            status = Path(path).stat() if descriptor is None else os.fstat(descriptor)
-        except (OSError, ValueError):
-            return None
-        if (stat.S_ISREG(status.st_mode) and descriptor is None) or stat.S_ISDIR(status.st_mode):
-            return None
-        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-            if path == os.devnull:
-                return None
-            if not _is_terminal(path):
-                raise InputError("a device, which has no end", path=path, remedy="give a file or a pipe")
-        if process_count() > 1:
-            raise UsageError(
-                "a pipe, of which each process would read a part", path=path, remedy="write it to a file first"
-            )
-        key = status.st_dev, status.st_ino
-        if key not in self._copies:
-            self._copies[key] = self._read(path, descriptor)
-        return self._copies[key]
-
-    def _read(self, path: str, descriptor: int | None) -> str:
-        """Reads a stream to its end, and returns the name of the copy."""
-        log(f"{path} is read to its end first")
-        try:
-            self._folder = self._folder or Path(tempfile.mkdtemp(prefix=STREAMS))
-            copy = self._folder / _place(path)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            target = copy.open("xb")
-        except OSError as error:
-            raise _no_place(path, error) from error
-        with target:
-            for block in _blocks(path, descriptor):
-                try:
-                    target.write(block)
-                except OSError as error:
-                    raise _no_place(path, error) from error
-        return str(copy)
-
-    def remove(self) -> None:
-        """Removes the copies."""
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _descriptor(path: str) -> int | None:
-    """Returns the number of the open file that a name stands for.
-
-    Linux opens what lies behind such a name anew, from its beginning; other systems go on where the last reader was.
-    """
-    if path == "/dev/stdin":
-        return 0
-    found = _DESCRIPTOR.fullmatch(path)
-    return int(found[1]) if found else None
-
-
-def _is_terminal(path: str) -> bool:
+def _is_stream(path: str) -> bool:
     try:
-        with Path(path).open("rb", buffering=0) as stream:
-            return stream.isatty()
-    except OSError:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
         return False
+    # Elsewhere than on Linux /dev/stdin goes on where its last reader was, whatever it is.
+    is_file = stat.S_ISREG(mode) and path != "/dev/stdin" and not path.startswith("/dev/fd/")
+    return not is_file and not stat.S_ISDIR(mode) and path != os.devnull
 
 
-def _place(path: str) -> str:
-    """Returns where below the temporary folder the copy lies, from which :func:`as_given` tells the name again."""
-    if Path(path).is_absolute() or ".." in Path(path).parts:
-        # Without the dots alone: to follow links would lead from /dev/fd to the number of a pipe.
-        return f"absolute{os.path.abspath(path)}"  # noqa: PTH100
-    return f"relative/{path}"
+def _copy(path: str, copy: Path) -> None:
+    if process_count() > 1:
+        raise UsageError(
+            "a pipe, of which each process would read a part", path=path, remedy="write it to a file first"
+        )
+    log(f"{path} is copied to a temporary file first")
+    with copy.open("wb") as target, _opened(path) as source:
+        if stat.S_ISCHR(os.fstat(source.fileno()).st_mode) and not source.isatty():
+            raise InputError("a device, which has no end", path=path, remedy="give a file or a pipe")
+        shutil.copyfileobj(source, target, 1 << 20)
 
 
-def _blocks(path: str, descriptor: int | None) -> Iterator[bytes]:
+def _opened(path: str) -> BinaryIO:
     try:
-        number = os.open(path, os.O_RDONLY) if descriptor is None else os.dup(descriptor)
-        with os.fdopen(number, "rb", buffering=0) as stream:
-            while block := stream.read(1 << 20):
-                yield block
+        # A socket cannot be opened by its name.
+        return os.fdopen(os.dup(0), "rb") if path == "/dev/stdin" else Path(path).open("rb")
     except OSError as error:
-        raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
-
-
-def _no_place(path: str, error: OSError) -> OutputError:
-    return OutputError(
-        f"no place for a copy of it in {tempfile.gettempdir()}: {error.strerror or error}",
-        path=path,
-        remedy="name another folder in the environment variable TMPDIR, or give a file",
-    )
+        raise InputError(f"cannot read: {error.strerror}", path=path) from error

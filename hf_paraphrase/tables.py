@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .shown_text import printable, shown_line
+from .messages import printable, shown_line
 
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 # A backslash before them does the same already, if it is not itself escaped.

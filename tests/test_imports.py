@@ -13,14 +13,14 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 
 LAYERS = (
     {"commands", "__main__"},
-    {"studies", "export", "demo", "pipeline"},
+    {"studies", "export", "demo", "quickstart_run"},
     {"translation", "filtering", "encoders", "evaluation", "hub", "metrics"},
     {"training", "jobs"},
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"apart", "settings", "settings_file", "registry", "messages", "streams"},
-    {"errors", "lazy", "shown_text", "tables", "value_checks"},
+    {"settings", "registry", "streams"},
+    {"errors", "messages", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""
 

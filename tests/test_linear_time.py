@@ -17,7 +17,7 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering import tokens as filtering_tokens
 from hf_paraphrase.filtering.language_model import arpa
 from hf_paraphrase.hub import published_card, tokens
-from hf_paraphrase.shown_text import printable, without_secrets
+from hf_paraphrase.messages import printable, without_secrets
 from hf_paraphrase.studies.expansion import definitions, wordnet, words
 from hf_paraphrase.training import word_frequencies, word_vectors
 

@@ -1,15 +1,185 @@
+"""What the user is shown: log, results and errors without control characters and credentials; groups of processes."""
+
 from __future__ import annotations
 
+import errno
+import json
+import logging
 import os
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.messages import is_main_process, lacks_its_group, process_count, stray_variables_hidden
+from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError, error_of_the_system
+from hf_paraphrase.messages import (
+    LOGGER,
+    encodable,
+    is_main_process,
+    lacks_its_group,
+    log,
+    printable,
+    process_count,
+    show,
+    shown_line,
+    shown_messages,
+    stray_variables_hidden,
+    without_secrets,
+)
+from hf_paraphrase.tables import format_table
 
 WHOLE = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
+TOKEN = "hf_" + "a1B2" * 8 + "cD"
+HOSTILE = "a\x1b]0;title\x07b\rc\x9b2Jd\u202ee\u2066f\ud800g\x00h\x7fi"
+OBEYED = set("\x1b\x07\r\x9b\u202e\u2066\ud800\x00\x7f")
+
+
+def test_what_a_terminal_would_obey_is_escaped_and_the_rest_stays():
+    assert printable("\x1b[31m\u202e\x9b\r\x07") == r"\u001b[31m\u202e\u009b\u000d\u0007"
+    kept = "ab\tc\nd é 中 \U0001f468\u200d\U0001f469 \u0645\u200c\u062a \\ \x20"
+    assert printable(kept) == kept and not OBEYED & set(printable(HOSTILE))
+
+
+@given(st.text())
+def test_a_line_of_json_reads_back_as_the_same_after_it(text):
+    line = json.dumps([text], ensure_ascii=False)
+    assert json.loads(printable(line)) == [text]
+    assert json.loads(encodable(printable(line), "ascii")) == [text]
+    assert encodable(printable(line), "ascii").isascii()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (f"no such model {TOKEN}!", "no such model <token>!"),
+        ("https://user:pass@host/a", "https://host/a"),
+        ("https://user:p@ss@host:80/a?b=c", "https://host:80/a?b=c"),
+        ("s3://key@bucket/x https://h/mail@x", "s3://bucket/x https://h/mail@x"),
+        ("s3:/me:secret@bucket/x", "s3:/bucket/x"),
+        ("sftp:/me:pw@host/x C:/me@x", "sftp:/host/x C:/me@x"),
+        ("https://h/a?corpus=5&access_token=x1&b=2", "https://h/a?corpus=5&access_token=***&b=2"),
+        (
+            "https://h/a?X-Amz-Signature=ab%20&X-Amz-Credential=x/y",
+            "https://h/a?X-Amz-Signature=***&X-Amz-Credential=***",
+        ),
+        ("https://h/a?design=1;api_key=2#c", "https://h/a?design=1;api_key=***#c"),
+        ("hf_paraphrase/hf_token <unk> a@b.c x?y", "hf_paraphrase/hf_token <unk> a@b.c x?y"),
+    ],
+)
+def test_credentials_are_left_out_and_the_rest_of_an_address_stays(given, shown):
+    assert without_secrets(given) == shown
+
+
+@given(st.text(alphabet="://@?&=_-keytoken hf", max_size=200))
+def test_leaving_them_out_twice_changes_nothing_more(text):
+    assert without_secrets(without_secrets(text)) == without_secrets(text)
+
+
+def test_errors_messages_results_and_tables_show_no_control_characters_and_no_credentials(caplog, capsys):
+    secret = f"{TOKEN} https://me:pass@host/"
+    error = InputError(f"bad {HOSTILE} {secret}", path=f"/x/{HOSTILE}{secret}", remedy=HOSTILE)
+    caplog.set_level("INFO", LOGGER.name)
+    log(f"{HOSTILE} {secret}")
+    LOGGER.warning("%s of a library", f"{HOSTILE} {secret}")
+    show(f"{HOSTILE}\n")
+    texts = [str(error), *caplog.messages, capsys.readouterr().out, format_table(["a"], [[f"{HOSTILE}\nb\nc"]])]
+    for text in texts:
+        assert not OBEYED & set(text), text
+        assert TOKEN not in text and "pass@" not in text
+    assert texts[-1].count("\n") == 3 and texts[0].count("\n") == 0
+
+
+def test_a_value_of_any_length_makes_a_short_message():
+    assert len(str(InputError("9" * 5_000, path="8" * 5_000))) < 2_100
+    assert shown_line("a b\nc", 4) == "a b…"
+
+
+def test_messages_go_to_standard_error_once_for_all_processes(capsys, monkeypatch):
+    level = LOGGER.level
+    with shown_messages(), shown_messages():
+        log("hello")
+        for name, value in WHOLE.items():
+            monkeypatch.setenv(name, value)
+        log("said by the first process")
+    assert capsys.readouterr() == ("", "hello\n")
+    assert LOGGER.level == level and not [item for item in LOGGER.handlers if type(item) is not logging.NullHandler]
+
+
+# ----- errors
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (InputError("bad value `x`", path="a.tsv", line=3, remedy="fix it"), "a.tsv:3: bad value `x` (fix it)"),
+        (InputError("bad", path="a.tsv"), "a.tsv: bad"),
+        (InputError("bad", line=3), "bad"),
+        (InputError("two\nlines\tand tabs", remedy="one\nline"), "two lines and tabs (one line)"),
+    ],
+)
+def test_an_error_is_one_line_with_file_line_value_and_remedy(error, text):
+    assert str(error) == text and isinstance(error, HfParaphraseError)
+
+
+class OutOfMemoryError(RuntimeError):
+    """As that of torch, which is known by its name."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (OSError(errno.ENOSPC, "no", "/x/y"), OutputError, "/x/y: cannot write: No space left on device"),
+        (OSError(errno.EROFS, "no", b"/x"), OutputError, "/x: cannot write: Read-only file system"),
+        (OSError(errno.ENAMETOOLONG, "no", "/x"), InputError, "/x: File name too long"),
+        (OSError(errno.EACCES, "no", "/x"), InputError, "/x: Permission denied"),
+        # Written by Rust, by NumPy and by torch.
+        (
+            Exception("Error while serializing: I/O error: File too large (os error 27)"),
+            OutputError,
+            "cannot write: F",
+        ),
+        (OSError("524288 requested and 32768 written"), OutputError, "cannot write: No space left"),
+        (
+            RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 6"),
+            OutputError,
+            "cannot write: No",
+        ),
+        (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (try a smaller --batch-size"),
+        (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (try a smaller --batch"),
+        (
+            UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed"),
+            InputError,
+            "not valid UTF-8: a\\udcff",
+        ),
+    ],
+)
+def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kind, said):
+    try:
+        raise ValueError("of the library") from error
+    except ValueError as outer:
+        found = error_of_the_system(outer)
+    assert type(found) is kind and str(found).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Exception("WordLevel error: Missing [UNK] token from the vocabulary"),
+        ValueError("Unk token `<unk>` not found"),
+        RuntimeError("some iostream of words"),
+        OSError(errno.ENOENT, "No such file or directory"),
+        KeyError("x"),
+    ],
+)
+def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess(error):
+    assert error_of_the_system(error) is None
+
+
+# ----- several processes
+
 STRAY = [
     {"RANK": "1"},
     {"LOCAL_RANK": "1"},

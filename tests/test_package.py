@@ -12,8 +12,8 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase.commands import VERBS, main
-from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.lazy import lazy_exports
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.registry import lazy_exports
 from hf_paraphrase.training.environment import environment
 
 PACKAGE = Path(hf_paraphrase.__file__).parent
@@ -67,7 +67,7 @@ def test_public_names_are_those_imported_for_type_checkers_and_looked_up_once(tm
     package = tmp_path / "lazily"
     package.mkdir()
     (package / "__init__.py").write_text(
-        "from typing import TYPE_CHECKING\n\nfrom hf_paraphrase.lazy import lazy_exports\n\n"
+        "from typing import TYPE_CHECKING\n\nfrom hf_paraphrase.registry import lazy_exports\n\n"
         "if TYPE_CHECKING:\n    from .inner import Name, other\n    from hf_paraphrase.errors import InputError\n\n"
         "__getattr__, __dir__, __all__ = lazy_exports(__name__)\n"
     )
@@ -88,19 +88,6 @@ def test_public_names_are_those_imported_for_type_checkers_and_looked_up_once(tm
 def test_the_version_is_the_one_of_the_distribution():
     configuration = (Path(hf_paraphrase.__file__).parents[1] / "setup.cfg").read_text()
     assert f"\nversion = {hf_paraphrase.__version__}\n" in configuration
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (InputError("bad value `x`", path="a.tsv", line=3, remedy="mend it"), "a.tsv:3: bad value `x` (mend it)"),
-        (InputError("bad", path="a.tsv"), "a.tsv: bad"),
-        (InputError("bad", line=3), "bad"),
-        (InputError("two\nlines\tand tabs", remedy="one\nline"), "two lines and tabs (one line)"),
-    ],
-)
-def test_an_error_is_one_line_with_file_line_value_and_remedy(error, text):
-    assert str(error) == text and isinstance(error, HfParaphraseError)
 
 
 # ----- the command line

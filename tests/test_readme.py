@@ -18,7 +18,7 @@ import pytest
 import torch
 from documented_blocks import blocks, commands_of, quick_blocks, run_line
 
-from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import VERBS, recipe_and_flags
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases

@@ -1,17 +1,30 @@
+"""Options that are declared once: their checks, their values in YAML, recipes, and outputs that overlap inputs."""
+
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hf_paraphrase
-from hf_paraphrase.commands.arguments import parse
-from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.commands.parser import parse
+from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError
 from hf_paraphrase.registry import Registry
-from hf_paraphrase.settings import Settings, check_fields, recipe, setting, with_options
+from hf_paraphrase.settings import (
+    Settings,
+    check_fields,
+    check_overlap,
+    recipe,
+    setting,
+    settings_from_file,
+    settings_of,
+    with_options,
+)
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 
@@ -20,7 +33,7 @@ KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 class Baking(Settings):
     """Bake something."""
 
-    flour: str = setting("the flour, a file")
+    flour: str = setting("the flour, a file", path=True)
     kind: str = setting("the kind of bread", "plain", choices=KINDS)
     grams: float = setting("weight in grams", 500.0, above=0, at_most=5_000)
     share: float | None = setting("share of rye", None, at_least=0, below=1)
@@ -45,13 +58,15 @@ def bake(settings: Baking) -> str:
     return f"{settings.loaves} of {settings.flour}"
 
 
+# ----- values
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
         ({"grams": 0}, "--grams must be above 0 and at most 5000, not 0"),
         ({"grams": 6_000.0}, "--grams must be above 0 and at most 5000, not 6000.0"),
         ({"grams": float("nan")}, "--grams must be above 0 and at most 5000, not nan"),
-        ({"grams": float("inf")}, "--grams must be above 0 and at most 5000, not inf"),
         ({"share": 1.0}, "--share must be at least 0 and below 1, not 1.0"),
         ({"loaves": 0}, "--loaves must be at least 1, not 0"),
         ({"kind": "flat"}, "--kind `flat` is unknown (one of plain)"),
@@ -62,53 +77,67 @@ def bake(settings: Baking) -> str:
         ({"yeast": 3.0, "sourdough": True}, "--yeast and --sourdough exclude each other (leave one of them out)"),
         ({"loaves": "two"}, "--loaves is 'two', of another type than int (give one of that type)"),
         ({"loaves": True}, "--loaves is True, of another type than int (give one of that type)"),
-        ({"seeds": "sand"}, "--seeds `sand` is unknown (one of poppy, sesame)"),
+        ({"loaves": np.float32(1.5)}, "--loaves is 1.5, of another type than int (give one of that type)"),
         ({"share": "half"}, "--share is 'half', of another type than float | None (give one of that type)"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_from_python_and_by_the_command_line_alike(fields, problem):
+def test_a_value_that_does_not_fit_is_refused(fields, problem):
     with pytest.raises(UsageError) as refused:
         bake(flour="rye", **fields)
     assert str(refused.value) == problem
     assert isinstance(refused.value, HfParaphraseError) and isinstance(refused.value, ValueError)
-    if isinstance(fields.get("loaves"), str | bool) or isinstance(fields.get("seeds", fields.get("share")), str):
-        return  # the command line has other words for what has no type yet
-    words = ["--flour", "rye"]
-    for name, value in fields.items():
-        words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
-    if {"kind", "seeds"} & fields.keys():
-        with pytest.raises(UsageError, match=r"invalid choice: '(flat|sand)'"):
-            parse(Baking, "bake", words)
-        return
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"flour": ""}, "--flour is empty (give it a value, or leave it out)"),
+        ({"flour": "rye", "glaze": "\udcff", "seeds": ["poppy"]}, "--glaze is not valid UTF-8: \\udcff"),
+    ],
+)
+def test_a_text_that_would_do_harm_as_a_path_or_in_a_record_is_refused(fields, problem):
     with pytest.raises(UsageError) as refused:
-        bake.run(parse(Baking, "bake", words))
-    assert str(refused.value).partition(", not")[0] == problem.partition(", not")[0]
+        bake(**fields)
+    assert str(refused.value).startswith(problem)
+    # The name of an existing file may have any bytes.
+    assert bake(flour="\udcff") == "1 of \udcff"
 
 
-def test_text_that_is_no_unicode_is_refused_where_it_names_nothing_that_is_there():
-    @dataclass
-    class Asked(Settings):
-        query: list[str] = setting("what is asked", [])
-        corpus: str = setting("a file", "")
-        output: str = setting("a file that is made", "")
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ({"loaves": np.int64(2)}, {"loaves": 2}),
+        ({"loaves": np.int32(2)}, {"loaves": 2}),
+        ({"grams": np.float32(2.5)}, {"grams": 2.5}),
+        ({"grams": np.int64(2)}, {"grams": 2}),
+        ({"sourdough": np.bool_(True)}, {"sourdough": True}),
+        ({"share": np.float64(0.5)}, {"share": 0.5}),
+        ({"seeds": np.array(["poppy", "sesame"])}, {"seeds": ["poppy", "sesame"]}),
+        ({"seeds": ("poppy",)}, {"seeds": ["poppy"]}),
+        ({"seeds": Path("poppy")}, {"seeds": ["poppy"]}),
+        ({"flour": Path("wheat")}, {"flour": "wheat"}),
+        ({"grams": 5_000, "share": 0}, {"grams": 5_000, "share": 0}),
+    ],
+)
+def test_values_of_numpy_path_objects_and_one_value_for_a_list_become_plain_ones(given, plain):
+    settings = Baking(**{"flour": "rye", **given})
+    check_fields(settings)
+    assert {name: getattr(settings, name) for name in plain} == plain
+    assert [type(getattr(settings, name)) for name in plain] == [type(value) for value in plain.values()]
+    json.dumps(settings.record())
 
-    Asked(query=["sand \U0001f35e"], corpus="\udcff", output="\U0001f35e").check()
-    with pytest.raises(UsageError, match="--query is no text in UTF-8"):
-        Asked(query=["rye", "\udcff"]).check()
-    # The libraries that write it refuse it, some of them after hours.
-    with pytest.raises(UsageError, match="--output is no text in UTF-8"):
-        Asked(output="\udcff").check()
+
+def test_the_record_says_what_was_made_and_not_how_the_run_treats_what_was_there():
+    @dataclass(kw_only=True)
+    class Run(Baking):
+        overwrite: bool = setting("replace", False)
+        resume: bool = setting("go on", False)
+
+    assert Run(flour="rye", overwrite=True).record() == Run(flour="rye", resume=True).record()
+    assert settings_of(Run(flour="hf_" + "a1B2" * 8, loaves=2))["flour"] == "<token>"
 
 
-def test_values_at_the_bounds_path_objects_and_one_value_for_a_list_fit():
-    assert (
-        bake(flour=Path("rye"), seeds=[Path("poppy")], glaze="egg")
-        == bake(flour="rye", seeds=("poppy",))
-        == "1 of rye"
-    )
-    assert bake(flour=Path("rye"), grams=5_000, share=0, days=1, sourdough=True, seeds=["poppy"], glaze="egg") == (
-        "1 of rye"
-    )
+# ----- recipes
 
 
 def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_function():
@@ -120,25 +149,6 @@ def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_functio
     assert text.index("Returns:") < text.index("Raises:") and bake.__name__ == "bake"
     with pytest.raises(TypeError):
         bake()
-    with pytest.raises(TypeError):
-        bake(flour="rye", flower="rose")
-
-
-@pytest.mark.parametrize("given", ["", ["rye", ""]])
-def test_an_empty_name_is_not_taken_for_the_current_folder(given):
-    @dataclass
-    class Reading(Settings):
-        files: list[str] = setting("what is read", [])
-        model: str = setting("what is opened", "builtin")
-        output: str | None = setting("what is made", None)
-        text: str = setting("what need not be given", "")
-
-    check_fields(Reading(files=["."]))
-    with pytest.raises(UsageError, match=r"^--files is empty \(give it a value, or leave it out\)$"):
-        check_fields(Reading(files=given))
-    for name in ("model", "output"):
-        with pytest.raises(UsageError, match=rf"^--{name} is empty"):
-            check_fields(Reading(**{name: ""}))
 
 
 def test_what_a_user_registers_becomes_a_choice(monkeypatch):
@@ -179,3 +189,174 @@ def test_a_call_with_a_misspelt_option_names_the_nearest_one():
         hf_paraphrase.filter_pairs(pairs="pairs", outptu="kept")
     with pytest.raises(TypeError, match=r"filter_pairs\(\) has no option `colour`$"):
         hf_paraphrase.filter_pairs(pairs="pairs", colour="red")
+
+
+# ----- outputs and inputs
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "par" / "pairs" / "data").mkdir(parents=True)
+    (tmp_path / "par" / "pairs" / "provenance.json").write_text("{}")
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "fr-en.test.fr").write_text("un\n")
+    (tmp_path / "link").symlink_to("par/pairs")
+    (tmp_path / "par" / "shortcut").symlink_to("../raw")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("output", "given", "relation"),
+    [
+        ("par/pairs", "par/pairs", "is"),
+        ("par/../par/pairs", "par/pairs/", "is"),
+        ("par", "par/pairs", "contains"),
+        ("par/pairs", "link", "is"),
+        ("link", "par/pairs", "is"),
+        ("link/scored", "par/pairs", "is inside of"),
+        ("par/pairs/data/new", "par/pairs", "is inside of"),
+        # The link would go, if not what it leads to.
+        ("par", "par/shortcut", "contains"),
+        ("par", "mine=par/pairs", "contains"),
+        ("par", "raw:par/pairs", "contains"),
+    ],
+)
+@pytest.mark.parametrize("absolute", [False, True])
+def test_an_output_that_is_or_contains_or_is_inside_of_an_input_is_refused(place, output, given, relation, absolute):
+    with pytest.raises(OutputError, match=f"the output {relation} the input of --pairs"):
+        check_overlap([place / output if absolute else output], [("the input of --pairs", given)])
+
+
+@pytest.mark.parametrize(
+    ("output", "given"),
+    [
+        ("par/scored", "par/pairs"),
+        ("par/pairs2", "par/pairs"),
+        ("raw/prepared", "raw"),
+        ("raw/results.json", "."),
+        ("org", "org/name"),
+        ("out", "a\0b"),
+        ("out", ""),
+        ("out", "~nobody-of-this-name/x"),
+        ("out", "x" * 5000),
+        # Not a file, but a model of that name.
+        ("builtin.npy", "builtin"),
+    ],
+)
+def test_an_output_beside_the_inputs_or_in_a_folder_of_raw_data_is_allowed(place, output, given):
+    (place / "builtin.npy").write_bytes(b"")
+    check_overlap([output], [("the input of --pairs", given)])
+
+
+def test_two_outputs_must_not_overlap_and_none_may_be_a_url(place):
+    with pytest.raises(OutputError, match="the output is another output"):
+        check_overlap(["scores.json", "./scores.json"], [])
+    check_overlap(["a.json", "b.json", "of:two/parts", "C:/out"], [])
+    for url in ("s3://bucket/out", "file:///tmp/out", "cached::s3://b/o"):
+        with pytest.raises(OutputError, match="the output is a URL"):
+            check_overlap([url], [])
+
+
+@dataclass(kw_only=True)
+class CopySettings(Settings):
+    """Copies."""
+
+    pairs: list[str] = setting("the pairs", [], path=True)
+    files: str | None = setting("what the names of files begin with", None, prefix=True)
+    output: str = setting("the copy")
+    report: str | None = setting("what is made too", None, written=True)
+    split: str = setting("the split", "train")
+
+
+@recipe(CopySettings)
+def copy(settings: CopySettings) -> str:
+    """Copies."""
+    for path in settings.pairs:
+        if not Path(path).exists():
+            raise InputError("no such folder", path=Path(path))
+    return settings.output
+
+
+def test_every_recipe_refuses_outputs_that_overlap_what_is_marked_as_a_path(place):
+    with pytest.raises(OutputError, match="the output contains the input of --pairs"):
+        copy(pairs=["raw", place / "par" / "pairs"], output="par")
+    with pytest.raises(OutputError, match="the output is the input of --files"):
+        copy(files="raw/fr-en.test", output="raw/fr-en.test.fr")
+    with pytest.raises(OutputError, match="the output contains the input of --pairs"):
+        copy(pairs=["par/pairs"], output="new", report="par")
+    assert copy(pairs="par/pairs", output="raw") == "raw"
+    (place / "train").mkdir()
+    assert copy(pairs="par/pairs", output="train") == "train"
+
+
+def test_a_url_that_was_opened_as_a_path_is_explained(place):
+    with pytest.raises(InputError, match=r"s3:/bucket/pairs: no such folder \(a URL cannot be read here: copy it"):
+        copy(pairs="s3://bucket/pairs", output="new")
+
+
+# ----- YAML
+
+
+@dataclass(kw_only=True)
+class Walk(Settings):
+    where: str = setting("where to")
+    speed: float = setting("in km/h", 4.0, names=["--speed", "--pace"])
+    days: list[int] = setting("which days", [])
+    dog: bool | None = setting("with the dog", None)
+    names: str = setting("who comes", "", separator=",")
+
+
+def read(tmp_path, text, **given):
+    (tmp_path / "walk.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    return settings_from_file(Walk, tmp_path / "walk.yaml", **given)
+
+
+def test_values_become_those_of_the_fields_as_those_of_flags_would(tmp_path):
+    walk = read(tmp_path, "where: 7\npace: 1e1\ndays: [1, '2']\ndog: 'yes'\nnames: [a, b]\n")
+    assert walk == Walk(where="7", speed=10.0, days=[1, 2], dog=True, names="a,b")
+    # The language of Norway, and a flag.
+    assert read(tmp_path, "where: no\ndog: no\n") == Walk(where="no", dog=False)
+    assert read(tmp_path, "where: yes\ndog: on\n") == Walk(where="yes", dog=True)
+    assert read(tmp_path, "where: a\ndays: 3\ndog: null\n") == Walk(where="a", days=[3])
+    assert read(tmp_path, "where: a\nspeed: 3\n", speed=5.0, where="b") == Walk(where="b", speed=5.0)
+    assert read(tmp_path, "where: 2026-11-22\n").where == "2026-11-22"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("when: now\n", "unknown setting `when` (one of days, dog, names, speed, where)"),
+        ("pace: 1\nspeed: 2\n", "`pace` and `speed` are one setting (give one of the two)"),
+        ("where: {a: b}\n", "`where` is {'a': 'b'}, of another type than <class 'str'>"),
+        ("days: [[1]]\n", "`days` is [[1]], of another type than list[int]"),
+        ("days: [null]\n", "`days` is [None], of another type than list[int]"),
+        ("where: a\npace: fast\n", "`pace` is 'fast', of another type than <class 'float'>"),
+        ("where: a\ndog: perhaps\n", "`dog` is 'perhaps', of another type than bool | None"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_the_file(tmp_path, text, problem):
+    with pytest.raises(UsageError) as refused:
+        read(tmp_path, text)
+    assert str(refused.value) == f"{tmp_path / 'walk.yaml'}: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "must be a mapping"),
+        ("- a\n", "must be a mapping"),
+        ("a: [", "not a YAML file"),
+        ("where: 2026-13-45\n", "not a YAML file"),
+        ("where: " + "[" * 5_000, "not a YAML file"),
+        ("where: \udcff", "not a YAML file"),
+        ("where: !!python/object/apply:os.getcwd []\n", "not a YAML file"),
+    ],
+    ids=range(7),
+)
+def test_a_damaged_file_of_settings_is_one_line_with_its_name(tmp_path, text, problem):
+    with pytest.raises(InputError, match=problem) as refused:
+        read(tmp_path, text)
+    assert str(refused.value).startswith(str(tmp_path / "walk.yaml")) and "\n" not in str(refused.value)
+    with pytest.raises(InputError, match=r"cannot read the configuration: .*\(check the path\)"):
+        settings_from_file(Walk, tmp_path / "absent.yaml")

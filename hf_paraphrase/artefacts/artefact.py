@@ -29,9 +29,8 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from ..errors import HfParaphraseError, OutputError
-from ..messages import log
+from ..messages import as_given, log
 from ..settings import Settings
-from ..shown_text import as_given
 from .files import read_json_object
 from .measurements import Measurement
 from .provenance import FILE_NAME as PROVENANCE

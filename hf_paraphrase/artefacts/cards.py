@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, UsageError
-from ..shown_text import printable, without_secrets
+from ..messages import printable, without_secrets
 from ..tables import harmless_markdown
 from .card_heads import CARD, as_yaml, readable_head, set_metadata
 from .citations import bibtex

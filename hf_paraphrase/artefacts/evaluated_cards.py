@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..shown_text import without_secrets
+from ..messages import without_secrets
 from ..tables import without_tags_and_links
 from .artefact import locked
 from .card_heads import CARD, readable_head, set_metadata

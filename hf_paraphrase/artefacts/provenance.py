@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..shown_text import as_given, printable, without_secrets
+from ..messages import as_given, printable, without_secrets
 from ..streams import check_not_stream, is_stream_copy
 from .files import read_json_object
 from .hub_models import fetched_folder, repository_name

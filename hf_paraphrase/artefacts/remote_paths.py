@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
-from ..apart import ADDRESS
 from ..errors import HfParaphraseError, InputError
-from ..shown_text import shown_line, without_secrets
+from ..messages import shown_line, without_secrets
+from ..settings import URL
 
 _LOCAL = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
 
@@ -28,7 +28,7 @@ def to_path(name: str | os.PathLike[str]) -> Path:
         InputError: If fsspec does not know the protocol of the URL, or lacks a package for it.
     """
     text = os.fspath(name)
-    if not ADDRESS.fullmatch(text):
+    if not URL.fullmatch(text):
         return Path(name)
     if local := _LOCAL.fullmatch(text):
         return Path(local["path"])

@@ -1,28 +1,45 @@
-"""The command line: `hf-paraphrase <verb>`; `verbs` has a row for each.
+"""The command line: `hf-paraphrase <verb>`; `verbs` has a row for each, `parser` makes the flags of one.
 
 Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, by Ctrl-C, SIGTERM or
-SIGHUP, 1 anything else: then too there is one line, which names the file with the traceback.
+SIGHUP, 1 anything else: one line too, and a traceback where HF_PARAPHRASE_DEBUG=1 is set.
 """
 
 from __future__ import annotations
 
+import difflib
+import os
+import re
 import signal
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import current_thread, main_thread
+from typing import Any
 
-from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_system
-from ..messages import ReaderGoneError, lacks_its_group, log, process_count, show, shown_messages
+from ..artefacts.hub_models import BUILTIN, WORDLLAMA
+from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
+from ..messages import (
+    ReaderGoneError,
+    lacks_its_group,
+    log,
+    printable,
+    process_count,
+    show,
+    shown_line,
+    shown_messages,
+    without_secrets,
+)
 from ..registry import import_file
-from .arguments import parse
-from .faults import fault
-from .near_names import with_near_name
-from .streams import give_up_standard_output, guarded_streams
+from .parser import parse
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
 # Windows has no SIGHUP.
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_BAR = re.compile(r"\r[^\n]*")
+_MOVES = re.compile(r"(?:[\r\n]|\x1b\[A)*")
+_LONGEST = 300
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,22 +50,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        with guarded_streams(), _signals_interrupt():
-            return _code_of(words)
+        with _signals_interrupt(), _no_bars_in_logs():
+            _run(words)
+        return 0
+    except ReaderGoneError:
+        return 1
     except KeyboardInterrupt:
-        # Here, so that an interruption that comes when all is done is told in the same way.
-        with suppress(AttributeError, OSError, ValueError):
-            sys.stderr.write("hf-paraphrase: interrupted\n")
+        sys.stderr.write("hf-paraphrase: interrupted\n")
         return 130
+    except BaseException as error:
+        # A library written in Rust that gives up raises what is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
+        sys.stderr.write(f"hf-paraphrase: error: {_fault(error) if problem is None else _with_near_name(problem)}\n")
+        return 1 if problem is None else 2
 
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Lets two signals interrupt a verb as Ctrl-C does.
+    """Has SIGTERM and SIGHUP interrupt a verb as Ctrl-C does.
 
-    They are SIGTERM, by which schedulers, containers and services end a program, and SIGHUP, which comes when its
-    terminal is closed. Without effect outside of the main thread, where a program that calls verbs has a handler of
-    its own, and where a signal is ignored, as SIGHUP is under nohup.
+    Not outside of the main thread, nor where a program that calls verbs has a handler of its own, nor where a signal
+    is ignored, as SIGHUP is under nohup.
     """
     taken = []
     if current_thread() is main_thread():
@@ -62,23 +86,65 @@ def _signals_interrupt() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _code_of(words: list[str]) -> int:
-    """Runs a verb, says what went wrong, and returns the exit code."""
+@contextmanager
+def _no_bars_in_logs() -> Iterator[None]:
+    """Leaves progress bars out of standard error where that is no terminal."""
+    before = sys.stderr
+    if before is not None and not before.isatty():
+        sys.stderr = _Log(before)
     try:
-        _run(list(words))
-        return 0
-    except ReaderGoneError:
-        return 1
-    except BaseException as error:
-        # A library written in Rust that gives up raises what is no Exception.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
-        said = fault(error, words) if problem is None else with_near_name(problem)
-        sys.stderr.write(f"hf-paraphrase: error: {said}\n")
-        return 1 if problem is None else 2
+        yield
     finally:
-        give_up_standard_output()
+        sys.stderr = before
+
+
+class _Log:
+    """A stream without progress bars: what begins with a carriage return, and the line feeds and moves after it.
+
+    That it cannot be written, as on a full disk, is no reason to lose the work of hours.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._is_behind_a_bar = False
+
+    def write(self, text: str) -> int:
+        if _BAR.fullmatch(text):
+            self._is_behind_a_bar = True
+        elif not (self._is_behind_a_bar and _MOVES.fullmatch(text)):
+            self._is_behind_a_bar = False
+            with suppress(OSError, ValueError):
+                self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _fault(error: BaseException) -> str:
+    """Says in a line what nothing has foreseen, below the traceback if the user wants it."""
+    if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
+        sys.stderr.write(printable(without_secrets("".join(traceback.format_exception(error)))))
+    text = shown_line(f"{type(error).__name__}: {error}", _LONGEST)
+    return f"{text} (please report it; with HF_PARAPHRASE_DEBUG=1 in the environment there is a traceback)"
+
+
+def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
+    """Adds the nearest name to an error about a file, folder or model that does not exist."""
+    if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
+        return problem
+    path = Path(problem.path)
+    names = [BUILTIN, WORDLLAMA] if isinstance(problem, ModelError) and problem.path == path.name else []
+    with suppress(OSError, ValueError):
+        names += [name for name in os.listdir(path.parent) if not name.startswith(".")]  # noqa: PTH208
+    for name in difflib.get_close_matches(path.name, names, 1, 0.75):
+        hint = f"did you mean {path.with_name(name)}?"
+        problem.remedy = f"{hint} Else {problem.remedy}" if problem.remedy else hint
+    return problem
 
 
 def _run(words: list[str]) -> None:
@@ -94,7 +160,11 @@ def _run(words: list[str]) -> None:
         return
     if verb not in VERBS:
         raise UsageError(f"unknown verb `{verb}`", remedy=choice_of(verb, VERBS))
-    _check_processes(verb)
+    if not VERBS[verb].shared and (processes := process_count()) > 1:
+        raise UsageError(
+            f"`{verb}` runs in one process, and {processes} were started",
+            remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
+        )
     with shown_messages():
         if lacks_its_group():
             log(
@@ -125,16 +195,6 @@ def _import_files(words: list[str]) -> list[str]:
             path = words.pop(0)
         import_file(path)
     return words
-
-
-def _check_processes(verb: str) -> None:
-    """Refuses to do in each of several processes what one must do alone."""
-    processes = process_count()
-    if not VERBS[verb].shared and processes > 1:
-        raise UsageError(
-            f"`{verb}` runs in one process, and {processes} were started",
-            remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
-        )
 
 
 def _overview() -> str:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..encoders.search.index import Neighbour
+    from ..encoders.search.run import Searched
 
 
 def nothing(settings: Any, result: Any) -> Iterator[str]:
@@ -51,3 +57,59 @@ def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
 
     if result.scores is not None:
         yield score_table({settings.split: result.scores})
+
+
+def neighbours(settings: Any, found: Searched) -> Iterator[str]:
+    """Shows the neighbours of each query as tab-separated values, JSON lines, or Markdown of one or two indexes."""
+    layout = settings.format or ("tsv" if settings.compare is None else "markdown")
+    for number, (query, items) in enumerate(found.neighbours):
+        if layout == "markdown":
+            yield neighbours_as_markdown(query, found.names, items)
+        elif layout == "jsonl":
+            yield _as_json(query, items[0])
+        else:
+            yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items[0])
+
+
+def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
+    """Lays out the neighbours of a query as lines of query, rank (from 1), cosine, position and sentence."""
+    lines = (
+        f"{_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{_line(item.sentence)}\n"
+        for rank, item in enumerate(found, start=1)
+    )
+    return "".join(lines)
+
+
+def _as_json(query: str, found: Sequence[Neighbour]) -> str:
+    """Lays out the neighbours of a query as one JSON object on a line."""
+    record = {"query": query, "neighbours": [dataclasses.asdict(item) for item in found]}
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def neighbours_as_markdown(query: str, names: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> str:
+    """Lays out the neighbours of a query under one or several encoders side by side (Sjöblom et al. 2018, Table 4).
+
+    Args:
+        query: The sentence.
+        names: What the indexes are called.
+        found: The neighbours in each.
+
+    Returns:
+        The query in bold and a table with two columns an index, sentence and cosine.
+    """
+    rows = [[cell for name in names for cell in (name, "cosine")], ["---", "---:"] * len(names)]
+    for rank in range(max(map(len, found), default=0)):
+        row: list[str] = []
+        for items in found:
+            row += [items[rank].sentence, f"{items[rank].score:.2f}"] if rank < len(items) else ["", ""]
+        rows.append(row)
+    table = "".join("| " + " | ".join(map(_cell, row)) + " |\n" for row in rows)
+    return f"**{_cell(query)}**\n\n{table}\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")

@@ -1,9 +1,8 @@
-"""What the command line does: a row a verb, with the recipe that it runs and how the result is shown."""
+"""The verbs of the command line: each with the recipe that it runs, and how the result is shown."""
 
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 from ..errors import UsageError, choice_of
 from ..registry import ANALYSES, SOURCES, Registry
 from ..settings import Recipe
-from . import results, search_results
+from . import results
 
 _PACKAGE = __package__.rpartition(".")[0]
-_NEGATIVE_FIRST = re.compile(r"-[\d.][^-]*[<>=!]")
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,6 @@ class Verb:
         kinds: What its first word may be, each with flags of its own; None for a verb without kinds.
         usual_kind: The kind if none is named; None if one must be.
         shared: Whether several processes share its work.
-        words: What is done with its words before the flags are read.
         shown: Lays out for standard output what the recipe returned, given the settings too.
     """
 
@@ -37,7 +34,6 @@ class Verb:
     kinds: Registry[Any] | None = None
     usual_kind: str | None = None
     shared: bool = False
-    words: Callable[[list[str]], list[str]] = list
     shown: Callable[[Any, Any], Iterable[str]] = results.nothing
 
     def recipe_of(self, kind: str | None = None) -> Recipe[..., Any]:
@@ -51,15 +47,7 @@ class Verb:
         return recipe
 
     def kind_of(self, verb: str, words: list[str]) -> str | None:
-        """Takes the kind away from the words of a command line; None for a verb without kinds.
-
-        Args:
-            verb: What the verb is called.
-            words: The words after it.
-
-        Raises:
-            UsageError: Without a kind, or for an unknown one.
-        """
+        """Takes the kind away from the words of a command line; None for a verb without kinds."""
         if self.kinds is None:
             return None
         if self.usual_kind is not None and (not words or words[0].startswith("-")):
@@ -72,7 +60,7 @@ class Verb:
         return kind
 
     def list_of_kinds(self, verb: str) -> str:
-        """Lays out the `--help` of a verb that has kinds: a line each, none of which is imported for it."""
+        """Lays out the `--help` of a verb that has kinds, a line each."""
         kinds = self.kinds
         assert kinds is not None
         width = max(map(len, kinds))
@@ -95,7 +83,7 @@ def recipe_and_flags(words: Sequence[str]) -> tuple[str, Recipe[..., Any], list[
         UsageError: If there is no such kind.
     """
     verb, row = words[0], VERBS[words[0]]
-    flags = row.words(list(words[1:]))
+    flags = list(words[1:])
     kind = row.kind_of(verb, flags)
     return verb if kind is None else f"{verb} {kind}", row.recipe_of(kind), flags
 
@@ -109,22 +97,10 @@ def all_recipes() -> dict[str, Recipe[..., Any]]:
     return found
 
 
-def _bounds_are_no_flags(words: list[str]) -> list[str]:
-    """Puts a space before `-5<=log_prob`, which keeps argparse from taking it for a flag."""
-    return [f" {word}" if _NEGATIVE_FIRST.match(word) else word for word in words]
-
-
-def _without_a_token(words: list[str]) -> list[str]:
-    """Refuses a token: other users of the machine can read it, and the parser's own message would repeat it."""
-    if any(word.partition("=")[0] in {"--token", "--hf-token", "--hf_token"} for word in words):
-        raise UsageError("push: a token is no flag's value", remedy="set HF_TOKEN, log in, or name a --token-file")
-    return words
-
-
 JOURNEYS = {
     "to begin with": {
         "quickstart": Verb(
-            "run the whole pipeline on the built-in sample", "pipeline:quickstart", shown=results.as_text
+            "run the whole pipeline on the built-in sample", "quickstart_run:quickstart", shown=results.as_text
         ),
         "demo": Verb(
             "open a page to try models and look at data in a browser, on this machine alone", "demo.run:launch_demo"
@@ -138,7 +114,7 @@ JOURNEYS = {
         "search": Verb(
             "index a corpus, find the sentences nearest to a query, mine paraphrases",
             "encoders.search.run:search",
-            shown=search_results.neighbours,
+            shown=results.neighbours,
         ),
         "evaluate": Verb(
             "evaluate an encoder on semantic similarity sets", "evaluation.run:evaluate", shown=results.as_text
@@ -173,7 +149,6 @@ JOURNEYS = {
         "filter": Verb(
             "select paraphrase pairs by ranges over measures",
             "filtering.filter:filter_pairs",
-            words=_bounds_are_no_flags,
         ),
         "fingerprint": Verb(
             "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
@@ -213,7 +188,6 @@ JOURNEYS = {
         "push": Verb(
             "send a model, data or metric folder to the Hugging Face Hub",
             "hub.run:push",
-            words=_without_a_token,
             shown=results.as_text,
         ),
     },

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..registry import import_missing, imported_files
-from ..value_checks import check_type
+from ..settings import check_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

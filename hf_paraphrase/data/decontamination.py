@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +22,13 @@ from .fingerprints import Fingerprints
 class DecontaminationSettings(Settings):
     """Which evaluation sets shall not be met in training data."""
 
+    GROUP: ClassVar[str] = "decontamination"
+
     decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: training rows of which a sentence is in them go (of "
         "bitext the target side)",
         [],
+        path=True,
     )
     decontaminate_ngrams: int = setting(
         "words in an n-gram: rows of which a side shares most of its n-grams with an evaluation set, or contains a "

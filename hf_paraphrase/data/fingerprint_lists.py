@@ -28,9 +28,11 @@ class FingerprintSettings(Settings):
 
     output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
     data: list[str] = setting(
-        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders", []
+        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
+        [],
+        path=True,
     )
-    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [])
+    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [], path=True)
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:

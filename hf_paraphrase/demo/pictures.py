@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..shown_text import printable, shown_line
+from ..messages import printable, shown_line
 
 _POSITIVE, _NEGATIVE = "46,120,190", "200,90,50"
 _FAINTEST = 0.04

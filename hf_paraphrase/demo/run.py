@@ -31,7 +31,9 @@ class DemoSettings(DeviceSettings):
     """
 
     models: list[str] = setting(
-        "model folders, or folders that hold some at any depth: sentence encoders and translation models", [BUILTIN]
+        "model folders, or folders that hold some at any depth: sentence encoders and translation models",
+        [BUILTIN],
+        path=True,
     )
     port: int = setting(
         "the port on 127.0.0.1; 0 takes a free one", 7860, at_least=0, at_most=65_535, excludes="output"

@@ -27,10 +27,12 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub; "
         "builtin is the one that is installed with this package",
         BUILTIN,
+        path=True,
     )
     input: str = setting(
         f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data "
-        "folder, or its address, e.g. s3://bucket/folder"
+        "folder, or its address, e.g. s3://bucket/folder",
+        path=True,
     )
     output: str | None = setting(
         "the .npy file to write, with --columns the data folder; it appears whole or not at all [default: the name of "

@@ -42,7 +42,8 @@ class JoinSettings(Settings):
 
     model: list[str] = setting(
         "folders of averages, as train-encoder and distill make them, namespace/name of one on the Hub, and once "
-        "weighted-trigrams, in the order of their ids"
+        "weighted-trigrams, in the order of their ids",
+        path=True,
     )
     output: str = setting("the folder to write; it appears whole or not at all")
     weights: list[float] = setting(
@@ -54,6 +55,7 @@ class JoinSettings(Settings):
         f"whose trigrams weighted-trigrams has: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
         "folders (split train) [default: the words that the other models know, one behind the other]",
         [],
+        path=True,
     )
     vocabulary_size: int = setting(
         "trigrams of weighted-trigrams at most, the most frequent ones; 0 for all. The others are left out",

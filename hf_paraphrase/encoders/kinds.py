@@ -17,7 +17,7 @@ import dataclasses
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..artefacts.model_loading import check_model_type, class_of_folder
 from ..errors import ModelError, UsageError
@@ -38,6 +38,8 @@ HIDDEN_SIZE = 300
 class UnknownWordOptions(Settings):
     """What an average or a recurrent encoder does with unknown words."""
 
+    GROUP: ClassVar[str] = "model"
+
     skip_unknown: bool | None = setting(
         "leave unknown words out unless a sentence has no other; otherwise they share one trained vector that counts, "
         "as in paper 000 [default: false]",
@@ -48,6 +50,8 @@ class UnknownWordOptions(Settings):
 @dataclass(kw_only=True)
 class AverageOptions(UnknownWordOptions):
     """The settings of averages of vectors."""
+
+    GROUP: ClassVar[str] = "model"
 
     initial_distribution: str | None = setting(
         "distribution of the random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or "
@@ -60,6 +64,8 @@ class AverageOptions(UnknownWordOptions):
 @dataclass(kw_only=True)
 class RecurrentOptions(UnknownWordOptions):
     """The settings of what has a recurrent network."""
+
+    GROUP: ClassVar[str] = "model"
 
     cell: str | None = setting(
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
@@ -104,6 +110,8 @@ class RecurrentOptions(UnknownWordOptions):
 class GateOptions(RecurrentOptions):
     """The settings of gated averages of word vectors."""
 
+    GROUP: ClassVar[str] = "model"
+
     variational_dropout_of: str | None = setting(
         "what gran's variational dropout acts on, beside the recurrent state: words, the word vectors wherever they "
         "go, or network, those that enter the recurrent network and the gate, while those that are averaged stay "
@@ -117,6 +125,8 @@ class GateOptions(RecurrentOptions):
 @dataclass(kw_only=True)
 class StateOptions(RecurrentOptions):
     """The settings of a recurrent encoder whose embedding is made of its states."""
+
+    GROUP: ClassVar[str] = "model"
 
     output_gate: bool | None = setting(
         "whether the lstm of a recurrent encoder has an output gate [default: true]",

@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..apart import check_apart
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import repository_name
 from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
 from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
+from ..settings import check_overlap
 from .model_folder import card_values, write_model_files
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def save_copy(
     import yaml
 
     if source is not None:
-        check_apart([output], [("the model", source)])
+        check_overlap([output], [("the model", source)])
     if model.dtype != torch.float32:
         model = copy.deepcopy(model).float()
     settings = {"truncate_dim": truncate_dim}

@@ -14,10 +14,10 @@ from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.model_loading import load_model_folder
 from ..errors import ModelError
 from ..models.registry import model_class
+from ..settings import check_count
 from ..tokenization.token_ids import TokenIds
 from ..tokenization.token_lookup import list_of_texts
 from ..training.threads import available_threads, in_threads
-from ..value_checks import check_count
 from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
 from .kinds import encoder_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
@@ -22,9 +22,15 @@ _WORD_STYLE = ("split_contractions", "treebank_words")
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
 
 
+_OPTIONS_HERE = ("margin", "contrastive")
+"""Losses whose options are those of :class:`LossSettings`; to import them takes as long as torch does."""
+
+
 @dataclass(kw_only=True)
 class LossSettings(Settings):
     """What is learned from pairs, and how it is regularised; defaults as in paper 000, section 5.2."""
+
+    GROUP: ClassVar[str] = "loss"
 
     loss: str = setting(
         "margin (paper 000: pairs and searched negatives) or contrastive (paper 003: pairs with a column label, "
@@ -103,12 +109,15 @@ class LossSettings(Settings):
 class VocabularySettings(Settings):
     """The tokens of a new encoder and the initial vectors of its words."""
 
+    GROUP: ClassVar[str] = "vocabulary and word vectors"
+
     initial_vectors: str | None = setting(
         f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them (ours, model2vec, StaticEmbedding), or builtin; or the folder of another "
         "sentence encoder, which is distilled: it encodes every word of the vocabulary, and the principal components "
         "are kept",
         None,
+        path=True,
     )
     frequency_weights: bool = setting(
         "multiply each initial vector by a / (a + p), p the word's share of the tokens of the text", False
@@ -123,16 +132,19 @@ class VocabularySettings(Settings):
         f"take p from this file instead: text, or lines of a word and its count, {PLAIN_OR_COMPRESSED}",
         None,
         only_with="frequency_weights",
+        path=True,
     )
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
         excludes=("vocabulary_size", "min_frequency", "lower_case", *_WORD_STYLE, "word_list"),
+        path=True,
     )
     word_list: str | None = setting(
         "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words): what a "
         "distilled encoder shall know beside the words of the text",
         None,
+        path=True,
     )
     vocabulary_size: int = setting(
         "words in the vocabulary at most, and trigrams likewise; 0 for all",
@@ -156,6 +168,8 @@ class VocabularySettings(Settings):
 class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySettings):
     """What is trained: a new encoder, with its kind, sizes and tokens, or one to go on from."""
 
+    GROUP: ClassVar[str] = "model"
+
     model_type: str = setting(
         "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
         "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
@@ -168,6 +182,7 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         "them its type and sizes; --lambda-w draws its word vectors back to where they were",
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
+        path=True,
     )
     hidden_size: int | None = setting(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
@@ -230,12 +245,14 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
 
     pairs: str = setting(
-        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)"
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)",
+        path=True,
     )
     dev_data: str | None = setting(
         "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
         "the epoch is chosen; without it the last is",
         None,
+        path=True,
     )
     epochs: float | None = setting(
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]",
@@ -274,7 +291,8 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
 
 def loss_options() -> dict[str, type[Settings]]:
     """Returns the dataclasses of options of those losses that have some, by the names of the losses."""
-    return {name: LOSSES[name].options for name in LOSSES if LOSSES.states(name, "options")}
+    others = [name for name in LOSSES if name not in _OPTIONS_HERE]
+    return {name: LOSSES[name].options for name in others if hasattr(LOSSES[name], "options")}
 
 
 def train_encoder_settings() -> type[EncoderSettings]:

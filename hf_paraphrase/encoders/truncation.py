@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 from ..errors import UsageError
-from ..value_checks import check_count
+from ..settings import check_count
 
 
 def check_truncation(dimension: int, truncate_dim: int) -> None:

@@ -47,12 +47,14 @@ class EvaluateSettings(DeviceSettings):
     data: list[str] = setting(
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
         "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
+        path=True,
     )
     model: list[str] = setting(
         "encoder folders, or namespace/name of some on the Hub, side by side: those of this package, of "
         "sentence-transformers or transformers, of model2vec and of wordllama, none of whose code is run; builtin is "
         "the one that is installed with this package, and what is taken without any and without --baseline",
         [],
+        path=True,
     )
     baseline: list[str] = setting(
         "what to print beside the models: words, trigrams and weighted-trigrams need no training; builtin; wordllama "

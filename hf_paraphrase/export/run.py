@@ -40,7 +40,8 @@ class ExportSettings(Settings):
     """
 
     model: str = setting(
-        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub",
+        path=True,
     )
     output: str = setting("the folder to write; it appears whole or not at all")
     format: str = setting("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
@@ -53,6 +54,7 @@ class ExportSettings(Settings):
         f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}: the cosines of their vectors before and after are "
         "measured too",
         None,
+        path=True,
     )
     overwrite: bool = setting("replace an existing output folder", False)
 

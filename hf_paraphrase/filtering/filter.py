@@ -41,7 +41,9 @@ _OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", 
 
 @dataclass(kw_only=True)
 class _Folders(Settings):
-    pairs: str = setting("the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder")
+    pairs: str = setting(
+        "the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder", path=True
+    )
     output: str = setting("the data folder to make")
 
 

@@ -45,7 +45,9 @@ class ScoreSettings(ShardSettings):
     Only --hold-out leaves rows out: those of the references on which it estimates the language model.
     """
 
-    pairs: str = setting("the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder")
+    pairs: str = setting(
+        "the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder", path=True
+    )
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(
         f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but "
@@ -58,6 +60,7 @@ class ScoreSettings(ShardSettings):
         "output as language_model.arpa",
         None,
         excludes=("language_model", "hold_out"),
+        path=True,
     )
     hold_out: int | None = setting(
         "take so many references, with all their pairs, out of the pairs and estimate the language model on them "

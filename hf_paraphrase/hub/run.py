@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
-from ..messages import log
+from ..messages import log, without_secrets
 from ..settings import Settings, recipe, setting
-from ..shown_text import without_secrets
 from .folder_kinds import REPO_TYPES
 from .published_record import is_record
 from .publishing import MAIN, Plan, Pushed, check_licence, plan_push, send
@@ -23,7 +22,7 @@ class PushSettings(Settings):
     that of HF_TOKEN, of `hf auth login`, or of --token-file; it is never a flag's value and never printed.
     """
 
-    path: str = setting("the folder: a model, data, or an `evaluate` metric")
+    path: str = setting("the folder: a model, data, or an `evaluate` metric", path=True)
     repo_id: str = setting("the repository, namespace/name, or name in your own namespace; it is made if missing")
     repo_type: str | None = setting(
         "what it is on the Hub; by default the folder's files tell", None, choices=list(REPO_TYPES)
@@ -44,7 +43,9 @@ class PushSettings(Settings):
     allow_any_license: bool = setting(
         "send data although its card states no licence, or one that does not allow passing it on", False
     )
-    token_file: str | None = setting("a file that holds the token, by default HF_TOKEN or the saved login", None)
+    token_file: str | None = setting(
+        "a file that holds the token, by default HF_TOKEN or the saved login", None, path=True
+    )
 
 
 @dataclass(frozen=True)

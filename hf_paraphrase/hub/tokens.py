@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ..errors import InputError, UsageError
-from ..shown_text import HIDDEN, without_secrets
+from ..messages import HIDDEN, without_secrets
 
 # The signature of a presigned address is a key of its own.
 _QUERY = re.compile(r"(https?://[^\s?'\"]+)(?:\?[^\s'\"]*)?")

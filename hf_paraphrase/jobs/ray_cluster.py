@@ -15,8 +15,7 @@ from typing import Any
 
 from ..data.parallel import available_cores
 from ..errors import UsageError
-from ..messages import log
-from ..shown_text import shown_line
+from ..messages import log, shown_line
 
 _AUTO, _LOCAL = "auto", "local"
 _PATIENCE = 3.0

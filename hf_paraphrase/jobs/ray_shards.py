@@ -21,8 +21,7 @@ from typing import Any
 from .. import __version__
 from ..data.batch_function import Progress, no_progress
 from ..errors import HfParaphraseError, OutputError, UsageError
-from ..messages import log
-from ..shown_text import shown_line
+from ..messages import log, shown_line
 from ..training.threads import keep_freed_memory
 from .ray_cluster import RayOptions, room
 from .shards import Shard, ShardJob, limit_threads, write_shard

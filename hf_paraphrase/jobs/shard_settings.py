@@ -6,7 +6,7 @@ import dataclasses
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ..data.batch_function import BatchFunction
 from ..errors import UsageError
@@ -41,6 +41,8 @@ def shard_size_setting(rows: str, **constraints: Any) -> Any:
 class ShardSettings(Settings):
     """The settings of a run that may be one of many."""
 
+    GROUP: ClassVar[str] = "computing"
+
     shard: str | None = setting(
         "do a part of the work, e.g. 3/64 the third of 64, as in a job array: parts may run in any order and at the "
         "same time wherever the output can be reached, twice, and again when killed; the last one finishes the "
@@ -74,6 +76,11 @@ class ShardSettings(Settings):
         at_least=0,
         only_with={"engine": RAY},
     )
+
+    def record(self) -> dict[str, Any]:
+        """Returns every field that says what is made; where it is computed is no part of it."""
+        elsewhere = {"shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
+        return {name: value for name, value in super().record().items() if name not in elsewhere}
 
     def check(self) -> None:
         """Refuses what does not fit.

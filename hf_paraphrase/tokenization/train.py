@@ -41,9 +41,11 @@ class TrainTokenizerSettings(Settings):
         "word",
         choices=list(KINDS),
     )
-    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
+    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
     pairs: str | None = setting(
-        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)",
+        None,
+        path=True,
     )
     vocabulary_size: int | None = setting(
         "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
@@ -81,6 +83,7 @@ class TrainTokenizerSettings(Settings):
         "writes it (`12 talo + ssa`); the text then is what vocabulary and tokens are measured on",
         None,
         only_with={"kind": "morfessor"},
+        path=True,
     )
     seed: int = seed_setting("of morfessor: seed of the order in which it goes over the words")
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])

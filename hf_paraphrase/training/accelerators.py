@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..errors import UsageError
 from ..messages import log
@@ -23,6 +23,8 @@ _COMPILERS = ("c++", "g++", "clang++")
 @dataclass(kw_only=True)
 class AcceleratorSettings(Settings):
     """What a training verb is told about the device that it trains on."""
+
+    GROUP: ClassVar[str] = "computing"
 
     device: str | None = setting(
         "where to train: cpu, or a kind of device of this machine as torch names it, such as cuda, of which a process "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import UsageError, choice_of
 from ..settings import Settings, setting
@@ -23,6 +23,8 @@ def device_setting() -> Any:
 @dataclass(kw_only=True)
 class DeviceSettings(Settings):
     """The settings of what runs a model."""
+
+    GROUP: ClassVar[str] = "computing"
 
     device: str = device_setting()
 

@@ -14,8 +14,7 @@ from transformers import Trainer
 from transformers.integrations import TensorBoardCallback, WandbCallback
 
 from ..errors import UsageError
-from ..messages import is_main_process
-from ..shown_text import shown_line
+from ..messages import is_main_process, shown_line
 
 _NOT_KEPT = ("debug*.log", "latest-run", "logs", "tmp")
 """What wandb writes for its own makers, partly as links to elsewhere."""

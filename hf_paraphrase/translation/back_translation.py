@@ -46,7 +46,8 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
     bitext: str = setting(
-        "data folder, or its address, with the columns id, source, target, source_lang, from `prepare bitext`"
+        "data folder, or its address, with the columns id, source, target, source_lang, from `prepare bitext`",
+        path=True,
     )
     output: str = setting("data folder for the pairs; it appears whole at the end")
     split: str = setting("split of the bitext to translate", "train")
@@ -55,7 +56,9 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         "hypotheses kept per sentence, at most the beam width; as many if not given", None, at_least=1
     )
     lexical_table: str | None = setting(
-        "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)", None
+        "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)",
+        None,
+        path=True,
     )
     candidates_frequent: int | None = setting(
         "the most frequent target units that are always candidates; 10,000 with a table if not given (paper 000)",

@@ -235,8 +235,10 @@ def estimate_from_units(
 class LexicalTableSettings(Settings):
     """Estimate p(target unit | source unit) from bitext, for the candidate vocabularies of back-translate."""
 
-    model: str = setting("translation model folder, from train-nmt, whose units the table is about")
-    bitext: list[str] = setting("data folders with the columns source and target, normally those it was trained on")
+    model: str = setting("translation model folder, from train-nmt, whose units the table is about", path=True)
+    bitext: list[str] = setting(
+        "data folders with the columns source and target, normally those it was trained on", path=True
+    )
     output: str = setting("file for the table, e.g. lexical_table.safetensors")
     split: str = setting("split of the bitext", "train")
     iterations: int = setting("rounds of expectation maximisation", 5, at_least=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import UsageError
 from ..settings import Settings, setting
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 class SearchSettings(Settings):
     """The models that translate, and limits on what they may say."""
 
+    GROUP: ClassVar[str] = "search for translations"
+
     model: list[str] = setting(
         "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
-        "log-probability"
+        "log-probability",
+        path=True,
     )
     length_penalty: float = setting(
         "exponent of the length by which scores are divided to rank, -50 to 50; 0 ranks by the sum",

@@ -18,13 +18,15 @@ class TranslationTrainingSettings(TrainingRunSettings):
 
     bitext: list[str] = setting(
         "data folders with the columns source and target, from `prepare bitext`; several are mixed, one that is named "
-        "twice counts twice, and the dev set is that of the first"
+        "twice counts twice, and the dev set is that of the first",
+        path=True,
     )
     max_pairs: int | None = setting("train on a random sample of so many pairs; for a first try", None, at_least=1)
     initial_model: str | None = setting(
         "a translation model to go on from: its weights and its tokenizer are taken, and with them vocabulary, casing "
         "and sizes, whatever the flags say",
         None,
+        path=True,
     )
     vocab_size: int = setting(
         "number of BPE units, joint or of each side",

@@ -30,9 +30,9 @@ from pathlib import Path
 
 import torch
 
+from hf_paraphrase.artefacts.artefact import check_output
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDER
 from hf_paraphrase.artefacts.provenance import versions
-from hf_paraphrase.artefacts.whole_files import check_output_file
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation.figures import check_plots
@@ -124,7 +124,7 @@ def check(arguments: argparse.Namespace) -> None:
         raise UsageError("give --data to measure, or --from to take what was measured", remedy="give one of them")
     for path in (arguments.output, arguments.csv):
         if path is not None:
-            check_output_file(path, overwrite=True)
+            check_output(path, overwrite=True, is_file=True)
     if arguments.plot is not None:
         check_picture(Path(arguments.plot))
         check_plots()

@@ -26,7 +26,7 @@ ROOMS = {
     "demo": "The demo page",
     "studies": "Studies",
     "training": "Environment",
-    "pipeline": "Quickstart",
+    "quickstart_run": "Quickstart",
     "registry": "Registries",
     "errors": "Errors",
 }

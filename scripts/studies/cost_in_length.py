@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hf_paraphrase.artefacts.folders import output_folder
+from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.errors import HfParaphraseError
@@ -40,8 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
         table = pairs.table()
         costs, lengths = (np.asarray(table.column(name), np.float64) for name in ("cost", "length"))
         table = with_column(table, COLUMN, pa.array(shares_in_length(costs, lengths), pa.float64()))
-        with output_folder(options.output) as staging:
-            write_split(staging, "train", [table], table.schema)
+        with Artefact(options.output, command="cost_in_length", settings={}) as artefact:
+            write_split(artefact.staging, "train", [table], table.schema)
+            artefact.finish()
     except HfParaphraseError as error:
         print(f"cost_in_length: error: {error}", file=sys.stderr)
         return 2

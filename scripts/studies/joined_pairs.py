@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.artefacts.folders import output_folder
+from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.errors import HfParaphraseError, InputError
@@ -60,8 +60,10 @@ def join(folders: list[str], output: str) -> int:
                 ids = pc.binary_join_element_wise(name, batch.column("id").cast(pa.string()), "/")
                 yield with_column(pa.Table.from_batches([batch]), "id", ids)
 
-    with output_folder(output) as staging:
-        return write_split(staging, "train", rows(), schema)
+    with Artefact(output, command="joined_pairs", settings={}) as artefact:
+        count = write_split(artefact.staging, "train", rows(), schema)
+        artefact.finish(results={"pairs": count})
+    return count
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hf_paraphrase.artefacts.folders import output_folder
+from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -82,5 +82,6 @@ def draw_pairs(judged: Path, mixture: Mixture, seed: int, output: Path) -> None:
             raise InputError(f"{len(rows)} pairs of label {label}, not {count}", path=judged, remedy="ask for fewer")
         taken.append(rows[:count])
     pairs = table.select(sides).take(pa.array(np.concatenate(taken)))
-    with output_folder(str(output)) as staging:
-        write_split(staging, "train", [pairs], pairs.schema)
+    with Artefact(str(output), command="noisy_pairs", settings={}) as artefact:
+        write_split(artefact.staging, "train", [pairs], pairs.schema)
+        artefact.finish()

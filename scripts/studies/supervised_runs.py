@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from finished_runs import append_row, read_rows
-from hf_paraphrase.artefacts.folders import output_folder
+from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.evaluation.verdicts import Interval, difference, spread
@@ -95,9 +95,10 @@ class Task:
 def part(folder: Path, split: str, output: Path) -> None:
     """Writes a data folder in which a tenth of a split is the test part; equal rows stay together."""
     texts, table = read_labelled(folder, split, column="label"), DataFolder(folder).table(split)
-    with output_folder(output) as work:
+    with Artefact(output, command="supervised_runs", settings={}) as artefact:
         for name, rows in zip(("train", "test"), draw_apart(texts, TEST_SHARE, 0), strict=True):
-            write_split(work, name, [table.take(rows.rows)], table.schema)
+            write_split(artefact.staging, name, [table.take(rows.rows)], table.schema)
+        artefact.finish()
 
 
 class Study:

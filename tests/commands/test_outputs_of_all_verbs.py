@@ -114,5 +114,11 @@ def test_prepare_does_not_replace_the_folder_that_holds_its_file(work, capfd):
     assert (
         main(["prepare", "pairs", "--tsv", "par/raw.tsv", "--split", "train", "--output", "par", "--overwrite"]) == 2
     )
-    assert "the output holds the input of --tsv" in error_of(capfd)
+    assert "the output contains the input of --tsv" in error_of(capfd)
     assert Path("par/raw.tsv").is_file()
+
+
+def test_an_output_may_be_named_like_the_builtin_model(work):
+    words = ["encode", "--input", "text.txt", "--output", "builtin.npy"]
+    assert main(words) == 0
+    assert main([*words, "--overwrite"]) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 
@@ -33,13 +32,6 @@ def verb(monkeypatch):
 
 def test_a_log_has_the_messages_alone(verb, capsys):
     assert verb() == 0
-    assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
-
-
-def test_a_log_has_no_empty_lines_where_bars_stand_below_others(verb, capsys):
-    other = tqdm(total=2, file=io.StringIO(), disable=False)
-    assert verb() == 0
-    other.close()
     assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
 
 

@@ -5,17 +5,17 @@ import json
 import pyarrow as pa
 import pytest
 from datasets import load_dataset
+from hf_paraphrase.artefacts.unfinished import forget
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
-from hf_paraphrase import pipeline
+from hf_paraphrase import quickstart_run
 from hf_paraphrase.artefacts.provenance import write_provenance
-from hf_paraphrase.artefacts.unfinished import forget
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.filter import filter_pairs
-from hf_paraphrase.pipeline import _Steps
+from hf_paraphrase.quickstart_run import _Steps
 
 SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 
@@ -93,17 +93,28 @@ def test_an_output_that_holds_something_else_is_refused(tmp_path, capsys, flags,
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize("flag", ["--overwrite", "--resume"])
+def test_a_folder_of_the_user_in_which_a_job_json_lies_is_left_alone(tmp_path, capsys, interrupted, flag):
+    (tmp_path / "job.json").write_text('{"mine": 1}')
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
+    assert main(["quickstart", "--output", str(tmp_path), flag]) == 2
+    assert capsys.readouterr().err.count("\n") == 1 and interrupted == []
+    assert (tmp_path / "job.json").read_text() == '{"mine": 1}'
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
 @pytest.fixture
 def interrupted(monkeypatch):
     """Lets a quickstart be interrupted at its first step, and tells which steps it found finished."""
     found = []
 
     def first_step(settings, steps):
-        found.append(sorted(path.parent.name for path in steps.output.rglob("provenance.json")))
+        found.append(sorted(path.parent.name for path in steps.output.glob("*/provenance.json")))
         write_provenance(steps.output / "bitext", command="prepare bitext", settings={}, inputs=[])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pipeline, "_make_data_and_models", first_step)
+    monkeypatch.setattr(quickstart_run, "_make_data_and_models", first_step)
     return found
 
 
@@ -118,7 +129,7 @@ def test_a_run_with_other_settings_does_not_go_on_with_the_steps_of_the_interrup
 
 def test_a_finished_run_of_other_settings_is_not_resumed(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    pipeline._begin(output, pipeline.QuickstartSettings(output=str(output), num_pairs=100))
+    quickstart_run._begin(output, quickstart_run.QuickstartSettings(output=str(output), num_pairs=100))
     write_provenance(output, command="quickstart", settings={}, inputs=[])
     forget(output)
     assert main(["quickstart", "--num-pairs", "200", "--seed", "3", "--output", str(output), "--resume"]) == 2
@@ -136,9 +147,9 @@ def test_a_filter_that_leaves_nothing_names_an_option_that_quickstart_has(tmp_pa
         {"id": ["0", "1"], "rank": [0, 0], "sentence1": ["a b c", "c d e"], "sentence2": ["a b c", "c d e"]}
     )
     write_split(tmp_path / "back_translated", "train", [rows], rows.schema)
-    settings = pipeline.QuickstartSettings(output=str(tmp_path))
+    settings = quickstart_run.QuickstartSettings(output=str(tmp_path))
     with pytest.raises(InputError, match=r"nothing is left after .* with --overwrite and more --num-pairs or --nmt"):
-        pipeline._make_data_and_models(settings, Unfit(tmp_path, resume=False))
+        quickstart_run._make_data_and_models(settings, Unfit(tmp_path, resume=False))
 
 
 @pytest.mark.parametrize("finished", [True, False])

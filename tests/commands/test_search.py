@@ -11,7 +11,7 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.search_results import as_markdown
+from hf_paraphrase.commands.results import neighbours_as_markdown
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.search.index import Neighbour, SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -162,7 +162,7 @@ def test_two_encoders_stand_side_by_side_in_a_markdown_table(model, other_model,
 def test_a_table_with_fewer_neighbours_on_one_side_stays_a_table():
     one, two = Neighbour("a", 0.5, 0, 1), Neighbour("b|\nc", 0.25, 1, 2)
     expected = "**q**\n\n| A | cosine | B | cosine |\n| --- | ---: | --- | ---: |\n"
-    assert as_markdown("q", ["A", "B"], [[one, two], [one]]) == (
+    assert neighbours_as_markdown("q", ["A", "B"], [[one, two], [one]]) == (
         expected + "| a | 0.50 | a | 0.50 |\n| b\\| c | 0.25 |  |  |\n\n"
     )
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -19,6 +17,7 @@ from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.search.index import Neighbour
 from hf_paraphrase.encoders.search.run import Searched, search
+from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.messages import log
 from hf_paraphrase.settings import recipe
 from hf_paraphrase.training.environment import EnvironmentSettings
@@ -53,29 +52,15 @@ def failing(monkeypatch):
 @FULL
 def test_a_full_standard_output_is_told_in_one_line():
     code, _, said = shell("hp filter --help > /dev/full")
-    assert (code, said) == (2, "hf-paraphrase: error: cannot write to standard output: No space left on device\n")
-
-
-def test_a_closed_standard_output_is_told_in_one_line():
-    assert shell("hp --help >&-") == (2, "", "hf-paraphrase: error: standard output is closed\n")
+    assert (code, said) == (
+        2,
+        "hf-paraphrase: error: standard output: cannot write: No space left on device "
+        "(free some space or choose another output; --resume continues where the verb has it)\n",
+    )
 
 
 def test_nothing_is_said_where_the_reader_has_gone():
     assert shell("(sleep 1; hp --help) | true; exit ${PIPESTATUS[0]}") == (1, "", "")
-
-
-def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import sys\n"
-        "from hf_paraphrase.commands.streams import guarded_streams\n"
-        "with guarded_streams(), open('found', 'w') as stream:\n"
-        "    assert stream.fileno() > 2 and sys.stdin.read() == ''\n"
-        "    sys.stderr.write('lost'), sys.stderr.flush()\n"
-        "    stream.write('kept')\n"
-    )
-    code, shown, _ = shell(f'cd {tmp_path} && "{sys.executable}" program.py <&- >&- 2>&-')
-    assert (code, shown) == (0, "") and (tmp_path / "found").read_text() == "kept"
 
 
 @pytest.mark.parametrize(
@@ -91,43 +76,29 @@ def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, wanted, monk
     assert wanted in terminal.buffer.getvalue().decode("ascii")
 
 
-def test_what_nothing_has_foreseen_is_one_line_and_its_traceback_lies_in_a_private_file(
-    failing, capsys, tmp_path, monkeypatch
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_nothing_has_foreseen_is_one_line_and_a_traceback_only_where_it_is_asked_for(
+    failing, capsys, monkeypatch, debug
 ):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    if debug:
+        monkeypatch.setenv("HF_PARAPHRASE_DEBUG", "1")
     failing(ZeroDivisionError(f"a\x1b[1m\nb {TOKEN}"))
-    assert main(["env", f"--model={TOKEN}"]) == 1
-    said = capsys.readouterr().err
-    found = re.fullmatch(
-        r"hf-paraphrase: error: ZeroDivisionError: a\\u001b\[1m b <token> "
-        r"\(the traceback is in (\S+\.txt): please report it\)\n",
-        said,
+    assert main(["env"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith(
+        r"hf-paraphrase: error: ZeroDivisionError: a\u001b[1m b <token> (please report it; with HF_PARAPHRASE_DEBUG=1"
     )
-    assert found, said
-    path = Path(found[1])
-    text = path.read_text()
-    assert path.parent == tmp_path and stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert "Traceback (most recent call last)" in text and "in act" in text and TOKEN not in text
+    assert (len(said) > 1) == any("in act" in line for line in said) == debug
+    assert TOKEN not in "".join(said)
 
 
-def test_a_library_that_raises_what_is_no_exception_is_told_in_one_line(failing, capsys):
+def test_a_library_that_raises_what_is_no_exception_is_one_line(failing, capsys):
     class PanicException(BaseException):
         pass
 
     failing(PanicException("Hash table capacity overflow"))
     assert main(["env"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("hf-paraphrase: error: PanicException: Hash table capacity overflow (the traceback is in ")
-
-
-def test_it_is_one_line_too_where_no_traceback_can_be_written(failing, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
-    failing(MemoryError())
-    assert main(["env"]) == 1
-    assert capsys.readouterr().err == (
-        "hf-paraphrase: error: there is not enough memory "
-        "(where it happened could not be written down: No such file or directory)\n"
-    )
+    assert capsys.readouterr().err.startswith("hf-paraphrase: error: PanicException: Hash table capacity overflow (")
 
 
 def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
@@ -173,61 +144,20 @@ def test_a_program_that_calls_a_verb_keeps_its_own_handler_and_its_threads_do_wi
     assert seen == [signal.SIG_DFL, seen.append]
 
 
-def test_an_interruption_when_all_is_done_is_told_in_one_line_too(capsys, monkeypatch):
-    def interrupted():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(commands, "give_up_standard_output", interrupted)
-    assert main(["--version"]) == 130
-    assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (OSError(28, "No space left on device", "/x/y"), "/x/y: cannot write: No space left on device"),
-        (RuntimeError("[enforce fail] PytorchStreamWriter failed writing file data/0"), "cannot write: No space left"),
-        (
-            RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 6 vs 5"),
-            "cannot write: No space left",
-        ),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …"), "there is not enough memory"),
-        (
-            ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than …"),
-            "there is not enough memory",
-        ),
-        (ValueError("Maximum allowed dimension exceeded"), "there is not enough memory"),
-        (RuntimeError("basic_ios::clear: iostream error"), "cannot write: No space left"),
-        (RuntimeError("Storage size calculation overflowed with sizes=[9, 9]"), "there is not enough memory"),
-        (Exception("I/O error: File too large (os error 27)"), "cannot write: File too large"),
-        (OSError("524288 requested and 32768 written"), "cannot write: No space left"),
-        (OSError(36, "File name too long", b"/x"), "/x: File name too long"),
-        (RuntimeError("Symlink loop from '/x/a'"), "/x/a: Too many levels of symbolic links"),
-        (
-            UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed"),
-            "a name or text is no UTF-8: a\\udcff",
-        ),
-        (ValueError("embedded null byte"), "a name holds the character NUL"),
-        (Exception("WordLevel error: Missing [UNK] token from the vocabulary"), "the tokenizer fails at a text: Word"),
-    ],
-)
-def test_what_the_system_refuses_is_told_in_one_line_from_a_verb_and_from_python(error, said, failing, capsys):
-    try:
-        raise ValueError("of the library") from error
-    except ValueError as outer:
-        failing(outer)
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device", "/x/y"), MemoryError()], ids=str)
+def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(error, failing, capsys):
+    failing(error)
     assert main(["env"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"hf-paraphrase: error: {said}") and told.count("\n") == 1
+    said = capsys.readouterr().err
+    assert said.startswith("hf-paraphrase: error: ") and said.count("\n") == 1
 
     @recipe(EnvironmentSettings)
     def refused(settings):
         """Fails."""
         raise error
 
-    with pytest.raises(Exception, match=re.escape(said)) as caught:
+    with pytest.raises(HfParaphraseError):
         refused()
-    assert type(caught.value).__module__ == "hf_paraphrase.errors"
 
 
 def test_messages_that_cannot_be_written_do_not_end_the_work(failing, capsys, monkeypatch):
@@ -235,7 +165,10 @@ def test_messages_that_cannot_be_written_do_not_end_the_work(failing, capsys, mo
         def write(self, text):
             raise OSError(28, "No space left on device")
 
-        flush = isatty = write
+        flush = write
+
+        def isatty(self):
+            return False
 
     monkeypatch.setattr(sys, "stderr", Broken())
     failing(lambda: log("a message"))

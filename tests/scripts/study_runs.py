@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import recipe_and_flags
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

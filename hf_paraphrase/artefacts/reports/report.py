@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ...errors import HfParaphraseError
-from ...shown_text import printable, without_secrets
+from ...messages import printable, without_secrets
 from ..card_heads import split_head
 from ..files import read_bytes
 from ..provenance import REPORT, read_provenance, without_places

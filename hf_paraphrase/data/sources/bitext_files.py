@@ -49,9 +49,9 @@ class BitextFiles(HeaderSettings):
 
     source_lang: str = setting("language code of the source side, e.g. fr")
     target_lang: str = setting("language code of the target side, e.g. en")
-    source_file: str | None = setting("source sentences, one a line; with --target-file", None)
-    target_file: str | None = setting("their translations, line by line", None)
-    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no quoting", None)
+    source_file: str | None = setting("source sentences, one a line; with --target-file", None, path=True)
+    target_file: str | None = setting("their translations, line by line", None, path=True)
+    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no quoting", None, path=True)
     columns: str = setting(
         "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for one to leave "
         "out (at the end it may be absent)",
@@ -61,11 +61,13 @@ class BitextFiles(HeaderSettings):
     tmx: str | None = setting(
         "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",
         None,
+        path=True,
     )
     gettext: str | None = setting(
         "or: a gettext catalogue (.po, .mo) or a folder of them, of which those in the language that is not English "
         "are read; obsolete, fuzzy and untranslated messages are left out",
         None,
+        path=True,
     )
     gettext_package: str | None = setting(
         "or: the catalogues inside an installed Python package of this name, e.g. django", None
@@ -78,10 +80,10 @@ class BitextFiles(HeaderSettings):
     gettext_drop_placeholders: bool = setting(
         "leave out messages with placeholders (%s, {name}, $name) or mark-up", False
     )
-    validation_source_file: str | None = setting("a given validation part, source side", None)
-    validation_target_file: str | None = setting("a given validation part, target side", None)
-    test_source_file: str | None = setting("a given test part, source side", None)
-    test_target_file: str | None = setting("a given test part, target side", None)
+    validation_source_file: str | None = setting("a given validation part, source side", None, path=True)
+    validation_target_file: str | None = setting("a given validation part, target side", None, path=True)
+    test_source_file: str | None = setting("a given test part, source side", None, path=True)
+    test_target_file: str | None = setting("a given test part, target side", None, path=True)
 
     @property
     def title(self) -> str:

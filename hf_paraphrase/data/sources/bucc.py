@@ -54,7 +54,7 @@ class BuccSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "bucc"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "foreign", "english")
 
-    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold lie")
+    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold lie", path=True)
     lang: str = setting("the foreign language", choices=LANGUAGES, names=["--lang", "--language"])
 
     @property

@@ -60,7 +60,9 @@ class MsrpSource(Source, LineErrorSettings):
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TEMPLATE: ClassVar[str] = "msrp"
 
-    data_dir: str = setting("the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie")
+    data_dir: str = setting(
+        "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie", path=True
+    )
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""

@@ -96,7 +96,9 @@ class OpusparcusSource(Source, TrainingSettings):
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "labelled")
     PATHS: ClassVar[tuple[str, ...]] = ("data_dir", "quality_table")
 
-    data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files")
+    data_dir: str = setting(
+        "the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files", path=True
+    )
     lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
     quality: int | None = setting(
         "take the training pairs, best first, of which this percentage is estimated to be good; published are 90, 80, "
@@ -107,6 +109,7 @@ class OpusparcusSource(Source, TrainingSettings):
         "a file of language, percentage, number of pairs (tab-separated) for --quality instead of the published ones",
         None,
         only_with="quality",
+        path=True,
     )
     first: int = setting("take this many training pairs, best first; 0 = all", 0, at_least=0, excludes="quality")
 

@@ -55,10 +55,12 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
     RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination", "malformed")
     PATHS: ClassVar[tuple[str, ...]] = ("tsv", "csv", "jsonl", "parquet")
 
-    tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "")
-    csv: str = setting("or: a file with commas, a header, and quotes that are doubled inside quoted fields", "")
-    jsonl: str = setting("or: a file with one JSON object a line", "")
-    parquet: str = setting("or: a Parquet file", "")
+    tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "", path=True)
+    csv: str = setting(
+        "or: a file with commas, a header, and quotes that are doubled inside quoted fields", "", path=True
+    )
+    jsonl: str = setting("or: a file with one JSON object a line", "", path=True)
+    parquet: str = setting("or: a Parquet file", "", path=True)
     columns: str = setting(
         "the columns to make, separated by commas or spaces: sentence1, sentence2, score (a number), label (a whole "
         "number, 1 = paraphrase); any other name becomes a column of strings. For --tsv the fields in their order, "

@@ -54,7 +54,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
     RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination")
     PATHS: ClassVar[tuple[str, ...]] = ("bitext",)
 
-    bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language")
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language", path=True)
     split: str = setting("the split of the bitexts to take", "train")
     max_pairs_per_source: int = setting(
         "greatest number of pairs from one source sentence; 0 = no limit", 0, at_least=0

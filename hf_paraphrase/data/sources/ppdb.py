@@ -75,7 +75,7 @@ class PpdbSource(Source, TrainingSettings):
     TEMPLATE: ClassVar[str] = "ppdb"
     PATHS: ClassVar[tuple[str, ...]] = ("file",)
 
-    file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order")
+    file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
     layout: str = setting(
         "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
         "auto: tell by the first line",

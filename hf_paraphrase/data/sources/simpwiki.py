@@ -50,8 +50,10 @@ class SimpwikiSource(Source, TrainingSettings):
     TEMPLATE: ClassVar[str] = "simpwiki"
     PATHS: ClassVar[tuple[str, ...]] = ("normal", "simple")
 
-    normal: str = setting("`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences")
-    simple: str = setting("`simple.aligned`, line by line")
+    normal: str = setting(
+        "`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences", path=True
+    )
+    simple: str = setting("`simple.aligned`, line by line", path=True)
     drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
 
     def parts(self) -> list[Part]:

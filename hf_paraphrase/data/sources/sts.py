@@ -45,7 +45,8 @@ class StsSource(GradedSource):
     FAMILY: ClassVar[str] = "STS1"
 
     data_dir: str = setting(
-        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt lie"
+        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt lie",
+        path=True,
     )
 
     def parts(self) -> list[Part]:

@@ -39,7 +39,9 @@ class StsBenchmarkSource(GradedSource):
     FAMILY: ClassVar[str] = "STS-B"
     EXPECTED: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
-    data_dir: str = setting("the folder below which sts-train.csv, sts-dev.csv and sts-test.csv lie, or some of them")
+    data_dir: str = setting(
+        "the folder below which sts-train.csv, sts-dev.csv and sts-test.csv lie, or some of them", path=True
+    )
 
 
 class StsBenchmarkBuilder(SourceBuilder, source=StsBenchmarkSource):

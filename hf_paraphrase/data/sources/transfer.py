@@ -65,7 +65,9 @@ class TransferSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "transfer"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("mr", "cr", "subj", "mpqa", "trec")
 
-    data_dir: str = setting("the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie")
+    data_dir: str = setting(
+        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie", path=True
+    )
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""

@@ -81,7 +81,8 @@ class TurkuSource(Source, LineErrorSettings):
 
     data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
-        "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed"
+        "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed",
+        path=True,
     )
     lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
     rewrites: bool = setting(

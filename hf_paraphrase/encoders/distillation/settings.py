@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...data.decontamination import DecontaminationSettings
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
@@ -22,10 +23,12 @@ class TeacherSettings(DecontaminationSettings):
 
     teacher: list[str] = setting(
         "folders of the sentence encoders to learn from: of sentence-transformers or transformers, or of our own; "
-        "several stand side by side"
+        "several stand side by side",
+        path=True,
     )
     text: list[str] = setting(
-        f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data folders (split train); a text counts once"
+        f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data folders (split train); a text counts once",
+        path=True,
     )
     teacher_weights: list[float] = setting(
         "weight of the cosines of each teacher, in their order [default: equal ones]", [], above=0
@@ -69,6 +72,8 @@ class TeacherSettings(DecontaminationSettings):
 class LetterSettings(NewEncoderSettings):
     """What the student is, and whether its words see their letters."""
 
+    GROUP: ClassVar[str] = "model"
+
     letters: bool = setting(
         "let the vector of a word be a sum of its own and of those of its character n-grams while it is trained; the "
         "finished encoder has one vector a word, also for words that the text lacks",
@@ -81,11 +86,13 @@ class LetterSettings(NewEncoderSettings):
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
         excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "treebank_words"),
+        path=True,
     )
     word_list: str | None = setting(
         "file of more words, one a line (of a file of vectors or counts, the words): each is a "
         "text of its own, with the teachers' vectors of the word, and enters the vocabulary where a new one is made",
         None,
+        path=True,
     )
     initial_model: str | None = setting(
         "a sentence encoder to go on from, a folder that train-encoder or distill made, or namespace/name of one on "
@@ -93,6 +100,7 @@ class LetterSettings(NewEncoderSettings):
         "and with them its type and sizes",
         None,
         excludes=tuple({*option_names(VocabularySettings), "hidden_size"} - {"word_list"}),
+        path=True,
     )
     hidden_size: int | None = setting(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
@@ -122,6 +130,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
         "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
         "the epoch is chosen; without it the last is",
         None,
+        path=True,
     )
     batch_neighbours: int = setting(
         "texts that stand in a batch with each text drawn for it: the nearest ones by the teachers' vectors, so that "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from transformers import TrainingArguments
 
@@ -15,6 +15,8 @@ from ..training_arguments import leave_saving_to_the_trainer
 @dataclass(kw_only=True)
 class ObjectiveSettings(Settings):
     """What a student learns from its teachers, and how fast."""
+
+    GROUP: ClassVar[str] = "loss"
 
     cosine_weight: float = setting(
         "weight of 1 - cos(student, teachers), the mean over texts; where the sizes differ, through a projection with "

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...artefacts.files import open_array, read_json_object
 from ...errors import InputError, ModelError, UsageError
+from ...settings import Constraints, check_count
 from ...tokenization.token_lookup import list_of_texts
-from ...value_checks import Constraints, check_count
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .inverted_lists import InvertedLists

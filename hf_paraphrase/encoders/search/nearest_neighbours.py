@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
-from ...value_checks import check_count
+from ...settings import check_count
 from ..familiar_calls import normalized
 from .vector_file import VectorFile
 

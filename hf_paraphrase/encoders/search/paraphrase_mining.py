@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from ...value_checks import check_count
+from ...settings import check_count
 from .inverted_lists import InvertedLists
 from .vector_file import VectorFile, cosine_of_rows
 

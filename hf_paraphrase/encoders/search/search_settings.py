@@ -26,9 +26,12 @@ class SearchSettings(DeviceSettings):
         "this package; with --index it encodes the queries, and must be the encoder that the index was built with "
         "(the index holds a copy that is used by default)",
         None,
+        path=True,
     )
     corpus: str | None = setting(
-        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder", None
+        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder",
+        None,
+        path=True,
     )
     columns: list[str] = setting(
         "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "
@@ -37,10 +40,13 @@ class SearchSettings(DeviceSettings):
     )
     split: str | None = setting("split of the data folder to read [default: train]", None)
     keep_repeated: bool = setting("keep a sentence that comes several times as often in the index", False)
-    index: str | None = setting("an index folder that this command made", None)
+    index: str | None = setting("an index folder that this command made", None, path=True)
     query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
     query_file: str | None = setting(
-        "a text file of such sentences, one a line", None, names=["--query-file", "--queries"]
+        "a text file of such sentences, one a line",
+        None,
+        names=["--query-file", "--queries"],
+        path=True,
     )
     top_k: int | None = setting(
         "neighbours of each query [default: 10]", None, at_least=1, names=["--top-k", "--neighbours"]
@@ -48,6 +54,7 @@ class SearchSettings(DeviceSettings):
     compare: str | None = setting(
         "with queries: a second encoder (with --corpus) or a second index (with --index), printed beside the first",
         None,
+        path=True,
     )
     format: str | None = setting(
         "layout of the neighbours: tsv = query, rank, cosine, position in the corpus, sentence; jsonl; markdown; by "

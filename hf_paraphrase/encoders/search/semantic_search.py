@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
-from ...value_checks import check_count
+from ...settings import check_count
 from ..familiar_calls import normalized
 from .nearest_neighbours import nearest_neighbours
 from .paraphrase_mining import BestPairs

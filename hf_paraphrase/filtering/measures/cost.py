@@ -30,7 +30,9 @@ class TranslationCost(Measure):
     models = ("translation_model",)
     columns = ("cost", "cost_with_end")
     translation_model: str | None = setting(
-        "translation model folder, for the cost of pairs that have no log_prob and num_tokens; needs source", None
+        "translation model folder, for the cost of pairs that have no log_prob and num_tokens; needs source",
+        None,
+        path=True,
     )
 
     @property

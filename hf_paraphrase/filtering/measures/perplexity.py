@@ -29,7 +29,7 @@ class Perplexity(Measure):
     needs = "language_model"
     files = ("language_model",)
     columns = ("perplexity", "unknown_rate")
-    language_model: str | None = setting("ARPA file of lower-cased tokens (`do n't`), for perplexity", None)
+    language_model: str | None = setting("ARPA file of lower-cased tokens (`do n't`), for perplexity", None, path=True)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,), float64."""

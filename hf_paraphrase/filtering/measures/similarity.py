@@ -32,6 +32,7 @@ class Similarity(Measure):
         "package",
         None,
         alone=BUILTIN,
+        path=True,
     )
     device: str = device_setting()
 

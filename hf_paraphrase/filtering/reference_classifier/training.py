@@ -38,7 +38,9 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     column classifier_seen, and `filter --keep 'classifier_seen==0'` leaves them out.
     """
 
-    pairs: str = setting("data folder of back-translated pairs, best with an n-best list for each reference")
+    pairs: str = setting(
+        "data folder of back-translated pairs, best with an n-best list for each reference", path=True
+    )
     body: str = setting(
         "avg (mean of word vectors) or lstm (state behind the last word)", "avg", choices=("avg", "lstm")
     )
@@ -49,7 +51,9 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         choices=NEGATIVES,
     )
     mined: list[str] = setting(
-        "data folders of pairs whose references, by id or by text, the classifier must not see", []
+        "data folders of pairs whose references, by id or by text, the classifier must not see",
+        [],
+        path=True,
     )
     train_size: int = setting(
         "references to train on; all three sizes shrink alike where there are fewer", 40_000, at_least=1
@@ -57,7 +61,9 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
     initial_vectors: str | None = setting(
-        f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}", None
+        f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}",
+        None,
+        path=True,
     )
     vocabulary_size: int = setting(
         "words in the vocabulary at most, those of the training part; 0 for all",

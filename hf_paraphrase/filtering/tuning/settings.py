@@ -19,13 +19,16 @@ class TuneSettings(Settings):
     their difference over seeds and sentence pairs of the test sets. The ranges are those of paper 000.
     """
 
-    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR")
+    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True)
     output: str = setting("the folder to make")
-    dev_data: str = setting("folder with the STS 2016 sets, or a graded data folder, on which all is chosen")
+    dev_data: str = setting(
+        "folder with the STS 2016 sets, or a graded data folder, on which all is chosen", path=True
+    )
     data: str | None = setting(
         "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
         "test means",
         None,
+        path=True,
     )
     filters: list[str] = setting(
         f"which filters, separated by commas or spaces: {', '.join(GRIDS)} [default: length, or none with --keep]", []
@@ -36,9 +39,13 @@ class TuneSettings(Settings):
         [],
     )
     encoders: list[str] = setting(
-        "model types, or YAML files of train-encoder as FILE or NAME=FILE [default: avg]", []
+        "model types, or YAML files of train-encoder as FILE or NAME=FILE [default: avg]",
+        [],
+        path=True,
     )
-    initial_vectors: str | None = setting("word vectors that all encoders start from, as for train-encoder", None)
+    initial_vectors: str | None = setting(
+        "word vectors that all encoders start from, as for train-encoder", None, path=True
+    )
     epochs: float | None = setting(
         "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None, at_least=0
     )
@@ -69,6 +76,7 @@ class TuneSettings(Settings):
         "outputs of tune, finished or not, whose runs are taken over where they are the same: what a grid with more "
         "ranges or seeds shares with them is not trained again, and several machines can each make a part of one",
         [],
+        path=True,
     )
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("continue an unfinished grid; its finished runs are kept, whatever else has changed", False)

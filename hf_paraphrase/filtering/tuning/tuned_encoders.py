@@ -11,8 +11,7 @@ from ...encoders.train import train_encoder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import UsageError
 from ...registry import EXTENSIONS
-from ...settings import flag, is_given
-from ...settings_file import settings_from_file
+from ...settings import flag, is_given, settings_from_file
 
 _NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "report_to"}
 _NOWHERE = {"pairs": "-", "output": "-"}

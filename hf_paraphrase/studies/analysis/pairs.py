@@ -58,9 +58,9 @@ class PairAnalysisSettings(DeviceSettings):
     reference_probability, the report says what the classifier looks at.
     """
 
-    pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)")
+    pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True)
     output: str = setting("the folder to make; the report is its README.md")
-    classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None)
+    classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None, path=True)
     unseen_only: bool = setting(
         "leave out references that the classifier was trained, tuned or tested on (without --classifier: where the "
         "column classifier_seen is 1)",
@@ -71,6 +71,7 @@ class PairAnalysisSettings(DeviceSettings):
         "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
         "[default: the references themselves]",
         None,
+        path=True,
     )
     examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
     bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200, at_least=2)

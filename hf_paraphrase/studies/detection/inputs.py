@@ -38,7 +38,10 @@ class QuerySettings(ComparisonSettings):
 
     query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
     queries: str | None = setting(
-        "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
+        "a text file of such sentences, one a line, 1,000 at most",
+        None,
+        names=["--queries", "--query-file"],
+        path=True,
     )
     neighbours: int = setting(
         "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"], at_least=1

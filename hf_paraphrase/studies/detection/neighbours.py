@@ -31,9 +31,10 @@ class NeighbourSettings(QuerySettings):
     Every sentence is compared, in one pass for each model, in memory that does not grow with the text.
     """
 
-    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side")
+    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
     text: list[str] = setting(
-        f"the sentences to search: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders"
+        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders",
+        path=True,
     )
 
 

@@ -40,11 +40,13 @@ class HumanScoreSettings(ComparisonSettings):
 
     model: list[str] = setting(
         "one or more folders of sentence encoders; `{lang}` in a name stands for the language on the card of a data "
-        "folder, where each language has encoders of its own: --model avg-{lang} gran-{lang}"
+        "folder, where each language has encoders of its own: --model avg-{lang} gran-{lang}",
+        path=True,
     )
     data: list[str] = setting(
         "one or more data folders with the columns sentence1, sentence2 and score, such as prepare opusparcus, turku, "
-        "sts, sick, pit2015 and stsbenchmark make"
+        "sts, sick, pit2015 and stsbenchmark make",
+        path=True,
     )
     split: list[str] = setting(
         "the splits to read, put together; by default validation, or that of each configuration (NAME.validation), or "

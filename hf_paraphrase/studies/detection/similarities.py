@@ -38,16 +38,18 @@ class SimilaritySettings(QuerySettings):
     `hf-paraphrase encode` wrote can take the place of encoding the text.
     """
 
-    model: list[str] = setting("one or more folders of sentence encoders")
+    model: list[str] = setting("one or more folders of sentence encoders", path=True)
     text: list[str] = setting(
         f"the sentences: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders; "
         "may be left out where there are --vectors, but then no sentence can be shown",
         [],
+        path=True,
     )
     vectors: list[str] = setting(
         "the vectors of these sentences, a .npy file of float32 or float16 (sentences, dim) for each model, in the "
         "same order, line by line those of --text; by default the sentences are encoded",
         [],
+        path=True,
     )
     thresholds: list[float] = setting(
         "cosines, from -1 to 1, for which the share of sentences that reach them is given",

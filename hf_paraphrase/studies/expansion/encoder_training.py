@@ -29,10 +29,13 @@ _SHARE = 0.25
 class ExpansionSettings(Settings):
     """The settings of training on expansions too."""
 
+    GROUP: ClassVar[str] = "expansion by definitions"
+
     expansion: str | None = setting(
         "train on expansions too, sentences with some words replaced by their definitions (paper 004): folder with "
         "WordNet 3.0 or 3.1, or auto to look for it as expand does",
         None,
+        path=True,
     )
     expansion_share: float | None = setting(
         "pairs of a sentence and its expansion that join the pairs, for each of these, 0 to 2 [default: 0.25, and 0 "
@@ -63,6 +66,7 @@ class ExpansionSettings(Settings):
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
         only_with="expansion",
+        path=True,
     )
 
     def check(self) -> None:

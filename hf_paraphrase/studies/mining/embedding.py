@@ -84,9 +84,15 @@ class EncoderFolders:
 class FilterEncoderSettings(Settings):
     """The encoders that find candidates."""
 
-    encoder: str | None = setting("folder of an encoder of both languages, which finds the candidates", None)
-    source_encoder: str | None = setting("with --target-encoder: folder of an encoder of the source language", None)
-    target_encoder: str | None = setting("folder of an encoder of the target language, in the same space", None)
+    encoder: str | None = setting(
+        "folder of an encoder of both languages, which finds the candidates", None, path=True
+    )
+    source_encoder: str | None = setting(
+        "with --target-encoder: folder of an encoder of the source language", None, path=True
+    )
+    target_encoder: str | None = setting(
+        "folder of an encoder of the target language, in the same space", None, path=True
+    )
 
     def filter_encoders(self) -> EncoderFolders:
         """Returns their folders.

@@ -35,10 +35,14 @@ _WORK = "work"
 class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
     """Measure mining. Files that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
 
-    pairs: list[str] = setting("files that `mine` made, each a row of the table", [])
-    gold: str | None = setting("with --pairs: the true pairs, `source id TAB target id`", None, only_with="pairs")
+    pairs: list[str] = setting("files that `mine` made, each a row of the table", [], path=True)
+    gold: str | None = setting(
+        "with --pairs: the true pairs, `source id TAB target id`", None, only_with="pairs", path=True
+    )
     task: str | None = setting(
-        "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", None
+        "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold",
+        None,
+        prefix=True,
     )
     tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
     test_part: str = setting("part of the task on which everything is measured", "test")
@@ -47,9 +51,11 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         "numbers of candidates of a source sentence of the table of recall", [*SIZES], at_least=1
     )
     scoring_encoder: list[str] = setting(
-        "folders of other encoders that score the candidates, or SOURCE_FOLDER:TARGET_FOLDER", []
+        "folders of other encoders that score the candidates, or SOURCE_FOLDER:TARGET_FOLDER",
+        [],
+        path=True,
     )
-    classifier: list[str] = setting("folders of classifiers of parallel sentences", [])
+    classifier: list[str] = setting("folders of classifiers of parallel sentences", [], path=True)
     margin: str = setting("kind of the margin scores", "ratio", choices=MARGINS)
     neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4, at_least=1)
     one_to_one: str = setting("how the rows with a one-to-one matching match", "greedy", choices=MATCHINGS)

@@ -21,8 +21,8 @@ from .scoring import COMBINATIONS, MARGINS
 class MiningSettings(FilterEncoderSettings, DeviceSettings):
     """Find the translations between two collections of sentences, each in one language."""
 
-    source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}")
-    target: str = setting("text file of the target collection")
+    source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}", path=True)
+    target: str = setting("text file of the target collection", path=True)
     output: str = setting(
         "the tab-separated file to make: score, source id, target id, source sentence, target sentence, the best first"
     )
@@ -54,13 +54,16 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         choices=MARGINS,
     )
     neighbours: int = setting("with --margin: sentences in a neighbourhood", 4, at_least=1)
-    scoring_encoder: str | None = setting("folder of another encoder, for the cosine or margin of the score", None)
-    source_scoring_encoder: str | None = setting("the same for the source language alone", None)
-    target_scoring_encoder: str | None = setting("the same for the target language alone", None)
+    scoring_encoder: str | None = setting(
+        "folder of another encoder, for the cosine or margin of the score", None, path=True
+    )
+    source_scoring_encoder: str | None = setting("the same for the source language alone", None, path=True)
+    target_scoring_encoder: str | None = setting("the same for the target language alone", None, path=True)
     classifier: str | None = setting(
         "folder of a classifier of parallel sentences, whose probability is the score; with --margin or "
         "--scoring-encoder it is combined with that score",
         None,
+        path=True,
     )
     combine: str = setting("how two scores become one", "product", choices=COMBINATIONS)
     one_to_one: str | None = setting(
@@ -76,9 +79,12 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         "PREFIX.gold and PREFIX with the endings of --source and --target",
         None,
         excludes="threshold",
+        prefix=True,
     )
     gold: str | None = setting(
-        "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed", None
+        "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed",
+        None,
+        path=True,
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     seed: int = seed_setting("with --approximate: seed of the lists")

@@ -341,7 +341,9 @@ def word_tokenizers(
 class ParallelTextSettings(RunSettings):
     """The bitext and the words of a training on parallel sentences."""
 
-    bitext: str = setting("bitext folder that `prepare bitext` made (splits train and, if it has one, validation)")
+    bitext: str = setting(
+        "bitext folder that `prepare bitext` made (splits train and, if it has one, validation)", path=True
+    )
     digits: str = setting(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS
     )

@@ -48,12 +48,19 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
         "one all negatives are random",
         None,
         excludes=("source_encoder", "target_encoder"),
+        path=True,
     )
     source_encoder: str | None = setting(
-        "instead of --encoder: the encoder of the source side", None, only_with="target_encoder"
+        "instead of --encoder: the encoder of the source side",
+        None,
+        only_with="target_encoder",
+        path=True,
     )
     target_encoder: str | None = setting(
-        "instead of --encoder: the encoder of the target side", None, only_with="source_encoder"
+        "instead of --encoder: the encoder of the target side",
+        None,
+        only_with="source_encoder",
+        path=True,
     )
     n_best: int = setting("target sentences in the n-best list of a source sentence", 40, above=0)
     hard_negatives: float = setting(
@@ -67,7 +74,9 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
     )
     share_rnn: bool = setting("read both languages with the same recurrent weights (the authors' later code)", False)
     initial_vectors: str | None = setting(
-        "folder of word vectors to start from, as `train-bilingual-vectors` makes it [default: random ones]", None
+        "folder of word vectors to start from, as `train-bilingual-vectors` makes it [default: random ones]",
+        None,
+        path=True,
     )
     embedding_size: int | None = setting(
         "components of a word vector [default: as the initial vectors, else 300]", None, above=0

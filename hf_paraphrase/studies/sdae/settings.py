@@ -21,8 +21,8 @@ class SdaeSettings(TrainingRunSettings):
     the sentence again as it was. What comes out is a sentence encoder for `encode`, `evaluate` and all other readers.
     """
 
-    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
-    pairs: list[str] = setting("data folders whose sentences (split train) are the text, or more of it", [])
+    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
+    pairs: list[str] = setting("data folders whose sentences (split train) are the text, or more of it", [], path=True)
     columns: list[str] = setting(
         "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
         "of a bitext",
@@ -42,6 +42,7 @@ class SdaeSettings(TrainingRunSettings):
         "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn each "
         "epoch (paper 004, section 2.1)",
         None,
+        path=True,
     )
     expansion_use: str | None = setting(
         "noise (the expanded sentence is read, with noise, and the original is to be said) or regulariser (the "
@@ -62,6 +63,7 @@ class SdaeSettings(TrainingRunSettings):
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
         only_with="expansion",
+        path=True,
     )
     expansion_weight: float | None = setting(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
@@ -92,6 +94,7 @@ class SdaeSettings(TrainingRunSettings):
         f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them; or the folder of another sentence encoder, which is distilled",
         None,
+        path=True,
     )
     fixed_vectors: bool = setting(
         "leave the initial vectors as they are; the decoder then has a table of its own, as in the authors' code",
@@ -101,6 +104,7 @@ class SdaeSettings(TrainingRunSettings):
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
+        path=True,
     )
     vocabulary_size: int = setting(
         "words in the vocabulary at most; 0 for all",

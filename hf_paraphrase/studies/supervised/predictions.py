@@ -39,8 +39,10 @@ class PredictionSettings(DeviceSettings):
     output; --output takes the predictions themselves, a row each.
     """
 
-    model: str = setting("the folder of a model that train-supervised made")
-    data: str = setting("data folder with sentence1 and sentence2, or sentence1 or text alone, as in training")
+    model: str = setting("the folder of a model that train-supervised made", path=True)
+    data: str = setting(
+        "data folder with sentence1 and sentence2, or sentence1 or text alone, as in training", path=True
+    )
     split: str = setting("the split", "test")
     target_column: str | None = setting(
         "the column of classes or scores [default: entailment, label or score, if there]", None

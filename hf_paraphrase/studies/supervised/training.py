@@ -44,8 +44,8 @@ class SupervisedSettings(TrainingRunSettings):
     dev part, by accuracy or Pearson's r.
     """
 
-    model: str = setting("the folder of the pretrained encoder, of any type")
-    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark")
+    model: str = setting("the folder of the pretrained encoder, of any type", path=True)
+    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
     task: str = setting(
         "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
         "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
@@ -78,6 +78,7 @@ class SupervisedSettings(TrainingRunSettings):
         "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
         None,
         only_with="from_scratch",
+        path=True,
     )
     freeze_encoder: bool = setting("train the head alone", False, excludes=("from_scratch", "lambda_w", "lambda_c"))
     lambda_w: float = setting(

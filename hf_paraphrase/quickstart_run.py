@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.provenance import read_provenance, write_provenance
+from .artefacts.artefact import check_output, is_ours, locked
+from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
@@ -96,47 +98,44 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
     """
     output = Path(settings.output)
     started = time.monotonic()
-    _begin(output, settings)
-    steps = _Steps(output, resume=settings.resume)
-    _write_sample(settings, output / "sample")
-    _make_data_and_models(settings, steps)
-    results = _measure(settings, steps)
-    results["seconds"] = round(time.monotonic() - started, 1)
-    write_text_whole(output / _RESULTS, json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-    write_provenance(
-        output, command="quickstart", settings=settings.record(), inputs=[output / "sample"], results=results
-    )
-    forget(output)
+    with locked(output.absolute()):
+        _begin(output, settings)
+        steps = _Steps(output, resume=settings.resume)
+        _write_sample(settings, output / "sample")
+        _make_data_and_models(settings, steps)
+        results = _measure(settings, steps)
+        results["seconds"] = round(time.monotonic() - started, 1)
+        write_text_whole(output / _RESULTS, json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+        sample = {str(output / "sample"): fingerprint(output / "sample")}
+        write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)
     return Quickstart(output, results)
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
-    """Leaves in the output folder what this run may go on with, and the record of its job.
+    """Leaves in the output folder what this run may continue.
+
+    The folder has our provenance from the first moment on, so that only a folder of ours is ever emptied.
 
     Raises:
-        OutputError: If what is there is in the way, or of other settings.
+        OutputError: If the output is in the way, or was made with other settings.
     """
-    job = {name: value for name, value in settings.record().items() if name != "output"}
-    unfinished = (output / JOB).is_file()
-    if settings.resume and (unfinished or recorded_job(output / RECORD) is not None):
-        check_same_job(output, job)
+    if settings.resume and is_ours(output):
+        before, now = read_provenance(output).get("settings", {}), settings.record()
+        if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):
+            raise OutputError(
+                f"the run to continue had other settings: {', '.join(changed)}",
+                path=output,
+                remedy="repeat the original command with --resume, or start again with --overwrite",
+            )
         return
-    if unfinished and not settings.overwrite:
-        raise OutputError(
-            "an unfinished run for this output exists",
-            path=output,
-            remedy="--resume continues it, --overwrite starts afresh",
-        )
-    if not unfinished:
-        check_output(output, overwrite=settings.overwrite)
-    if is_filled(output):
-        # Else the steps of the earlier run would seem to be finished where this one is interrupted and resumed.
-        empty_folder(output)
-    write_job(output, job)
+    # Else the steps of an earlier run would seem to be finished when this one is interrupted and continued.
+    if check_output(output, overwrite=settings.overwrite).is_dir():
+        shutil.rmtree(output)
+    write_provenance(output, command="quickstart", settings=settings.record())
 
 
 class _Steps:
-    """Runs recipes whose output lies below one folder, each unless it is there already."""
+    """Runs the recipes of verbs with outputs in one folder; existing outputs are reused."""
 
     def __init__(self, output: Path, *, resume: bool) -> None:
         self.output = output
@@ -146,10 +145,10 @@ class _Steps:
         return str(self.output / name)
 
     def run(self, verb: str, function: Any, name: str, **fields: Any) -> None:
-        """Runs the recipe of a verb, which makes the artefact `name`, and says the command that does the same."""
+        """Runs the recipe of a verb, which makes the artefact `name`, and logs the command that does the same."""
         path = self.output / name
         if self.resume and (path.is_file() or (path / "provenance.json").is_file()):
-            log(f"{name}: there already")
+            log(f"{name}: reused")
             return
         fields["output"] = str(path)
         log(f"\n$ hf-paraphrase {verb} {shlex.join(_flags(fields))}")

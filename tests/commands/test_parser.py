@@ -1,0 +1,298 @@
+"""The flags of verbs: made from settings, the same on the command line and in YAML, explained by `--help`."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from typing import ClassVar
+
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.commands.parser import VerbParser, parse
+from hf_paraphrase.commands.verbs import all_recipes
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.settings import OUTPUT, Settings, constraints_of, flag, setting
+
+
+@dataclasses.dataclass
+class Arguments(Settings):
+    """Do something."""
+
+    output: str = setting("folder")
+    num_beams: list[int] = setting("beam widths", [5])
+    keep: list[str] = setting("selections, 50% of them", [])
+    columns: str = setting("names", "", separator=",")
+    margin: str | None = setting("kind of margin", None, alone="ratio")
+    length_penalty: float = setting("exponent", 1.0)
+    least: int = setting("a number", 0)
+    max_sentences: int | None = setting("limit", None)
+    lowercase: bool = setting("lower-case", True, names=["--lower-case", "--lowercase"])
+    cased: bool = setting("with case", False)
+    precision: str = setting("arithmetic", "auto", choices=["auto", "fp32"])
+
+
+def read(*words):
+    return parse(Arguments, "verb", ["--output", "o", *words])
+
+
+def help_of(settings_class, monkeypatch):
+    """Returns for each flag, as it is shown with its values, the text that explains it."""
+    monkeypatch.setenv("COLUMNS", "100000")
+    entries = re.findall(r"^  -.*(?:\n {4,}.*)*", VerbParser(settings_class, "verb").format_help(), re.MULTILINE)
+    return dict(re.split(r"\s{2,}", entry.strip(), maxsplit=1) for entry in entries)
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.yaml"
+
+    def write(text):
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+# ----- values
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ([], {}),
+        (["--num-beams", "1", "2", "--length_penalty=0.5"], {"num_beams": [1, 2], "length_penalty": 0.5}),
+        (["--cased", "--no-lowercase"], {"cased": True, "lowercase": False}),
+        (["--cased", "true", "--lowercase", "no"], {"cased": True, "lowercase": False}),
+        (["--no_lower_case"], {"lowercase": False}),
+        (["--keep", "a", "--keep", "b", "c"], {"keep": ["a", "b", "c"]}),
+        (["--num-beams", "5", "--num_beams=6"], {"num_beams": [5, 6]}),
+        (["--keep", "-5<=log_prob", "-.5<cost", "--keep=-x"], {"keep": ["-5<=log_prob", "-.5<cost", "-x"]}),
+        (["--columns", "b,", "a,_", "--columns=c"], {"columns": "b,a,_,c"}),
+        (["--margin"], {"margin": "ratio"}),
+        (["--margin", "absolute"], {"margin": "absolute"}),
+    ],
+)
+def test_flags_with_hyphens_or_underscores_give_values_and_lists_add_up(words, fields):
+    assert read(*words) == Arguments("o", **fields)
+    assert read() == Arguments("o"), "the defaults are as they were"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--unknown", "1"], "unknown argument --unknown "),
+        (["stray"], "unknown argument stray"),
+        (["--outpt", "x"], r"did you mean --output\?"),
+        (["--num-beams", "many"], "invalid int value: 'many'"),
+        (["--precision", "fp8"], r"invalid choice: 'fp8': one of auto, fp32"),
+        (["--lowercase", "perhaps"], "perhaps"),
+        (["--out", "x"], "unknown argument"),
+        (["--config"], "expected one argument"),
+    ],
+)
+def test_bad_usage_is_an_error_that_points_to_the_help(words, problem):
+    with pytest.raises(UsageError, match=problem) as caught:
+        read(*words)
+    assert "hf-paraphrase verb --help" in str(caught.value)
+    with pytest.raises(UsageError, match="required: --output"):
+        parse(Arguments, "verb", [])
+    with pytest.raises(UsageError, match=r"did you mean --output\?"):
+        parse(Arguments, "verb", ["--outputt", "x"])
+
+
+def test_a_configuration_file_gives_values_of_every_type_and_null_means_the_default(config):
+    path = config(
+        "output: out\nnum-beams: [1, 50]\nkeep: [a<=1, b>2]\nlength_penalty: -0.5\nmax_sentences: 7\n"
+        "lower_case: false\ncased: true\nprecision: fp32\ncolumns: [a, b]\nmargin: null\n"
+    )
+    expected = Arguments("out", [1, 50], ["a<=1", "b>2"], "a,b", None, -0.5, 0, 7, False, True, "fp32")
+    assert parse(Arguments, "verb", ["--config", path]) == parse(Arguments, "verb", [f"--config={path}"]) == expected
+
+
+@pytest.mark.parametrize("value", ["-5<=log_prob", "-hello", "--keep", "--no such flag"])
+def test_a_value_of_the_file_may_begin_with_a_hyphen(config, value):
+    path = config(f'output: "{value}"\nkeep: ["{value}", "b"]\nmargin: "{value}"\n')
+    assert parse(Arguments, "verb", ["--config", path]) == Arguments(value, keep=[value, "b"], margin=value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--num-beams", "3", "--keep", "c", "--no-lowercase", "--length_penalty", "2", "--cased", "false"],
+        ["--num_beams=3", "--keep=c", "--no_lower_case", "--length-penalty=2", "--cased=0"],
+    ],
+)
+def test_flags_replace_what_the_file_says_lists_included(config, words):
+    path = config("output: out\nnum_beams: [1, 2]\nkeep: [a, b]\nlowercase: true\nlength_penalty: 1\ncased: true\n")
+    expected = Arguments("out", [3], ["c"], length_penalty=2.0, lowercase=False)
+    assert parse(Arguments, "verb", ["--config", path, *words]) == expected
+    assert parse(Arguments, "verb", [*words, "--config", path]) == expected
+    # Also with what is the default.
+    assert parse(Arguments, "verb", ["--length-penalty", "1.0", "--config", config("output: o\nlength_penalty: 2\n")])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "problem"),
+    [
+        ("output: o\nbeams: 5\n", UsageError, "unknown setting `beams`.*one of cased, columns, keep"),
+        ("output: o\nno-lowercase: true\n", UsageError, "unknown setting `no-lowercase`"),
+        ("output: o\nlower-case: 1\nlowercase: 1\n", UsageError, "`lower-case` and `lowercase` are one setting"),
+        ("output: o\nnum_beams: many\n", UsageError, "`num_beams` is 'many', of another type"),
+        ("- output\n", InputError, "must be a mapping"),
+    ],
+)
+def test_a_bad_configuration_file_is_one_line_with_its_name(config, text, kind, problem):
+    path = config(text)
+    with pytest.raises(kind, match=problem) as caught:
+        read("--config", path)
+    assert "\n" not in str(caught.value) and path in str(caught.value)
+
+
+# ----- help
+
+
+def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch, capsys):
+    assert help_of(Arguments, monkeypatch) == {
+        "--output OUTPUT": "folder (required)",
+        "--num-beams NUM_BEAMS [NUM_BEAMS ...]": "beam widths (default: 5)",
+        "--keep KEEP [KEEP ...]": "selections, 50% of them",
+        "--columns COLUMNS [COLUMNS ...]": "names",
+        "--margin [MARGIN]": "kind of margin",
+        "--length-penalty LENGTH_PENALTY": "exponent (default: 1.0)",
+        "--least LEAST": "a number (default: 0)",
+        "--max-sentences MAX_SENTENCES": "limit",
+        "--lower-case, --lowercase [LOWERCASE]": "lower-case (default: True)",
+        "--no-lower-case, --no-lowercase": "turns --lower-case off",
+        "--cased": "with case",
+        "--precision {auto,fp32}": "arithmetic (default: auto)",
+        "--config FILE": "a YAML file of `flag: value`; flags given here win over it",
+        "-h, --help": "show this help message and exit",
+    }
+    with pytest.raises(SystemExit, match="0"):
+        read("--help")
+    out = capsys.readouterr().out
+    assert out.startswith("usage: hf-paraphrase verb --output OUTPUT [flags]\n\nDo something.\n")
+
+
+def test_flags_are_grouped_by_the_class_that_declares_them():
+    @dataclasses.dataclass(kw_only=True)
+    class Where(Settings):
+        GROUP: ClassVar[str] = "computing"
+        device: str = setting("device", "cpu")
+
+    @dataclasses.dataclass(kw_only=True)
+    class Both(Where, Settings):
+        resume: bool = setting("go on", False)
+        epochs: int = setting("passes", 1)
+        pairs: str = setting("pairs")
+
+    text = VerbParser(Both, "verb").format_help()
+    shown = re.findall(r"^(?:\S.*(?=:$)|  --?[\w-]+)", text, re.MULTILINE)
+    assert shown == [
+        *("flags", "  --pairs", "  --epochs", "computing", "  --device"),
+        *("the run, its output and its card", "  --resume", "  --config", "  -h"),
+    ]
+
+
+# ----- all verbs
+
+SETTINGS = {name: recipe.settings for name, recipe in all_recipes().items()}
+CLASSES = sorted(set(SETTINGS.values()), key=lambda found: (found.__module__, found.__name__))
+SYNONYMS = (
+    {"vocabulary_size", "vocab_size"},
+    {"lower_case", "lowercase"},
+    {"workers", "num_workers"},
+    {"query_file", "queries"},
+    {"top_k", "neighbours"},
+    {"lang", "language"},
+)
+OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "neighbours")}
+"""Not how many neighbours of a sentence are shown."""
+WORDS = """
+    by columns commit_message dev_split device exclude filters gettext_package keep lang language license measures
+    protocols query ray_address repo_id report_to revision shard source_lang split target_column target_lang tasks
+    test_part test_split train_split tuning_part url
+"""
+"""The options of text that name nothing on the disk."""
+
+
+@pytest.mark.parametrize("verb", SETTINGS)
+def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word(verb):
+    """An option that lacks its mark could be overwritten by the output, or a pipe in it be read twice."""
+    for field in dataclasses.fields(SETTINGS[verb]):
+        hint = typing.get_type_hints(SETTINGS[verb])[field.name]
+        constraints = constraints_of(field)
+        if "str" in str(hint):
+            marked = constraints.path or constraints.prefix or constraints.written or field.name == OUTPUT
+            assert marked != (constraints.choices is not None or field.name in WORDS.split()), field.name
+
+
+@pytest.mark.parametrize("verb", SETTINGS)
+def test_the_help_of_every_verb_has_every_flag_once_and_explains_it(verb, monkeypatch):
+    shown = help_of(SETTINGS[verb], monkeypatch)
+    parser = VerbParser(SETTINGS[verb], verb)
+    assert len(shown) == len(parser._actions) and all(shown.values())
+    for names, text in shown.items():
+        assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
+        assert text.count("(default: ") + text.count("[default: ") <= 1, names
+        assert not any(nothing in text for nothing in ("(default: None)", "(default: [", "(default: )")), names
+    for field in dataclasses.fields(SETTINGS[verb]):
+        if field.name == "resume":
+            assert all(flag(other) in field.metadata["help"] for other in constraints_of(field).only_with)
+        if field.name.endswith("seed"):
+            constraints = constraints_of(field)
+            assert (constraints.at_least, constraints.at_most) == (0, (1 << 32) - 1), "what generators take"
+
+
+@pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(settings_class):
+    actions = VerbParser(settings_class, "verb")._option_string_actions
+    for field in dataclasses.fields(settings_class):
+        for names in SYNONYMS:
+            if field.name in names and (settings_class.__name__, field.name) not in OF_A_MARGIN:
+                assert all(actions[flag(name)].dest == field.name for name in names), field.name
+
+
+# ----- near names
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "bitext").mkdir()
+    (tmp_path / "sentences.txt").write_text("a\n")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("evalute", "did you mean evaluate?"),
+        ("prepare bitxt", "did you mean bitext?"),
+        ("filter --pars x --output y", "did you mean --pairs?"),
+        ("evaluate --data x --suite stss", "did you mean sts?"),
+        ("train-encoder --pairs bitex --output y", "did you mean bitext?"),
+        ("encode --model buildin --input sentences.txt", "did you mean builtin?"),
+        ("encode --model builtin --input sentence.txt", "did you mean sentences.txt?"),
+        ("score --pairs x --output y --measures lenght", "did you mean length?"),
+    ],
+)
+def test_the_nearest_name_is_named(place, words, meant, capsys):
+    assert main(words.split()) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert meant in error[-1] and error[-1].startswith("hf-paraphrase: error: "), error
+
+
+@pytest.mark.parametrize("path", ["./quite-another", "/nowhere/at/all", "a" * 5000, ""])
+def test_what_is_like_nothing_has_no_hint(place, path, capsys):
+    assert main(["encode", "--model", "builtin", "--input", path]) == 2
+    error = capsys.readouterr().err
+    assert "did you mean" not in error and error.count("\n") == 1
+
+
+def test_a_query_may_begin_with_hyphens(place, tmp_path, capsys):
+    (tmp_path / "search.yaml").write_text('model: builtin\ncorpus: sentences.txt\nquery: ["-hello"]\n')
+    assert main(["search", "--config", "search.yaml"]) == 0
+    assert main(["search", "--model", "builtin", "--corpus", "sentences.txt", "--query", "--not a flag"]) == 0
+    assert "-hello\t1" in capsys.readouterr().out
