@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.data import parquet_files, text_blocks, text_files
 from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -132,28 +131,6 @@ def test_a_damaged_provenance_is_found_when_the_data_are_opened_not_when_the_wor
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{chr(98 + level)}: &{chr(98 + level)} [{', '.join(['*' + chr(97 + level)] * 9)}]\n" for level in range(12)
 )
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        BOMB + "license: *m\nlanguage: [*m, *l]",
-        "license: {a: b}\nlanguage: 3",
-        "license: !!python/object/apply:os.system ['true']",
-        "[" * 5_000,
-        "license: [" + "x, " * 5_000 + "x]",
-        "- a\n- b",
-        "\0",
-        "license: 2024-13-45",
-        "license: 2024-99-99",
-    ],
-)
-def test_the_head_of_a_hostile_card_gives_texts_of_a_sane_length_or_nothing(tmp_path, head):
-    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
-    found = inherited_metadata(tmp_path)
-    assert set(found) == {"license", "language"}
-    assert all(isinstance(item, str) and len(item) <= 100 for items in found.values() for item in items)
-    assert all(len(items) <= 100 for items in found.values())
 
 
 def archive(kind, name):
