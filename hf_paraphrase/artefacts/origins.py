@@ -14,7 +14,8 @@ from .remote_paths import to_path
 from .untrusted_files import read_json_object
 
 _URL = re.compile(r"https?://[^\s<>\"'`\\()\[\]{}|]+", re.ASCII)
-_HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
+_HUB_DATASETS = "https://huggingface.co/datasets/"
+_HUB_DATASET = re.compile(rf"{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
 KEPT_OUT = "kept_out"
 """Marks an input whose sentences must not be in the artefact: evaluation data that it was decontaminated against."""
 
@@ -65,7 +66,8 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
             for word, key in (("licence", "license"), ("language", "language"))
             if key in item
         ]
-        facts += [f"<{item['url']}>"] if is_url(item.get("url")) else []
+        urls = [item.get("url"), *(f"{_HUB_DATASETS}{dataset}" for dataset in item.get("datasets", []))]
+        facts += [f"<{url}>" for url in dict.fromkeys(urls) if is_url(url)]
         lines.append(f"{name} ({'; '.join(facts)})" if facts else name)
     if kept_out:
         lines.append(f"decontaminated against {', '.join(kept_out)}")

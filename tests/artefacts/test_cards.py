@@ -96,7 +96,7 @@ def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path)
     text = write_card(tmp_path / "made", "model_cards", "encoder", VALUES["model_cards", "encoder"]).read_text()
     card = ModelCard(text)
     assert (card.data.license, card.data.datasets) == ("cc-by-2.0", ["org/name"])
-    assert "* `input` (licence: mit)" in card.text
+    assert "* `input` (licence: mit; <https://huggingface.co/datasets/org/name>)" in card.text
     write_card(tmp_path / "made", "dataset_cards", "pairs", VALUES["dataset_cards", "pairs"])
     assert DatasetCard.load(tmp_path / "made" / "README.md").data.source_datasets == ["org/name"]
 

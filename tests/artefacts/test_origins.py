@@ -54,7 +54,7 @@ Words.
 
 def test_inputs_are_listed_with_what_is_known_of_them():
     assert described(INPUTS) == [
-        "`pairs` (`hf-paraphrase filter`; licence: cc-by-2.0)",
+        f"`pairs` (`hf-paraphrase filter`; licence: cc-by-2.0; <https://huggingface.co/datasets/squad>; <{URL}>)",
         f"`bitext` (language: fr, en; <{URL}>)",
         "`glove.txt`",
         "decontaminated against `sts`",
