@@ -9,14 +9,12 @@ import time
 
 import pytest
 
-from hf_paraphrase.artefacts import card_heads, origins, provenance
-from hf_paraphrase.artefacts.reports.markdown_page import as_page
+from hf_paraphrase.artefacts import origins, provenance
 from hf_paraphrase.data.line_errors import StrictLines
 from hf_paraphrase.data.sources import gettext_catalogue, tmx
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering import tokens as filtering_tokens
 from hf_paraphrase.filtering.language_model import arpa
-from hf_paraphrase.hub import published_card, tokens
 from hf_paraphrase.messages import printable, without_secrets
 from hf_paraphrase.studies.expansion import definitions, wordnet, words
 from hf_paraphrase.training import word_frequencies, word_vectors
@@ -57,29 +55,11 @@ def whole(pattern):
 
 
 CASES = [
-    # Heads and titles of cards.
-    (card_heads.split_head, lambda n: "---\r\n" + "a: b\r\n" * n),
-    (card_heads.split_head, lambda n: "---\r\n" + "--- \t\r \n" * n),
-    (card_heads.split_head, lambda n: "---" + " \t" * n),
-    (lambda card: card_heads.set_metadata(card, "key", 1), lambda n: "---\n" + "a: b\n- \n" * n + "---\n"),
-    (every(published_card._TITLE), lambda n: "# a" + " " * n + "\v"),
-    (every(published_card._TITLE), lambda n: "#" + " " * n),
-    (every(published_card._COMMAND), lambda n: "hf-paraphrase " * n),
-    (lambda text: published_card.published_card(text, {"m"}, "a/b"), lambda n: "pipeline(" + "model=" * n),
-    (lambda text: published_card.published_card(text, {"m"}, "a/b"), lambda n: "hf-paraphrase " + "--model " * n),
-    # Cards as pages.
-    *(
-        (as_page, lambda n, part=part: part * n)
-        for part in ("`a", "*a ", "**a", "[", "![a](", "|-", "\\", "&#", "<!--")
-    ),
-    *((as_page, lambda n, part=part: part * n) for part in ("* a\n", "    * a\n", "|a|\n|-|\n", "```\n", "# ", "a\n")),
     # Records, addresses, messages.
     (provenance._ELSEWHERE.fullmatch, lambda n: "./" * n),
     (provenance._ELSEWHERE.fullmatch, lambda n: "a" * n + "=/" + "../" * n + "\n"),
     (every(origins._URL), lambda n: "https://" * n),
     (every(origins._HUB_DATASET), lambda n: "https://huggingface.co/datasets/" * n),
-    (tokens.redact, lambda n: "http://" * n),
-    (tokens.redact, lambda n: "http://a?" * n),
     (without_secrets, lambda n: "://" + "a@" * n),
     (without_secrets, lambda n: "?" + "a_" * n),
     (without_secrets, lambda n: "hf_jwt_" * n),

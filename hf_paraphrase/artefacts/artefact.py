@@ -217,7 +217,8 @@ class Artefact:
             job=None if self.resume is None else fingerprint_of_job(self.described_job()),
         )
         if card is not None:
-            write_card(self.staging, card.kind, card.template, card.values, card.measurements, report=card.report)
+            values = {"name": self.target.name, **card.values}
+            write_card(self.staging, card.kind, card.template, values, card.measurements, report=card.report)
         try:
             for path in self.staging.rglob(".*.partial"):
                 path.unlink()  # what a killed run was writing

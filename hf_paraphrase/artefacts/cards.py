@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HfParaphraseError, UsageError
 from ..messages import printable, without_secrets
 from ..tables import harmless_markdown
-from .card_heads import CARD, as_yaml, readable_head, set_metadata
+from .card_heads import CARD
 from .citations import bibtex
-from .measurements import Measurement, model_index
+from .measurements import Measurement, set_results
 from .origins import described, hub_datasets
 from .provenance import fingerprint, read_provenance
 from .reports.report import write_report
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import jinja2
 
 UNKNOWN_LICENSE = "unknown"
-"""What the Hub calls a licence that nobody gave."""
+"""What the Hub calls a licence that nobody stated."""
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
 
@@ -69,7 +70,7 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _environment(folder: Path) -> jinja2.Environment:
-    """What the templates of a folder are read with; it keeps those that it has compiled."""
+    """Reads the templates of a folder, and keeps those that it has compiled."""
     import jinja2
 
     # Markdown is the target, so HTML escaping would only damage the text.
@@ -78,9 +79,9 @@ def _environment(folder: Path) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_written,
+        finalize=_harmless,
     )
-    environment.filters["yaml"] = _yaml_scalar
+    environment.filters["yaml"] = _yaml
     environment.filters["markdown"] = _Markdown
     environment.globals["bibtex"] = lambda *keys: _Markdown(bibtex(*keys))
     return environment
@@ -106,27 +107,57 @@ def write_card(
         name: The template's name without `.md`.
         values: What the template needs; `model_license` among it is for a model whose record does not name one.
         measurements: What was measured when a model was made, for the `model-index` in the head of its card.
-        report: Whether the folder has a report beside it, for which pictures that the card names lie there by now.
+        report: Whether the folder gets a report too; pictures that the card names must be in the folder by now.
     """
     path = Path(folder) / CARD
     record = read_provenance(folder)
-    inputs = record.get("inputs")
+    inputs = record.get("inputs", [])
     license = values.get("model_license") or record.get("settings", {}).get("license")
     text = render_card(kind, name, {"origins": described(inputs), "model_license": license, **values})
     if kind == "model_cards":
-        text = set_metadata(text, "license", license or UNKNOWN_LICENSE)
-        if origins := hub_datasets(inputs):
-            text = set_metadata(text, "datasets", origins)
-        text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), measurements))
-    else:
-        text = set_metadata(text, "source_datasets", hub_datasets(inputs))
-        text = _with_content(text, Path(folder))
+        text = _model_card(
+            text, license, hub_datasets(inputs), str(values.get("name", path.parent.name)), measurements
+        )
+    elif text.startswith("---\n"):  # a report on data has no head
+        text = _data_card(text, hub_datasets(inputs), path.parent)
     text = without_secrets(text).rstrip() + "\n"
     if report:
-        # First, because the card says that all is written.
+        # First, because a folder with a card is complete.
         write_report(folder, text)
     write_text_whole(path, text)
     return path
+
+
+def _model_card(
+    text: str, license: str | None, datasets: list[str], name: str, measurements: Sequence[Measurement]
+) -> str:
+    from huggingface_hub import ModelCard
+
+    card = ModelCard(text)
+    card.data["license"] = license or UNKNOWN_LICENSE
+    if datasets:
+        card.data["datasets"] = datasets
+    set_results(card, name, measurements)
+    return str(card)
+
+
+def _data_card(text: str, datasets: list[str], folder: Path) -> str:
+    """Fills in the head of a data card.
+
+    `datasets` caches what it has opened by the folder's name and the configurations in the head. A digest over the
+    Parquet files among these keeps it from returning the rows of another folder of that name, or of an older version.
+    """
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard(text)
+    card.data["source_datasets"] = datasets or None
+    if files := sorted(folder.rglob("*.parquet")):
+        digest = hashlib.sha256()
+        for path in files:
+            digest.update(bytes.fromhex(fingerprint(path)))
+        for item in card.data.get("configs", []):
+            item["description"] = f"SHA-256 over those of the Parquet files: {digest.hexdigest()}"
+    return str(card)
 
 
 class _Markdown(str):
@@ -135,30 +166,13 @@ class _Markdown(str):
     __slots__ = ()
 
 
-def _with_content(card: str, folder: Path) -> str:
-    """Says in the configurations of a data set's card which Parquet files it is of, by one digest over theirs.
-
-    `datasets` knows what it has opened by the folder's name and these configurations: without that it would give the
-    rows of another folder of the same name, or those from before the folder was made anew.
-    """
-    configs = readable_head(card).get("configs")
-    files = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
-    if not isinstance(configs, list) or not files:
-        return card
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(bytes.fromhex(fingerprint(path)))
-    content = f"SHA-256 over those of the Parquet files: {digest.hexdigest()}"
-    return set_metadata(card, "configs", [{**dict(item), "description": content} for item in configs])
-
-
-def _written(value: object) -> object:
-    """Makes what a template puts out harmless, if it is not known to be so."""
+def _harmless(value: object) -> object:
+    """Makes what a template puts out harmless, unless it is known to be so."""
     if isinstance(value, (int, float, _Markdown)) or hasattr(value, "__html__"):
         return value
     return harmless_markdown(str(value))
 
 
-def _yaml_scalar(value: object) -> str:
-    """Writes a text for the front matter, quoted where YAML would read something else (`no`, Norwegian, as false)."""
-    return _Markdown(as_yaml(printable(" ".join(str(value).split()))).removesuffix("...\n").strip())
+def _yaml(value: object) -> str:
+    """Writes a text for the head of a card: one line in quotes, which JSON and YAML read alike."""
+    return _Markdown(json.dumps(printable(" ".join(str(value).split())), ensure_ascii=False))

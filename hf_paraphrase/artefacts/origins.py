@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from ..errors import HfParaphraseError
 from ..tables import harmless_markdown
 from .files import read_json_object
-from .inherited_cards import inherited_metadata
+from .inherited_cards import as_list, card_of_input, inherited_metadata
 from .remote_paths import to_path
 
-_DEEPEST = 8
-_MOST = 50
 _URL = re.compile(r"https?://[^\s<>\"'`\\()\[\]{}|]+", re.ASCII)
-_HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
-_TEXTS = ("name", "sha256", "made_by", "url")
-_LISTS = ("license", "language")
+_HUB_DATASETS = "https://huggingface.co/datasets/"
+_HUB_DATASET = re.compile(rf"{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
 KEPT_OUT = "kept_out"
 """Marks an input whose sentences must not be in the artefact: evaluation data that it was decontaminated against."""
 
 
 def is_url(text: object) -> bool:
-    """Tells whether a text is an address that a card can link to."""
+    """Returns whether a text is a URL that a card can link to."""
     return isinstance(text, str) and bool(_URL.fullmatch(text))
 
 
 def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Finds out what an input's card and provenance say of its licence, languages, source and own inputs.
-
-    Args:
-        folder: The input, a folder or a file.
+    """Reads from an input's card and provenance what they say of its licence, languages and source.
 
     Returns:
-        What is known, of `license`, `language` (lists), `url`, `made_by` (a command) and `inputs` (a list of such
-        dictionaries, with `name`, `sha256` and, where it holds, :data:`KEPT_OUT`); nothing of what is not known.
-        A damaged record knows nothing: whoever opens a data or model folder refuses it, and here, at the end of the
-        work, it is too late.
+        Of `license`, `language`, `datasets` (of the Hub, that it was made from; all lists), `url` and `made_by` (a
+        command) those that are known. A missing or damaged card or record knows nothing.
     """
     folder = to_path(folder)
     if not folder.is_dir():
@@ -48,70 +39,54 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
     with suppress(HfParaphraseError):
         record = read_json_object(folder / "provenance.json")
     settings = record.get("settings")
+    url = settings.get("url") if isinstance(settings, dict) else None
+    head, _ = card_of_input(folder)
+    # The Hub calls what was made from nothing else "original", and other kinds of sources "extended|…".
+    sources = [name for name in as_list(head.get("source_datasets")) if name != "original" and "|" not in name]
     known = {
         **inherited_metadata(folder),
+        "datasets": sources + as_list(head.get("datasets")),
         "made_by": record.get("command"),
-        "url": settings.get("url") if isinstance(settings, dict) else None,
-        "inputs": record.get("inputs"),
+        "url": url if is_url(url) else None,
     }
-    return _clean(known, 0)
+    return {key: value for key, value in known.items() if value}
 
 
-def described(inputs: object) -> list[tuple[int, str]]:
-    """Lays out the inputs of an artefact, and theirs, as the lines of a nested list.
-
-    Args:
-        inputs: The `inputs` of a provenance record.
-
-    Returns:
-        For each line its depth, from 0, and its Markdown text.
-    """
-    lines: list[tuple[int, str]] = []
-
-    def add(items: Any, depth: int) -> None:
-        kept_out = []
-        for item in items if isinstance(items, list) else []:
-            found = _clean(item, 0)
-            if "name" not in found or len(lines) >= _MOST:
-                continue
-            name = f"`{_shown(found['name'])}`"
-            if KEPT_OUT in found:
-                kept_out.append(name)
-                continue
-            facts = [
-                f"`{_shown(found['made_by'])}`" if "made_by" in found else "",
-                f"licence: {', '.join(map(_shown, found['license']))}" if "license" in found else "",
-                f"language: {', '.join(map(_shown, found['language']))}" if "language" in found else "",
-                f"<{found['url']}>" if "url" in found else "",
-            ]
-            facts = [fact for fact in facts if fact]
-            lines.append((depth, f"{name} ({'; '.join(facts)})" if facts else name))
-            add(found.get("inputs"), depth + 1)
-        if kept_out:
-            lines.append((depth, f"decontaminated against {', '.join(kept_out[:_MOST])}"))
-
-    add(inputs, 0)
+def described(inputs: list[dict[str, Any]]) -> list[str]:
+    """Lays out the `inputs` of a provenance record as the Markdown items of a list."""
+    lines, kept_out = [], []
+    for item in inputs:
+        name = f"`{_shown(item['name'])}`"
+        if item.get(KEPT_OUT):
+            kept_out.append(name)
+            continue
+        facts = [f"`{_shown(item['made_by'])}`"] if "made_by" in item else []
+        facts += [
+            f"{word}: {', '.join(map(_shown, item[key]))}"
+            for word, key in (("licence", "license"), ("language", "language"))
+            if key in item
+        ]
+        urls = [item.get("url"), *(f"{_HUB_DATASETS}{dataset}" for dataset in item.get("datasets", []))]
+        facts += [f"<{url}>" for url in dict.fromkeys(urls) if is_url(url)]
+        lines.append(f"{name} ({'; '.join(facts)})" if facts else name)
+    if kept_out:
+        lines.append(f"decontaminated against {', '.join(kept_out)}")
     return lines
 
 
-def hub_datasets(inputs: object) -> list[str]:
-    """Lists the data sets of the Hub among the inputs of an artefact and theirs, in the order in which they come."""
-    found: dict[str, None] = {}
-
-    def add(items: Any, depth: int) -> None:
-        for item in items if isinstance(items, list) and depth < _DEEPEST else []:
-            if isinstance(item, dict) and not item.get(KEPT_OUT):
-                match = _HUB_DATASET.fullmatch(str(item.get("url")))
-                if match:
-                    found.setdefault(match[1])
-                add(item.get("inputs"), depth + 1)
-
-    add(inputs, 0)
-    return list(found)
+def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
+    """Lists the data sets of the Hub that the inputs of an artefact are or were made from, each once."""
+    found: list[str] = []
+    for item in inputs:
+        if not item.get(KEPT_OUT):
+            match = _HUB_DATASET.fullmatch(str(item.get("url")))
+            found += [match[1]] if match else []
+            found += item.get("datasets", [])
+    return list(dict.fromkeys(found))
 
 
 def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str]:
-    """Tells which languages a model that was trained on a folder of pairs is for.
+    """Returns which languages a model that was trained on a folder of pairs is for.
 
     Args:
         folder: The pairs.
@@ -119,7 +94,7 @@ def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str
 
     Returns:
         The languages on the card of the pairs. Back-translated pairs name that of their sources too, so English alone
-        where it is among them and `english` is true; nothing is known without a card, so English then too.
+        where it is among them and `english` is true; without a card English too.
     """
     known = inherited_metadata(folder)["language"]
     if english and (not known or "en" in known):
@@ -127,31 +102,6 @@ def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str
     return known
 
 
-def _clean(item: object, depth: int) -> dict[str, Any]:
-    """Keeps what has the right type: the record may be anyone's."""
-    if not isinstance(item, Mapping):
-        return {}
-    found: dict[str, Any] = {}
-    for key in _TEXTS:
-        value = item.get(key)
-        if isinstance(value, str) and value and (key != "url" or is_url(value)):
-            found[key] = value
-    for key in _LISTS:
-        value = item.get(key)
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            texts = [text for text in value if isinstance(text, str)]
-            if texts:
-                found[key] = texts[:_MOST]
-    if item.get(KEPT_OUT) is True:
-        found[KEPT_OUT] = True
-    inputs = item.get("inputs")
-    if isinstance(inputs, list) and depth < _DEEPEST:
-        cleaned = [_clean(other, depth + 1) for other in inputs[:_MOST]]
-        if any(cleaned):
-            found["inputs"] = [other for other in cleaned if other]
-    return found
-
-
-def _shown(text: str) -> str:
-    """Makes a text that does nothing, in inline code and outside of it."""
-    return harmless_markdown(re.sub(r"[`\s]+", " ", text).strip()[:200])
+def _shown(text: object) -> str:
+    """Makes a text harmless, in inline code and outside of it."""
+    return harmless_markdown(re.sub(r"[`\s]+", " ", str(text)).strip()[:200])

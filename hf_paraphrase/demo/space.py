@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Artefact
-from ..artefacts.card_heads import as_yaml
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.whole_files import write_text_whole
 from ..errors import UsageError
@@ -28,7 +27,8 @@ if __name__ == "__main__":
     serve_space({models})
 '''
 _CARD = """---
-{head}---
+{head}
+---
 
 # {title}
 
@@ -82,6 +82,8 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         UsageError: If a model is none that a Space can open, or gradio is not installed.
         OutputError: If the folder is in the way.
     """
+    from huggingface_hub import SpaceCardData
+
     from .. import __version__
 
     check_published(models)
@@ -90,7 +92,7 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
     except metadata.PackageNotFoundError:
         require_gradio()
         raise
-    head = {
+    head: dict[str, Any] = {
         "title": TITLE,
         "emoji": "🔁",
         "colorFrom": "blue",
@@ -108,7 +110,7 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         write_text_whole(staging / "app.py", _APP.format(models=list(models)))
         write_text_whole(staging / "requirements.txt", f"hf-paraphrase[demo]=={__version__}\n")
         filled = {name: value for name, value in head.items() if value != []}
-        card = _CARD.format(head=as_yaml(filled), title=TITLE, models=shown, names=" ".join(models))
+        card = _CARD.format(head=SpaceCardData(**filled).to_yaml(), title=TITLE, models=shown, names=" ".join(models))
         write_text_whole(staging / "README.md", card)
         artefact.finish()
     return Path(output)

@@ -9,14 +9,12 @@ from typing import Any
 
 from ..artefacts.artefact import output_files
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
-from ..artefacts.reports.recorded_plots import measured_bars
 from ..artefacts.reports.report import is_report, render_report
 from ..artefacts.whole_files import written_whole
 from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
-from ..tables import short_names
 from .compared_models import baseline, scorers
 from .evaluate_settings import EvaluateSettings
 from .floors import truncated_name
@@ -111,9 +109,7 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
 
 
 def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> str:
-    """Makes the page with the tables, and with bars of what the cards of the models would be told."""
-    names = short_names([item.name for item in evaluation.scores])
-    measured = {name: item.measurements for name, item in zip(names, evaluation.scores, strict=True)}
+    """Makes the page with the tables."""
     models = [item for item in evaluation.record["results"] if "sha256" in item]
     record = {
         **evaluation.record,
@@ -122,7 +118,7 @@ def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, eval
     }
     protocol = f"{benchmark.protocol}\n\n" if benchmark.protocol else ""
     text = f"# {suite.heading} ({settings.suite})\n\n{protocol}{evaluation.text}"
-    return render_report(text, record, plots=measured_bars(suite.heading, measured))
+    return render_report(text, record)
 
 
 def _card_section(heading: str, trained: str, report: str) -> str:

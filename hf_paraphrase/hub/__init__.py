@@ -1,9 +1,7 @@
-"""Publishing: what a folder must be before it is sent to the Hub, and the sending.
+"""Publishing: a folder comes in, one commit on the Hub comes out; huggingface_hub does the sending.
 
-A folder comes in; out goes one commit. `push` is the recipe; what travels is listed (`travelling_files`) and must be a
-whole artefact (`folder_kinds`) whose licence allows it (`licences`); cards and records are changed for their readers
-there (`published_card`, `published_record`), and `publishing` sends what the branch lacks (`remote_files`). No message
-ever holds the token (`tokens`, `hub_errors`). Start reading at `publishing`.
+`pushed_files` lists what is sent, checks it and puts it into the form that it has on the Hub, `licences` decides
+whether data may be passed on, and `publishing` sends it. Start reading at `run`, the recipe of the verb `push`.
 """
 
 from __future__ import annotations

@@ -1,63 +1,53 @@
 """Publishes a folder on the Hub: a model, a data folder, or a metric as a Space.
 
 A push is one commit, so a reader of the branch sees the old artefact or the new one and never a half. Large files are
-sent before it and wait on the Hub's storage for the commit; what is there already is not sent again, neither by the
-next push nor by the repetition of one that broke (`HfApi.create_commit`: storage is asked for each file's SHA-256
-first, and with `hf_xet` for each piece of it). `upload_large_folder` of huggingface_hub 1 and `upload_folder` of
-huggingface_hub 2 resume too, but make several commits, between which the branch is half new.
+uploaded before it; what the Hub has already is not sent again, neither by the next push nor by the repetition of one
+that broke off (`HfApi.create_commit`).
 """
 
 from __future__ import annotations
 
+import fnmatch
 import os
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..artefacts.card_heads import CARD, read_head
-from ..errors import HubError, InputError, UsageError, choice_of
-from .folder_kinds import REPO_TYPES, check_place, check_whole, data_patterns, holds_data, kind_of
-from .hub_errors import hub_errors
+from ..artefacts.card_heads import CARD, read_head, texts
+from ..errors import HfParaphraseError, HubError, InputError, UsageError
+from ..messages import HIDDEN, without_secrets
 from .licences import refusal
-from .published_card import published_files
-from .remote_files import Changes, RemoteFile, compare, git_blob, list_branch, read_as_data
-from .tokens import check_token, find_token
-from .travelling_files import FileList, TravellingFile, list_files
-
-if TYPE_CHECKING:
-    from huggingface_hub import CommitOperationAdd, HfApi
+from .pushed_files import PushedFile, as_published, check_artefact, has_data, list_files, repo_type_of
 
 MAIN = "main"
-_SECRET_SEARCH_BYTES = 10_000_000
-_BRANCH = re.compile(
-    r"(?!.*(\.\.|//|@\{))[^\s~^:?*\[\\\x00-\x1f\x7f/.-][^\s~^:?*\[\\\x00-\x1f\x7f]*(?<![/.])(?<!\.lock)"
-)
+# The Hub's own: which files are large, which are ignored.
+_OF_THE_HUB = {".gitattributes", ".gitignore"}
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a push would send; made without network or token.
 
-    Attributes:
-        folder: The folder.
-        repo_id: The repository as it was asked for.
-        repo_type: `model`, `dataset` or `space`.
-        revision: The branch.
-        files: What travels and what stays at home. Cards have the content that they get on the Hub, unless `repo_id`
-            lacks the namespace, which only the Hub knows.
-        head: The YAML head of the card.
-        licence_problem: Why the licence forbids to pass the folder's data on; None where it does not, or for no data.
+    The cards among the files have the content that they get on the Hub, unless `repo_id` lacks the namespace, which
+    only the Hub knows. `left_out` has names with reasons, and `licence_problem` why the licence forbids to pass the
+    folder's data on; None where it does not, or where no data is sent.
     """
 
     folder: Path
     repo_id: str
     repo_type: str
     revision: str
-    files: FileList
-    head: dict[str, Any]
+    files: Sequence[PushedFile]
+    left_out: Sequence[tuple[str, str]]
+    head: Mapping[str, Any]
     licence_problem: str | None
+
+    @property
+    def size(self) -> int:
+        """The size of all files, in bytes."""
+        return sum(file.size for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -65,16 +55,18 @@ class Pushed:
     """What a push did.
 
     Attributes:
-        url: The address of the branch.
+        url: The URL of the branch.
         commit: The commit that the branch is at.
-        changes: What was sent, what the branch had already, and what it has besides.
-        pruned: Names of the files that were deleted on the branch.
+        is_new: Whether this push made the commit; not if the branch had all files already.
+        stale: Files of the branch that the folder does not have.
+        pruned: Those of them that were deleted.
     """
 
     url: str
     commit: str
-    changes: Changes
-    pruned: tuple[str, ...]
+    is_new: bool
+    stale: Sequence[str]
+    pruned: Sequence[str]
 
 
 def plan_push(
@@ -85,45 +77,36 @@ def plan_push(
     revision: str | None = None,
     exclude: Sequence[str] = (),
 ) -> Plan:
-    """Checks a folder and lists what a push of it would send; nothing is sent and no token is needed.
+    """Checks a folder and lists what :func:`push_folder` would send; nothing is sent and no token is needed."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
 
-    Args:
-        path: The folder.
-        repo_id: The repository, `namespace/name`, or `name` for the namespace of the token's owner.
-        repo_type: `model`, `dataset` or `space`; by default the folder's files tell.
-        revision: The branch; `main` by default.
-        exclude: Patterns of files to leave out, see :func:`~hf_paraphrase.hub.travelling_files.list_files`.
-
-    Raises:
-        UsageError: For a repository, type or branch that cannot be, or where the files do not tell the type.
-        InputError: If the folder is not a whole artefact of hf-paraphrase, or holds what must not travel.
-        OutputError: If the folder is unfinished work.
-    """
-    _check_names(repo_id, repo_type, revision)
-    check_place(path)
-    files = list_files(path, exclude)
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise UsageError(f"`{repo_id}` is not a valid repository name", remedy="give namespace/name") from error
+    files, left_out = list_files(path, exclude)
     head = read_head(path)
-    kind = repo_type or kind_of(path, files, head)
-    check_whole(path, kind, files, head)
-    problem = refusal(head) if holds_data(kind, files) else None
+    kind = repo_type or repo_type_of(path, files, head)
+    check_artefact(path, kind, files)
+    problem = refusal(head) if has_data(kind, files) else None
     if "/" in repo_id:
-        files = published_files(Path(path), files, repo_id, kind)
-    return Plan(Path(path), repo_id, kind, revision or MAIN, files, head, problem)
+        files = as_published(Path(path), files, repo_id, kind)
+    return Plan(Path(path), repo_id, kind, revision or MAIN, files, left_out, head, problem)
 
 
 def check_licence(plan: Plan) -> None:
     """Refuses data that may not be passed on.
 
     Raises:
-        InputError: If the folder holds data and its card does not state a licence that allows it.
+        InputError: If the folder contains data and its card does not state a licence that allows it.
     """
     if plan.licence_problem is not None:
         raise InputError(
             f"the data is not sent: {plan.licence_problem}",
             path=plan.folder / CARD,
-            remedy="name the licence in the card: a line such as `license: cc-by-2.0` between the two lines --- at "
-            "its head (`prepare … --license` writes it when data is made), or, if you may pass the data on, say "
-            "--allow-any-license",
+            remedy="name the licence in the head of the card: a line such as `license: cc-by-2.0` (`prepare … "
+            "--license` writes it), or, if you may pass the data on, give --allow-any-license",
         )
 
 
@@ -139,17 +122,15 @@ def push_folder(
     prune: bool = False,
     allow_any_license: bool = False,
     token: str | None = None,
-    endpoint: str | None = None,
-    progress: Callable[[int], object] = lambda size: None,
 ) -> Pushed:
     """Sends a model, data or metric folder to the Hub, as one commit.
 
-    A repository or branch that does not exist is made. A push that broke is continued by the same call.
+    A repository or branch that does not exist is created. A push that broke off is continued by the same call.
 
     Args:
         path: The folder.
         repo_id: The repository, `namespace/name`, or `name` for the namespace of the token's owner.
-        repo_type: `model`, `dataset` or `space`; by default the folder's files tell.
+        repo_type: `model`, `dataset` or `space`; by default it is detected by the folder's files.
         private: Make the repository private; one that exists and is public is refused.
         revision: The branch; `main` by default.
         commit_message: The commit's first line; by default it names the folder.
@@ -157,151 +138,133 @@ def push_folder(
         prune: Delete files on the branch that the folder does not have.
         allow_any_license: Send data although its card states no licence that allows passing it on.
         token: The token; by default that of `HF_TOKEN` or the saved login.
-        endpoint: The Hub's address; by default `HF_ENDPOINT`, or https://huggingface.co.
-        progress: Called with the size in bytes of each file when it has been compared with the branch.
 
     Raises:
-        UsageError: As :func:`plan_push`, if there is no token, or if private is asked for a public repository.
-        InputError: As :func:`plan_push` and :func:`check_licence`, or if a file holds the token.
-        OutputError: If the folder is unfinished work.
+        UsageError: If a name is not valid, the type cannot be detected, there is no token, or a public repository
+            shall be private.
+        InputError: If the folder is not an artefact of hf-paraphrase, may not be passed on, or contains what must not
+            be sent.
         HubError: If the Hub cannot be reached or refuses, or if old data on the branch would mix with the new.
     """
     plan = plan_push(path, repo_id, repo_type=repo_type, revision=revision, exclude=exclude)
     if not allow_any_license:
         check_licence(plan)
-    return send(
-        plan,
-        private=private,
-        commit_message=commit_message,
-        prune=prune,
-        token=find_token() if token is None else token,
-        endpoint=endpoint,
-        progress=progress,
-    )
+    token = find_token() if token is None else token
+    return send(plan, token=token, private=private, commit_message=commit_message, prune=prune)
 
 
 def send(
-    plan: Plan,
-    *,
-    token: str,
-    private: bool = False,
-    commit_message: str | None = None,
-    prune: bool = False,
-    endpoint: str | None = None,
-    progress: Callable[[int], object] = lambda size: None,
+    plan: Plan, *, token: str, private: bool = False, commit_message: str | None = None, prune: bool = False
 ) -> Pushed:
     """Does what a plan says, whatever the licence; arguments and errors are those of :func:`push_folder`."""
-    _check_secrets(plan, check_token(token))
-    from huggingface_hub import HfApi
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
-    api = HfApi(endpoint=endpoint, token=token)
-    with hub_errors(api.endpoint, plan.repo_id, token):
-        return _push(api, plan, private, commit_message or f"Upload {plan.folder.resolve().name}", prune, progress)
-
-
-def _push(
-    api: HfApi, plan: Plan, private: bool, commit_message: str, prune: bool, progress: Callable[[int], object]
-) -> Pushed:
-    kind = plan.repo_type
-    repo_id = _open_repository(api, plan, private)
-    if repo_id != plan.repo_id:
-        plan = replace(plan, files=published_files(plan.folder, plan.files, repo_id, kind))
-    # The commit is made on what was compared, or not at all.
-    parent = api.repo_info(repo_id, repo_type=kind, revision=plan.revision).sha
-    changes = compare(plan.files, list_branch(api, repo_id, kind, str(parent)), progress)
-    mixed = read_as_data(changes.stale, data_patterns(plan.head))
-    if mixed and not prune:
-        raise HubError(
-            f"{repo_id} holds {', '.join(mixed)}, which load_dataset would read beside the new files",
-            remedy="--prune deletes what the folder does not have; another --revision leaves it",
+    _check_token(token)
+    for file in plan.files:
+        # A longer file is no text in which a token was left.
+        if file.size <= 10_000_000 and token.encode() in file.read():
+            raise InputError("the file contains your token for the Hub", path=file.path, remedy="remove it")
+    api = HfApi(token=token)
+    kind, revision = plan.repo_type, plan.revision
+    with _client_errors(token):
+        url = api.create_repo(
+            plan.repo_id,
+            repo_type=kind,
+            private=private or None,
+            exist_ok=True,
+            space_sdk=next(iter(texts(plan.head.get("sdk"))), None) if kind == "space" else None,
         )
-    pruned = changes.stale if prune else ()
-    commit = str(parent)
-    if changes.send or pruned:
-        commit = _commit(api, plan, repo_id, changes.send, pruned, commit_message, commit)
-    prefix = {"dataset": "datasets/", "space": "spaces/"}.get(kind, "")
-    url = f"{api.endpoint}/{prefix}{repo_id}" + ("" if plan.revision == MAIN else f"/tree/{plan.revision}")
-    return Pushed(url, commit, changes, pruned)
-
-
-def _open_repository(api: HfApi, plan: Plan, private: bool) -> str:
-    """Makes the repository and the branch where they are missing, and returns the repository's full name."""
-    kind = plan.repo_type
-    sdk = str(plan.head["sdk"]) if kind == "space" else None
-    made = api.create_repo(
-        plan.repo_id, repo_type=kind, private=True if private else None, exist_ok=True, space_sdk=sdk
-    )
-    repo_id = str(made.repo_id)
-    if private and not api.repo_info(repo_id, repo_type=kind).private:
-        raise UsageError(
-            f"{repo_id} exists and is public", remedy="make it private in its settings first, or leave --private out"
+        repo_id = url.repo_id
+        if private and not api.repo_info(repo_id, repo_type=kind).private:
+            remedy = "make it private in its settings first, or leave out --private"
+            raise UsageError(f"{repo_id} exists and is public", remedy=remedy)
+        if revision != MAIN and not revision.startswith("refs/"):
+            api.create_branch(repo_id, branch=revision, repo_type=kind, exist_ok=True)
+        # The commit is made on this state of the branch, or not at all.
+        parent = api.repo_info(repo_id, repo_type=kind, revision=revision).sha
+        there = api.list_repo_files(repo_id, repo_type=kind, revision=parent)
+        stale = sorted({*there} - {file.name for file in plan.files} - _OF_THE_HUB)
+        mixed = [name for name in stale if any(fnmatch.fnmatchcase(name, item) for item in data_patterns(plan.head))]
+        if mixed and not prune:
+            raise HubError(
+                f"{repo_id} has {', '.join(mixed)}, which load_dataset would read beside the new files",
+                remedy="--prune deletes what the folder does not have; another --revision leaves it",
+            )
+        pruned = stale if prune else []
+        commit = api.create_commit(
+            repo_id,
+            [
+                *(
+                    CommitOperationAdd(file.name, file.path if file.content is None else file.content)
+                    for file in as_published(plan.folder, plan.files, repo_id, kind)
+                ),
+                *(CommitOperationDelete(name, is_folder=False) for name in pruned),
+            ],
+            commit_message=commit_message or f"Upload {plan.folder.resolve().name}",
+            repo_type=kind,
+            revision=revision,
+            parent_commit=parent,
         )
-    if plan.revision != MAIN and not plan.revision.startswith("refs/"):
-        api.create_branch(repo_id, branch=plan.revision, repo_type=kind, exist_ok=True)
-    return repo_id
+    shown = str(url) if revision == MAIN else f"{url}/tree/{revision}"
+    return Pushed(shown, commit.oid, commit.oid != parent, stale, pruned)
 
 
-def _commit(
-    api: HfApi,
-    plan: Plan,
-    repo_id: str,
-    send: Sequence[TravellingFile],
-    pruned: Sequence[str],
-    commit_message: str,
-    parent: str,
-) -> str:
-    """Sends files, commits them, and returns the commit once the Hub's list of files shows them all."""
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-
-    additions = [
-        CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=file.path if file.content is None else file.content)
-        for file in send
-    ]
-    info = api.create_commit(
-        repo_id,
-        [*additions, *(CommitOperationDelete(path_in_repo=name, is_folder=False) for name in pruned)],
-        commit_message=commit_message,
-        repo_type=plan.repo_type,
-        revision=plan.revision,
-        parent_commit=parent,
-    )
-    there = list_branch(api, repo_id, plan.repo_type, info.oid)
-    lost = [
-        file.name for file, sent in zip(send, additions, strict=True) if not _arrived(file, sent, there.get(file.name))
-    ]
-    if lost:
-        raise HubError(
-            f"{repo_id} did not take {', '.join(lost)}",
-            remedy="is it named in a .gitignore there? did it change while it was sent?",
-        )
-    return str(info.oid)
+def data_patterns(head: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the patterns of files that `load_dataset` reads by the card's `configs`."""
+    configurations = head.get("configs")
+    for configuration in configurations if isinstance(configurations, list) else []:
+        data_files = configuration.get("data_files") if isinstance(configuration, dict) else None
+        for item in data_files if isinstance(data_files, list) else [data_files]:
+            yield from texts(item.get("path") if isinstance(item, dict) else item)
 
 
-def _arrived(file: TravellingFile, sent: CommitOperationAdd, there: RemoteFile | None) -> bool:
-    if there is None or there.size != sent.upload_info.size:
-        return False
-    if there.sha256 is not None:
-        return there.sha256 == sent.upload_info.sha256.hex()
-    return there.blob == git_blob(file.read())
+def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
+    """Returns the token: that in the file if one is named, else that of `HF_TOKEN` or the saved login.
+
+    Raises:
+        InputError: If the named file cannot be read.
+        UsageError: If there is no token, or a text that is not one.
+    """
+    from huggingface_hub import get_token
+
+    if token_file is None:
+        token = get_token()
+    else:
+        try:
+            token = Path(token_file).expanduser().read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"cannot read the token file: {reason}", path=token_file) from None
+    if not token:
+        remedy = "log in with `hf auth login`, set HF_TOKEN, or name a --token-file"
+        raise UsageError("there is no token for the Hub", remedy=remedy)
+    return _check_token(token)
 
 
-def _check_names(repo_id: str, repo_type: str | None, revision: str | None) -> None:
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+def _check_token(token: str) -> str:
+    """Refuses characters that no token has: an HTTP library that gets them in a header prints the header."""
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageError("the token has characters that no token has", remedy="see HF_TOKEN, or `hf auth login`")
+    return token
 
+
+@contextmanager
+def _client_errors(token: str) -> Iterator[None]:
+    """Turns what the Hub's client raises into one line without the token."""
     try:
-        validate_repo_id(repo_id)
-    except HFValidationError as error:
-        raise UsageError(f"`{repo_id}` is not the name of a repository", remedy="namespace/name") from error
-    if repo_type is not None and repo_type not in REPO_TYPES:
-        raise UsageError(f"there is no repository type `{repo_type}`", remedy=choice_of(repo_type, REPO_TYPES))
-    if revision is not None and not _BRANCH.fullmatch(revision):
-        raise UsageError(f"`{revision}` is not the name of a branch", remedy="e.g. main, v2")
-
-
-def _check_secrets(plan: Plan, token: str) -> None:
-    """Refuses to publish the token itself, say in the settings that a provenance.json records."""
-    secret = token.encode()
-    for file in plan.files.files:
-        if file.size <= _SECRET_SEARCH_BYTES and secret in file.read():
-            raise InputError("the file holds your token for the Hub", path=file.path, remedy="remove it from the file")
+        yield
+    except HfParaphraseError:
+        raise
+    except Exception as error:  # the client's own errors, those of its HTTP library and of the system
+        message = " ".join(str(error).split()) or type(error).__name__
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        remedy = "repeat the command: files that have arrived are not sent again"
+        if status in {401, 403, 404}:
+            remedy = "see --repo-id, and use a token that may write to it (`hf auth login`)"
+        failure = HubError(
+            f"the Hub's client failed: {without_secrets(message.replace(token, HIDDEN))}", remedy=remedy
+        )
+    else:
+        return
+    # Not chained, because the request in the original may hold the token.
+    raise failure from None

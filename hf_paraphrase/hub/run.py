@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tqdm import tqdm
-
 from ..messages import log, without_secrets
 from ..settings import Settings, recipe, setting
-from .folder_kinds import REPO_TYPES
-from .published_record import is_record
-from .publishing import MAIN, Plan, Pushed, check_licence, plan_push, send
-from .tokens import find_token
+from .publishing import MAIN, Plan, Pushed, check_licence, find_token, plan_push, send
+from .pushed_files import REPO_TYPES
 
 
 @dataclass(kw_only=True)
@@ -64,7 +60,7 @@ class Push:
         """Returns the address on a line, or a line of size in bytes, tab and name for each file."""
         if self.pushed is not None:
             return f"{without_secrets(self.pushed.url)}\n"
-        return "".join(f"{file.size}\t{file.name}\n" for file in self.plan.files.files)
+        return "".join(f"{file.size}\t{file.name}\n" for file in self.plan.files)
 
 
 @recipe(PushSettings)
@@ -72,12 +68,11 @@ def push(settings: PushSettings) -> Push:
     """Sends a model, data or metric folder to the Hub, as one commit.
 
     Returns:
-        What was sent, with the address of the branch.
+        What was sent, with the URL of the branch.
 
     Raises:
-        UsageError: For names that cannot be, no token, or a repository that is not private.
-        InputError: If the folder is not a whole artefact, may not be passed on, or holds what must not travel.
-        OutputError: If the folder is unfinished work.
+        UsageError: For names that are not valid, no token, or a repository that is not private.
+        InputError: If the folder is not an artefact, may not be passed on, or contains what must not be sent.
         HubError: If the Hub cannot be reached or refuses.
     """
     plan = plan_push(
@@ -87,68 +82,31 @@ def push(settings: PushSettings) -> Push:
         revision=settings.revision,
         exclude=settings.exclude,
     )
-    _say_what_changes(plan)
+    for name, reason in plan.left_out:
+        log(f"not sent: {name} ({reason})")
+    if changed := [file.name for file in plan.files if file.content is not None]:
+        log(f"on the Hub, {', '.join(changed)} name {plan.repo_id} in code and no paths of this machine")
+    what = f"{len(plan.files):,} files, {_size(plan.size)}"
+    where = f"the {'private ' if settings.private else ''}{plan.repo_type} {plan.repo_id}, branch {plan.revision}"
     if settings.dry_run:
-        log(f"{_what(plan)}, would go to {_where(plan, settings.private)}; nothing was sent")
-    if plan.licence_problem is not None and settings.allow_any_license:
-        log(f"warning: {plan.licence_problem}")
+        log(f"{what}, would go to {where}; nothing was sent")
     if not settings.allow_any_license:
         check_licence(plan)
+    elif plan.licence_problem is not None:
+        log(f"warning: {plan.licence_problem}")
     if settings.dry_run:
         return Push(plan, None)
     token = find_token(settings.token_file)
-    log(f"{_what(plan)}, to {_where(plan, settings.private)}")
-    with tqdm(desc="compare", total=plan.files.size, unit="B", unit_scale=True) as bar:
-
-        def compared(size: int) -> None:
-            bar.update(size)
-            if bar.n >= plan.files.size:
-                bar.close()  # the client's own bars come next
-
-        pushed = send(
-            plan,
-            private=settings.private,
-            commit_message=settings.commit_message,
-            prune=settings.prune,
-            token=token,
-            progress=compared,
-        )
-    changes = pushed.changes
-    log(
-        f"{_count(len(changes.send))} sent ({_size(changes.size)}), {len(changes.unchanged):,} already there"
-        + (f", {len(pruned):,} deleted" if (pruned := pushed.pruned) else "")
+    log(f"sending {what}, to {where}")
+    pushed = send(
+        plan, token=token, private=settings.private, commit_message=settings.commit_message, prune=settings.prune
     )
-    if changes.stale and not pruned:
-        log(f"the branch also has {', '.join(changes.stale)}, which the folder does not; --prune deletes such files")
-    log(f"commit {pushed.commit}")
+    if pushed.pruned:
+        log(f"deleted on the branch: {', '.join(pushed.pruned)}")
+    elif pushed.stale:
+        log(f"the branch also has {', '.join(pushed.stale)}; --prune deletes what the folder does not have")
+    log(f"commit {pushed.commit}" if pushed.is_new else f"nothing has changed since commit {pushed.commit}")
     return Push(plan, pushed)
-
-
-def _say_what_changes(plan: Plan) -> None:
-    """Says what stays here, and what is other there than here."""
-    for name, reason in plan.files.left_out:
-        log(f"stays here: {name} ({reason})")
-    changed = [file.name for file in plan.files.files if file.content is not None]
-    records = [name for name in changed if is_record(name)]
-    if records:
-        log(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
-    cards = [name for name in changed if name not in records]
-    if cards:
-        log(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
-    elif "/" not in plan.repo_id:
-        log("code in the card that names this folder names the repository there, with your namespace")
-
-
-def _what(plan: Plan) -> str:
-    return f"{_count(len(plan.files.files))}, {_size(plan.files.size)}"
-
-
-def _where(plan: Plan, private: bool) -> str:
-    return f"the {'private ' if private else ''}{plan.repo_type} {plan.repo_id}, branch {plan.revision}"
-
-
-def _count(number: int) -> str:
-    return f"{number:,} file{'' if number == 1 else 's'}"
 
 
 def _size(number: float) -> str:

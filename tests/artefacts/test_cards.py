@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,99 +11,190 @@ from pathlib import Path
 
 import jinja2
 import pytest
+import yaml
 from card_values import ROOT, VALUES
 from huggingface_hub import DatasetCard, ModelCard
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.cards import render_card, template_path, write_card
+from hf_paraphrase.artefacts.card_heads import split_card
+from hf_paraphrase.artefacts.cards import check_license, render_card, template_path, write_card
+from hf_paraphrase.artefacts.evaluated_cards import add_results
 from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
+from hf_paraphrase.artefacts.provenance import add_evaluation, read_provenance, write_provenance
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
-from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.metrics import METRICS
+from hf_paraphrase.tables import format_table, harmless_markdown, without_tags_and_links
 
-REPORTS = {
-    ("dataset_cards", name)
-    for name in (
-        "analysis",
-        "analysis_gates",
-        "analysis_human_scores",
-        "analysis_neighbours",
-        "analysis_similarities",
-        "mining_report",
-        "tuning",
-    )
-}
-"""Reports that lie beside data but are no cards; tests of `analyze`, `tune` and `evaluate-mining` render them."""
-DATA_PATHS = {"comparable": "bitext/data/train-*"}
-"""Where the data of a folder are that are not at its top."""
 TEMPLATES = sorted(
-    {(kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")} - REPORTS
+    (kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")
+)
+"""All cards; reports on data (`analyze`, `tune`, `evaluate-mining`) are rendered by the tests of their verbs."""
+CARDS = [key for key in TEMPLATES if not re.match("analysis|mining_report|tuning", key[1])]
+TOKEN = "hf_" + "a1B2" * 8 + "cD"
+URL = f"https://me:password@host/a?token=s3cret&b={TOKEN}"
+HOSTILE = (
+    "x\n# Bought\n<img src=x onerror=alert(1)> ![a](http://evil/) [b](javascript:c) \x1b[31m\u202e \ud800 | y\r\n---"
 )
 
 
-@pytest.mark.parametrize(("kind", "name"), TEMPLATES)
-def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name):
-    text = render_card(kind, name, VALUES[kind, name])
+def check_harmless(text):
+    """Looks for whatever does something in a card, outside of what the card itself is made of."""
+    assert not re.search(r"^# Bought|<img|\]\(http://evil|\]\(javascript|[\x1b\u202e\ud800]", text, re.MULTILINE), text
+    assert TOKEN not in text and "password@" not in text and "s3cret" not in text
+    text.encode("utf-8")
+
+
+@pytest.mark.parametrize(("kind", "name"), CARDS)
+def test_every_card_renders_and_the_hub_reads_its_head(kind, name, tmp_path):
+    text = write_card(tmp_path, kind, name, VALUES[kind, name]).read_text()
     card = (DatasetCard if kind == "dataset_cards" else ModelCard)(text)
-    languages = card.data.to_dict()["language"]
-    assert set(languages) <= {"no", "en"} and "no" in languages
-    assert "{{" not in text and "{%" not in text and "# " in card.text
+    assert set(card.data.language) <= {"no", "en"} and "no" in card.data.language
+    assert "{{" not in text and "{%" not in text and "# " in card.text and text.endswith("\n") and text[-2] != "\n"
     assert not re.search(r"[^\n]\n## |\n## .*\n[^\n]", text)  # a heading stands by itself
     if kind == "dataset_cards":
+        path = "bitext/data/train-*" if name == "comparable" else "data/train-*"
         assert card.data.configs[0]["default"] is True
-        assert card.data.configs[0]["data_files"][0] == {
-            "split": "train",
-            "path": DATA_PATHS.get(name, "data/train-*"),
-        }
+        assert card.data.configs[0]["data_files"][0] == {"split": "train", "path": path}
+    else:
+        assert card.data.license
+    # An example with a transformers class of the folder's own code says which version it needs.
+    assert card.text.count("transformers.AutoModel.from_pretrained(") <= card.text.count("transformers 5")
 
 
-def test_the_digest_in_the_head_of_a_card_is_what_it_says_it_is(tmp_path):
+@pytest.mark.parametrize(("kind", "name"), CARDS)
+def test_a_missing_value_is_an_error_and_never_an_empty_place(kind, name):
+    whole = render_card(kind, name, VALUES[kind, name])
+    for missing in VALUES[kind, name]:
+        values = {key: value for key, value in VALUES[kind, name].items() if key != missing}
+        try:
+            text = render_card(kind, name, values)
+        except (jinja2.UndefinedError, TypeError):  # the latter from a filter
+            continue
+        assert text == whole  # it is used in a branch that was not taken
+
+
+def test_the_digest_in_the_head_of_a_data_card_is_that_of_its_parquet_files(tmp_path):
     (tmp_path / "data").mkdir()
     for name in ("train-0.parquet", "dev-0.parquet"):
         (tmp_path / "data" / name).write_bytes(name.encode())
     write_card(tmp_path, "dataset_cards", "pairs", VALUES["dataset_cards", "pairs"])
     files = sorted((tmp_path / "data").iterdir())
     digest = sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()
-    said = DatasetCard.load(tmp_path / "README.md").data.configs[0]["description"]
-    assert said == f"SHA-256 over those of the Parquet files: {digest}"
+    (configuration,) = DatasetCard.load(tmp_path / "README.md").data.configs
+    assert configuration["description"] == f"SHA-256 over those of the Parquet files: {digest}"
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted((ROOT / "model_cards").glob("*.md"))])
-def test_a_card_that_offers_the_code_of_the_folder_names_the_transformers_that_it_needs(name):
-    text = (ROOT / "model_cards" / f"{name}.md").read_text()
-    # One mention is for the kind of folder of which the code is a part only, e.g. an average.
-    assert text.count("transformers 5") >= (text.count("trust_remote_code=True") > 0)
-    assert text.count("transformers.AutoModel.from_pretrained(") <= text.count("transformers 5")
+def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "README.md").write_text("---\nsource_datasets: [org/name]\nlicense: mit\n---\n")
+    write_provenance(
+        tmp_path / "made", command="x", settings={"license": "cc-by-2.0"}, inputs=[tmp_path / "input"], results={}
+    )
+    text = write_card(tmp_path / "made", "model_cards", "encoder", VALUES["model_cards", "encoder"]).read_text()
+    card = ModelCard(text)
+    assert (card.data.license, card.data.datasets) == ("cc-by-2.0", ["org/name"])
+    assert "* `input` (licence: mit; <https://huggingface.co/datasets/org/name>)" in card.text
+    write_card(tmp_path / "made", "dataset_cards", "pairs", VALUES["dataset_cards", "pairs"])
+    assert DatasetCard.load(tmp_path / "made" / "README.md").data.source_datasets == ["org/name"]
+
+
+def test_unknown_templates_and_misspelt_licences_are_refused():
+    with pytest.raises(HfParaphraseError, match=r"no card template model_cards/none\.md"):
+        template_path("model_cards", "none")
+    check_license("cc-by-2.0")
+    with pytest.raises(UsageError, match="CC BY"):
+        check_license("CC BY")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a <b> 1 < 2 <unk>", "a &lt;b> 1 < 2 &lt;unk>"),
+        (r"a \<b> \\<b> [x](y) \](z)", r"a \<b> \\&lt;b> [x]&#40;y) \](z)"),
+        ("# a", "&#35; a"),
+        ("#1 of `n_best` *x*", "#1 of `n_best` *x*"),
+        ("> a", "&#62; a"),
+        ("- a", "&#45; a"),
+        ("-0.5", "-0.5"),
+        ("```sh", "&#96;``sh"),
+        ("a\n\n\tb\u2028c", "a b c"),
+    ],
+)
+def test_markup_in_values_is_shown_as_it_is_spelt(text, shown):
+    assert harmless_markdown(text) == shown
+
+
+@given(st.text(alphabet="\\<]([a!/#>`|~ \n-"))
+def test_a_harmless_text_is_one_line_and_stays_as_it_is(text):
+    line = harmless_markdown(text)
+    assert "\n" not in line and harmless_markdown(line) == line == without_tags_and_links(line)
 
 
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)
-def test_a_value_that_is_missing_is_an_error_and_never_an_empty_place(kind, name):
-    for missing in VALUES[kind, name]:
-        values = {key: value for key, value in VALUES[kind, name].items() if key != missing}
-        uses = re.search(rf"\b{missing}\b", template_path(kind, name).read_text())
-        if uses is None:
-            continue
-        try:
-            text = render_card(kind, name, values)
-        except (jinja2.UndefinedError, TypeError):  # the latter from a filter
-            continue
-        # It may stand in a branch that was not taken.
-        assert text == render_card(kind, name, VALUES[kind, name])
+def test_templates_pass_on_as_markdown_only_what_this_package_lays_out(kind, name):
+    text = template_path(kind, name).read_text(encoding="utf-8")
+    trusted = set(re.findall(r"([\w.]+)(?:\([^{}]*\)|\))? \| markdown", text))
+    ours = {"text", "summary", "description", "example", "funnel", "front_matter", "metadata", "source_text", "show"}
+    ours |= {"item.text", "item.groups", "item.tests", "item.nearest", "known.", "found."}
+    assert all(word in ours or word.endswith("table") for word in trusted - {""}), trusted
 
 
-def test_examples_cannot_break_the_table_of_the_card():
-    text = render_card("dataset_cards", "back_translated", VALUES["dataset_cards", "back_translated"])
-    assert "| a \\| b | c |" in text
+def test_hostile_values_are_text_in_a_card_and_credentials_are_left_out(tmp_path):
+    values = {
+        **dict.fromkeys(("lang", "license", "title", "command"), HOSTILE),
+        "splits": [{"name": "train", "num_bytes": 1, "num_examples": 2}],
+        "columns": [{"name": HOSTILE, "dtype": HOSTILE}],
+        "files": [HOSTILE, URL],
+        "url": URL,
+        "rules": {"lines": 3, HOSTILE: 4},
+        "checked": [HOSTILE],
+        "contamination": {},
+    }
+    write_provenance(tmp_path, command="prepare", settings={"url": URL, HOSTILE: HOSTILE})
+    write_card(tmp_path, "dataset_cards", "pairs", values)
+    head, body = split_card((tmp_path / "README.md").read_text(encoding="utf-8"))
+    check_harmless(body)
+    assert "&lt;img" in body and "<https://host/a?token=***&b=<token>>" in body
+    assert head["pretty_name"].startswith("x # Bought") and head["license"].startswith("x # Bought")
+    assert list(head) == ["language", "license", "task_categories", "pretty_name", "tags", "configs", "dataset_info"]
+    assert head["dataset_info"]["features"][0]["name"].startswith("x # Bought <img")
+    back = {**VALUES["dataset_cards", "back_translated"], "examples": [{"sentence1": "a | b", "sentence2": HOSTILE}]}
+    text = render_card("dataset_cards", "back_translated", back)
+    check_harmless(text)
+    assert "| a \\| b | x # Bought" in text
 
 
-def test_an_unknown_template_is_an_error():
-    with pytest.raises(HfParaphraseError, match=r"no card template model_cards/none\.md"):
-        template_path("model_cards", "none")
+def test_hostile_results_are_text_in_an_evaluated_card(tmp_path):
+    table = format_table([HOSTILE, "b"], [[HOSTILE, "c"]])
+    check_harmless(table)
+    assert table.count("\n") == 3
+    (tmp_path / "README.md").write_text("---\nlicense: mit\n---\n# Mine <img>\n")
+    text = f"## E\n\n{table}\na <img> --> <!-- s: end -->{URL}"
+    add_results(tmp_path, HOSTILE, {"a": HOSTILE}, section="s", text=text)
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    check_harmless(card.replace("# Mine <img>", ""))
+    assert "\n# Mine <img>\n" in card and card.count("<!-- s: end -->") == 1
 
 
-def test_a_card_ends_in_one_line_break(tmp_path):
-    path = write_card(tmp_path, "model_cards", "rnn_search", VALUES["model_cards", "rnn_search"])
-    assert path == tmp_path / "README.md"
-    assert path.read_text().endswith("\n```\n") and list(tmp_path.iterdir()) == [path]
+def test_a_record_is_json_without_credentials_whatever_its_values_are(tmp_path):
+    results = {"text": HOSTILE, "nan": float("nan"), 7: {"set": {1}}, "path": tmp_path}
+    write_provenance(tmp_path, command="x", settings={"url": URL}, results=results)
+    add_evaluation(tmp_path, HOSTILE, {"score": float("inf")})
+    text = (tmp_path / "provenance.json").read_text(encoding="utf-8")
+    check_harmless(text.replace("<img", "").replace("](", ""))
+    json.loads(text, parse_constant=pytest.fail)
+    record = read_provenance(tmp_path)
+    assert record["results"]["text"] == HOSTILE and record["results"]["nan"] is None
+    assert record["evaluations"][HOSTILE] == {"score": None} and record["settings"]["url"].startswith("https://host/a")
+
+
+@pytest.mark.parametrize("text", ["no", "1", "null", "é: 'x' \"y\" # z", "😀 a"])
+def test_the_yaml_filter_keeps_any_text_a_text(text):
+    card = render_card("dataset_cards", "pairs", {**VALUES["dataset_cards", "pairs"], "title": text})
+    assert yaml.safe_load(card.split("---\n")[1])["pretty_name"] == text
 
 
 def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
@@ -141,8 +233,8 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
         assert (tmp_path / "installed" / "hf_paraphrase" / "artefacts" / kind / f"{name}.md").is_file()
-    for name in ("report.html", "sort.js"):
-        assert (tmp_path / "installed" / "hf_paraphrase" / "artefacts" / "reports" / name).is_file()
+    for name in ("papers.bib", "reports/report.html", "reports/sort.js"):
+        assert (tmp_path / "installed" / "hf_paraphrase" / "artefacts" / name).is_file()
     for name in METRICS:
         folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
         names = {path.name for path in folder.iterdir()}

@@ -103,7 +103,9 @@ def test_the_folder_serves_as_initial_vectors_and_travels(exported):
     rows = [2 + WORDS.index(word) for word in vectors.words[:-1]]
     np.testing.assert_array_equal(vectors.matrix[:-1], opened.embeddings.detach().numpy()[rows])
     plan = plan_push(exported[1], "someone/int8")
-    assert {"model.safetensors", "config.json", "tokenizer.json", "README.md", "provenance.json"} <= plan.files.names
+    assert {"model.safetensors", "config.json", "tokenizer.json", "README.md", "provenance.json"} <= {
+        file.name for file in plan.files
+    }
 
 
 def test_it_can_be_trained_on_like_any_model(exported):

@@ -119,31 +119,29 @@ def test_an_evaluation_is_added_to_the_record_and_an_earlier_one_of_its_name_rep
     assert fingerprint(folder) == digest
 
 
-def test_inputs_hand_on_what_their_cards_and_records_know_of_licence_language_source_and_their_own_inputs(tmp_path):
+def test_inputs_are_recorded_one_level_deep_with_what_their_cards_and_records_say(tmp_path):
     raw = tmp_path / "raw.tsv"
     raw.write_text("a\tb\n")
-    bitext = tmp_path / "bitext"
-    bitext.mkdir()
+    for name in ("bitext", "pairs", "model"):
+        (tmp_path / name).mkdir()
+    bitext, pairs = tmp_path / "bitext", tmp_path / "pairs"
     (bitext / "README.md").write_text("---\nlanguage: [fr, en]\nlicense: cc-by-2.0\n---\n# Bitext\n")
     url = "https://huggingface.co/datasets/org/name"
     write_provenance(bitext, command="prepare bitext", settings={"url": url}, inputs=[raw])
-    pairs = tmp_path / "pairs"
-    pairs.mkdir()
-    write_provenance(pairs, command="filter", settings={}, inputs=[bitext])
-    model = tmp_path / "model"
-    model.mkdir()
-    (item,) = write_provenance(model, command="train-encoder", settings={}, inputs=[pairs])["inputs"]
-    assert item["name"] == "pairs" and item["made_by"] == "hf-paraphrase filter" and "license" not in item
-    (below,) = item["inputs"]
-    assert below == {
-        "name": "bitext",
-        "sha256": fingerprint(bitext),
-        "license": ["cc-by-2.0"],
-        "language": ["fr", "en"],
-        "made_by": "hf-paraphrase prepare bitext",
-        "url": url,
-        "inputs": [{"name": "raw.tsv", "sha256": fingerprint(raw)}],
-    }
+    assert write_provenance(pairs, command="filter", settings={}, inputs=[bitext])["inputs"] == [
+        {
+            "name": "bitext",
+            "sha256": fingerprint(bitext),
+            "license": ["cc-by-2.0"],
+            "language": ["fr", "en"],
+            "made_by": "hf-paraphrase prepare bitext",
+            "url": url,
+        }
+    ]
+    record = write_provenance(tmp_path / "model", command="train-encoder", settings={}, inputs=[pairs])
+    assert record["inputs"] == [
+        {"name": "pairs", "sha256": fingerprint(pairs), "made_by": "hf-paraphrase filter"},
+    ]
 
 
 @pytest.mark.parametrize("setting", ["decontaminate", "expansion_decontaminate"])

@@ -160,7 +160,7 @@ def test_the_report_of_similarities_is_complete_and_equal_each_time(avg, gran, t
     for name in ("one", "two"):
         assert run("similarities", *words, "--output", tmp_path / name) == 0
     report = (tmp_path / "one/README.md").read_text()
-    assert "Ranges of the cosine under gran" in report and "avg: knows no word" in report
+    assert "Ranges of the cosine under gran" in report and "avg: none of this sentence's words is" in report
     for name in (
         "README.md",
         "report.html",

@@ -160,7 +160,7 @@ def test_a_models_card_says_everything_and_the_hubs_library_reads_it(work, name)
     from_bitext = name not in ("classifier", "contrastive", *PIECES)
     assert data.get("datasets") == (["org/numbers"] if from_bitext else None)
     if from_bitext:
-        assert f"`bitext` (`hf-paraphrase prepare bitext`; licence: cc-by-2.0; language: fr, en; <{URL}>)" in card.text
+        assert re.search(rf"\* `\w+` \(`hf-paraphrase .*licence: cc-by-2.0; language: .*<{URL}>", card.text)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -191,7 +191,7 @@ def test_a_data_sets_card_says_where_it_comes_from(work, name):
     assert "## Licence" in card.text
     if name in ("back_translated", "scored", "filtered", "mixed"):
         assert card.data.to_dict()["source_datasets"] == ["org/numbers"]
-        assert f"<{URL}>" in card.text and "`rnn_search`" in card.text
+        assert f"<{URL}>" in card.text and ("`rnn_search`" in card.text) == (name == "back_translated")
     if name == "bitext":
         assert f"The files come from <{URL}>." in card.text
     if name in ("simpwiki", "msrp"):

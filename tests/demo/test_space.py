@@ -26,7 +26,7 @@ def space(gradio, tmp_path, capfd):
 def test_a_space_is_what_push_sends(gradio, space):
     plan = plan_push(space, "someone/demo")
     assert plan.repo_type == "space"
-    assert plan.files.names == {"README.md", "app.py", "provenance.json", "requirements.txt"}
+    assert {file.name for file in plan.files} == {"README.md", "app.py", "provenance.json", "requirements.txt"}
     head = yaml.safe_load((space / "README.md").read_text().split("---")[1])
     assert (head["sdk"], head["app_file"], head["models"]) == ("gradio", "app.py", ["someone/nmt"])
     assert head["sdk_version"] == gradio.__version__

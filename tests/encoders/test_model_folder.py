@@ -58,9 +58,11 @@ def test_what_was_saved_from_python_can_be_pushed(saved, kind, library):
     _, folder = saved(kind)
     plan = plan_push(folder, "name/my_encoder")
     check_licence(plan)
-    assert plan.repo_type == "model" and {"README.md", "provenance.json", "model.safetensors"} <= plan.files.names
+    assert plan.repo_type == "model" and {"README.md", "provenance.json", "model.safetensors"} <= {
+        file.name for file in plan.files
+    }
     assert plan.head["library_name"] == library and kind in plan.head["tags"]
-    (card,) = (file.content.decode() for file in plan.files.files if file.name == "README.md")
+    (card,) = (file.content.decode() for file in plan.files if file.name == "README.md")
     assert 'SentenceEncoder.from_pretrained("name/my_encoder")' in card
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hf_paraphrase.artefacts.measurements import model_index
 from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_similarity
 from hf_paraphrase.evaluation.labelled_set import LabelledSet
@@ -57,8 +56,8 @@ def test_paraphrase_detection_has_its_accuracy_and_what_the_cosine_reaches_in_pe
         ("accuracy", 82.0, "opusparcus-fi", "test"),
         ("f1", 85.0, "opusparcus-fi", "test"),
     ]
-    (entry,) = model_index("m", found)
-    assert {result["task"]["name"] for result in entry["results"]} == {"Paraphrase detection"}
+    assert all(item.known for item in found)
+    assert {item.task_name for item in found} == {"Paraphrase detection"}
 
 
 def test_transfer_tasks_have_their_measures_and_say_what_they_were_tested_on():
@@ -76,8 +75,8 @@ def test_transfer_tasks_have_their_measures_and_say_what_they_were_tested_on():
 def test_an_encoder_has_its_dev_score_only_if_there_was_a_dev_set():
     item = dev_measurement("data/sts", 70.5, [{"dev_mean": 70.5}])
     assert (item.metric, item.split, item.value) == ("pearsonr", "dev", 70.5) and "chose the epoch" in item.name
-    assert model_index("m", [dev_measurement(None, 70.5, [])]) is None
-    assert model_index("m", [dev_measurement("sts", None, [])]) is None
+    assert not dev_measurement(None, 70.5, []).known
+    assert not dev_measurement("sts", None, []).known
     found = dev_measurement("bitext", 12.0, [{"dev_mean": 12.0, "source_to_target": 1.0}])
     assert (found.metric, found.split, found.task_name) == ("precision", "validation", "Finding translations")
 

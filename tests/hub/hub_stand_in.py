@@ -12,7 +12,6 @@ import hashlib
 import json
 import re
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -48,21 +47,14 @@ class HubStandIn:
     """The server's state.
 
     Attributes:
-        cuts: SHA-256 of a large file -> list of byte counts; each upload of it is cut off after the next count.
-        holds: SHA-256 of a large file -> an event; an upload of it stops half way until the event is set.
         answers: (method, pattern of a path) -> list of (status, headers, body); each answers one matching request.
-        part_size: Large files above this size in bytes are sent in parts of it; None = in one piece.
     """
 
     def __init__(self):
         self.repositories = {}
         self.large = {}  # sha256 -> content
-        self.parts = {}  # (sha256, number) -> content
         self.requests = []  # (method, path, bytes of the body that arrived)
-        self.bodies = []  # what was said to /api/repos/create
-        self.cuts, self.holds, self.answers = {}, {}, {}
-        self.held = threading.Event()
-        self.part_size = None
+        self.answers = {}
         self.lock = threading.RLock()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"hub": self}))
         self.server.daemon_threads = True
@@ -70,8 +62,6 @@ class HubStandIn:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def close(self):
-        for event in self.holds.values():
-            event.set()
         self.server.shutdown()
         self.server.server_close()
 
@@ -99,8 +89,12 @@ class HubStandIn:
         return [path for verb, path, _ in self.requests if verb == method and fnmatch.fnmatch(path, pattern)]
 
     def uploads(self):
-        """The SHA-256 of each large file, once for each upload of it or of a part that was begun."""
+        """The SHA-256 of each large file, once for each upload of it."""
         return [path.split("/")[2] for path in self.sent("PUT", "/storage/*")]
+
+
+def content_name(data, large):
+    return hashlib.sha256(data).hexdigest() if large else blob_name(data)
 
 
 def is_large(path, size):
@@ -149,9 +143,6 @@ class Handler(BaseHTTPRequestHandler):
         split = urlsplit(self.path)
         self.place, self.query = unquote(split.path), parse_qs(split.query)
         try:
-            if self.place.startswith("/storage/"):
-                self.store()
-                return
             body = self.read_body()
             with self.hub.lock:
                 self.hub.requests.append((self.command, self.place, len(body)))
@@ -167,7 +158,9 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = route
 
     def serve(self, body):
-        if self.user() is None:
+        if self.place.startswith("/storage/"):
+            self.store(body)
+        elif self.user() is None:
             self.fail(401, None, "Invalid credentials in Authorization header")
         elif self.place == "/api/repos/create":
             self.create(json.loads(body))
@@ -177,17 +170,12 @@ class Handler(BaseHTTPRequestHandler):
             self.repository_api(found[1], found[2], (found[3] or "").rstrip("/"), body)
         elif found := re.fullmatch(r"/(?:(dataset|space)s/)?([^/]+/[^/]+)\.git/info/lfs/objects/batch", self.place):
             self.batch(json.loads(body))
-        elif found := re.fullmatch(r"/complete/(\w+)", self.place):
-            numbers = [part["partNumber"] for part in json.loads(body)["parts"]]
-            self.hub.large[found[1]] = b"".join(self.hub.parts[found[1], number] for number in numbers)
-            self.answer(200)
         elif found := re.fullmatch(r"/(?:(dataset|space)s/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", self.place):
             self.resolve(found[1] or "model", found[2], found[3], found[4])
         else:
             self.fail(404, "EntryNotFound")
 
     def create(self, wish):
-        self.hub.bodies.append(wish)
         namespace = wish.get("organization") or USER
         kind, repo_id = wish.get("type") or "model", f"{namespace}/{wish['name']}"
         prefix = "" if kind == "model" else f"{kind}s/"
@@ -247,14 +235,13 @@ class Handler(BaseHTTPRequestHandler):
             wished = parse_qs(body.decode()).get("paths", []) if body[:1] != b"{" else json.loads(body)["paths"]
             self.answer(200, [entry for entry in self.tree(files, "", True) if entry["path"] in wished])
         elif action == "preupload":
-            found = [
-                {
-                    "path": file["path"],
-                    "uploadMode": "lfs" if is_large(file["path"], file["size"]) else "regular",
-                    "shouldIgnore": False,
-                }
-                for file in json.loads(body)["files"]
-            ]
+            found = []
+            for file in json.loads(body)["files"]:
+                large = is_large(file["path"], file["size"])
+                item = {"path": file["path"], "uploadMode": "lfs" if large else "regular", "shouldIgnore": False}
+                if file["path"] in files:
+                    item["oid"] = content_name(*files[file["path"]])
+                found.append(item)
             self.answer(200, {"files": found})
         elif action == "commit":
             self.commit(repository, repo_id, revision, commit, body)
@@ -286,47 +273,13 @@ class Handler(BaseHTTPRequestHandler):
         for item in wish["objects"]:
             found = {"oid": item["oid"], "size": item["size"]}
             if item["oid"] not in self.hub.large:
-                size, address = self.hub.part_size, f"{self.hub.url}/storage/{item['oid']}"
-                upload = {"href": f"{address}/1?X-Amz-Signature=secret", "header": {}}
-                if size and item["size"] > size:
-                    count = -(-item["size"] // size)
-                    parts = {str(number): f"{address}/{number}" for number in range(1, count + 1)}
-                    upload = {
-                        "href": f"{self.hub.url}/complete/{item['oid']}",
-                        "header": {"chunk_size": str(size), **parts},
-                    }
-                found["actions"] = {"upload": upload}
+                address = f"{self.hub.url}/storage/{item['oid']}?X-Amz-Signature=secret"
+                found["actions"] = {"upload": {"href": address, "header": {}}}
             objects.append(found)
         self.answer(200, {"transfer": "basic", "objects": objects})
 
-    def store(self):
-        _, _, oid, number = self.place.split("/")
-        length = int(self.headers["Content-Length"])
-        with self.hub.lock:
-            cut = self.hub.cuts[oid].pop(0) if self.hub.cuts.get(oid) else None
-            # The body has not been read: this is a beginning, whether or not it ends.
-            self.hub.requests.append((self.command, self.place, length if cut is None else cut))
-        if cut is not None:
-            self.rfile.read(cut)
-            self.close_connection = True
-            with suppress(OSError):
-                self.connection.shutdown(2)
-            return
-        if oid in self.hub.holds:
-            data = self.rfile.read(length // 2)
-            self.hub.held.set()
-            self.hub.holds[oid].wait(60)
-            data += self.rfile.read(length - len(data))
-        else:
-            data = self.rfile.read(length)
-        if len(data) < length:
-            self.close_connection = True
-            return
-        with self.hub.lock:
-            if hashlib.sha256(data).hexdigest() == oid:
-                self.hub.large[oid] = data
-            else:
-                self.hub.parts[oid, int(number)] = data
+    def store(self, data):
+        self.hub.large[hashlib.sha256(data).hexdigest()] = data
         self.answer(200, None, {"ETag": f'"{hashlib.md5(data).hexdigest()}"'})
 
     def commit(self, repository, repo_id, branch, parent, body):
@@ -364,7 +317,7 @@ class Handler(BaseHTTPRequestHandler):
             self.fail(404, "EntryNotFound")
             return
         data, large = repository.commits[commit]["files"][path]
-        name = hashlib.sha256(data).hexdigest() if large else blob_name(data)
+        name = content_name(data, large)
         headers = {"X-Repo-Commit": commit, "ETag": f'"{name}"', "Content-Type": "application/octet-stream"}
         headers["Accept-Ranges"] = "bytes"
         if found := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):

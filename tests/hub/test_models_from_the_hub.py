@@ -15,7 +15,7 @@ from hf_paraphrase.artefacts.provenance import REPORT
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.publishing import push_folder
-from hf_paraphrase.hub.travelling_files import list_files
+from hf_paraphrase.hub.pushed_files import list_files
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
@@ -56,7 +56,7 @@ def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_
 ):
     made = (encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders)
     for folder in (folder for folders in made for folder in folders.values()):
-        names = {file.name for file in list_files(folder).files if not file.name.endswith(".py")}
+        names = {file.name for file in list_files(folder)[0] if not file.name.endswith(".py")}
         assert REPORT in names
         names.remove(REPORT)
         assert {

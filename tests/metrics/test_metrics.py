@@ -12,7 +12,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.card_heads import read_head
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.correlation import correlations
 from hf_paraphrase.filtering.measures.copy_rate import CopyRate
@@ -20,8 +19,7 @@ from hf_paraphrase.filtering.measures.overlap import Overlap
 from hf_paraphrase.filtering.measures.repetition import Repetition
 from hf_paraphrase.filtering.pair_batch import PairBatch
 from hf_paraphrase.filtering.tokens import tokenize
-from hf_paraphrase.hub.folder_kinds import check_whole, kind_of
-from hf_paraphrase.hub.travelling_files import list_files
+from hf_paraphrase.hub.publishing import plan_push
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
 from hf_paraphrase.studies.analysis.ngram_statistics import count_ngrams
 
@@ -227,10 +225,11 @@ def test_a_metric_folder_is_a_whole_space(name):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_push_takes_a_metric_folder_for_a_space(name):
-    folder = metric_path(name)
-    files, head = list_files(folder), read_head(folder)
-    assert kind_of(folder, files, head) == "space" and {"README.md", "app.py", f"{name}.py"} <= files.names
-    check_whole(folder, "space", files, head)
+    plan = plan_push(metric_path(name), "ann/metric")
+    assert plan.repo_type == "space"
+    files = {file.name: file.read().decode() for file in plan.files}
+    assert {"README.md", "app.py", f"{name}.py"} <= files.keys()
+    assert 'evaluate.load("ann/metric"' in files["README.md"] and "path/to/" not in files["README.md"]
 
 
 @pytest.mark.parametrize("name", METRICS)

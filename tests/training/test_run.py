@@ -16,7 +16,7 @@ from transformers.integrations import TensorBoardCallback, WandbCallback
 from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import InputError, OutputError, UsageError
-from hf_paraphrase.hub.travelling_files import list_files
+from hf_paraphrase.hub.pushed_files import list_files
 from hf_paraphrase.training.run import TrainingRun
 from hf_paraphrase.training.run_settings import TrainingRunSettings
 
@@ -265,7 +265,7 @@ def test_what_wandb_keeps_lies_in_the_output_and_no_other_file_or_link_is_left(d
     assert files == [Path("silent/logs/wandb/offline-run-1/run-0.wandb")] and LogsOfWandb.wandb.run is None
     assert LogsOfWandb.wandb.begun == ("huggingface", "silent")
     assert not any(path.is_symlink() for path in tmp_path.rglob("*")) and fingerprint("silent") == fingerprint("plain")
-    left_out = dict(list_files("silent").left_out)
+    left_out = dict(list_files("silent")[1])
     assert left_out == {"logs/wandb/": "a log of training"}
 
 

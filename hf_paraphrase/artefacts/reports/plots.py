@@ -1,268 +1,122 @@
-"""Plots as SVG of a few kilobytes: curves, histograms and bars, each with its numbers and a text in its place.
+"""Plots of what a run has recorded, as SVG of a few kilobytes in the colours of the page.
 
-The colours are those of the page (`report.html`), so that a plot is light or dark as the page is; equal numbers give
-equal bytes. A library for plots would take a second to import, and is no requirement of this package.
+Drawn by their names in the results of a record:
+
+* `log`: the log of a training (:func:`~hf_paraphrase.training.callbacks.log_of_steps`), of which the loss is drawn.
+* `dev_scores`, or `epochs` as a list: entries with `epoch` or `step`, of which each other number is a curve.
+* `dev_by_components`: by the number of components a score.
+* `histograms`: by the name of a column `edges`, and for each of its `splits` how many rows each bin has.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
+from typing import Any
 
-COLOURS = 6
-"""How many series the page has colours for; further ones are in the numbers only."""
-_WIDTH, _HEIGHT = 360.0, 210.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 12.0, 10.0, 38.0
+import numpy as np
+
+_WIDTH, _HEIGHT = 360, 210
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172
 _MOST_POINTS = 400
-_MOST_BARS = 120
-_BAR = 11.0
-_LABEL = 150.0
-_LONGEST_LABEL = 27
+_NEVER_DRAWN = frozenset({"epoch", "step", "averaged_checkpoints", "frozen_embeddings"})
 
 Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot.
-
-    Attributes:
-        title: What it shows.
-        svg: The picture, as markup in which all that is anyone's text is escaped.
-        legend: The names of the series in the order of their colours; empty where there is one.
-        header: The columns of the numbers.
-        rows: The numbers.
-    """
+    """A plot: its title, and the picture as markup in which all text is escaped."""
 
     title: str
     svg: str
-    legend: tuple[str, ...]
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
-def curves(title: str, across: str, series: Mapping[str, Points]) -> Plot | None:
-    """Draws lines through points.
+def recorded_plots(record: Mapping[str, Any]) -> list[Plot]:
+    """Draws what a `provenance.json` holds of the kinds above."""
+    results = record.get("results", {})
+    return [curve(title, across, points) for title, across, points in _recorded(results) if points]
+
+
+def curve(title: str, across: str, points: Points) -> Plot:
+    """Draws a line through points.
 
     Args:
         title: What the plot shows.
         across: What the first coordinate is.
-        series: By name the points, in the order in which they are joined; those that are no numbers are left out.
-
-    Returns:
-        The plot; None if there is no point.
+        points: The points, in the order in which they are joined.
     """
-    known = {
-        name: _thinned([(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)])
-        for name, points in series.items()
-    }
-    known = {name: points for name, points in known.items() if points}
-    if not known:
-        return None
-    every = [point for points in known.values() for point in points]
-    frame = _Frame(_span([x for x, _ in every]), _span([y for _, y in every]))
-    parts = [frame.axes(across)]
-    for place, points in enumerate(list(known.values())[:COLOURS]):
-        joined = " ".join(f"{_short(frame.x(x))},{_short(frame.y(y))}" for x, y in points)
-        parts.append(f'<polyline class="line s{place}" points="{joined}"/>')
-        if len(points) <= 60:
-            parts += [
-                f'<circle class="s{place}" cx="{_short(frame.x(x))}" cy="{_short(frame.y(y))}" r="2.6">'
-                f"<title>{escape(across)} {number(x)}: {number(y)}</title></circle>"
-                for x, y in points
-            ]
-    text = "; ".join(_course(name if len(known) > 1 else title, across, points) for name, points in known.items())
-    places = sorted({x for points in known.values() for x, _ in points})
-    values = [dict(points) for points in known.values()]
-    rows = [(number(x), *(number(each[x]) if x in each else "–" for each in values)) for x in places]
-    return _plot(title, parts, text, tuple(known), (across, *known), rows)
+    points = [*points[: -1 : math.ceil(len(points) / _MOST_POINTS)], points[-1]]
+    x, y = np.asarray(points, dtype=float).T
+    x_ticks, y_ticks = _ticks(x), _ticks(y)
+    columns = np.interp(x, (x_ticks[0], x_ticks[-1]), (_LEFT, _RIGHT))
+    rows = np.interp(y, (y_ticks[0], y_ticks[-1]), (_BOTTOM, _TOP))
+    parts = [f'<path class="axis" d="M{_LEFT} {_BOTTOM}H{_RIGHT}"/>']
+    for value, row in zip(y_ticks, np.linspace(_BOTTOM, _TOP, len(y_ticks)), strict=True):
+        parts.append(f'<path class="grid" d="M{_LEFT} {row:.1f}H{_RIGHT}"/>')
+        parts.append(f'<text class="end" x="{_LEFT - 5}" y="{row + 3.5:.1f}">{value:.4g}</text>')
+    for value, column in zip(x_ticks, np.linspace(_LEFT, _RIGHT, len(x_ticks)), strict=True):
+        parts.append(f'<path class="axis" d="M{column:.1f} {_BOTTOM}v4"/>')
+        parts.append(f'<text class="middle" x="{column:.1f}" y="{_BOTTOM + 16}">{value:.4g}</text>')
+    parts.append(f'<text class="middle" x="{(_LEFT + _RIGHT) / 2:g}" y="{_HEIGHT - 4}">{escape(across)}</text>')
+    joined = " ".join(f"{column:.1f},{row:.1f}" for column, row in zip(columns, rows, strict=True))
+    parts.append(f'<polyline class="line" points="{joined}"/>')
+    if len(points) <= 60:
+        parts += [
+            f'<circle cx="{column:.1f}" cy="{row:.1f}" r="2.6"><title>{across_value:.4g}: {value:.4g}</title></circle>'
+            for column, row, across_value, value in zip(columns, rows, x, y, strict=True)
+        ]
+    label = escape(f"{title}: from {y[0]:.4g} to {y[-1]:.4g}, lowest {y.min():.4g}, highest {y.max():.4g}")
+    svg = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
+    return Plot(title, svg)
 
 
-def histogram(title: str, edges: Sequence[float], series: Mapping[str, Sequence[int]]) -> Plot | None:
-    """Draws the shares of rows in bins.
-
-    Args:
-        title: What is counted.
-        edges: The ends of the bins, one more than there are bins; the outer bins hold what lies beyond them too.
-        series: By name the number of rows in each bin.
-
-    Returns:
-        The plot; None if nothing is counted.
-    """
-    known = {name: counts for name, counts in series.items() if sum(counts) and len(counts) == len(edges) - 1}
-    if not known:
-        return None
-    shares = {name: [100 * count / sum(counts) for count in counts] for name, counts in known.items()}
-    frame = _Frame((edges[0], edges[-1]), (0.0, max(map(max, shares.values()))), "%")
-    parts = [frame.axes("")]
-    for place, values in enumerate(list(shares.values())[:COLOURS]):
-        steps = [f"M{_short(frame.x(edges[0]))} {_short(frame.y(0))}"]
-        for left, right, value in zip(edges, edges[1:], values, strict=False):
-            height = _short(frame.y(value))
-            steps.append(f"L{_short(frame.x(left))} {height} L{_short(frame.x(right))} {height}")
-        steps.append(f"L{_short(frame.x(edges[-1]))} {_short(frame.y(0))}Z")
-        parts.append(f'<path class="area s{place}" d="{" ".join(steps)}"/>')
-    bins = [f"{number(left)} to {number(right)}" for left, right in pairwise(edges)]
-    if len(bins) > 1:
-        bins[0], bins[-1] = f"up to {number(edges[1])}", f"{number(edges[-2])} and more"
-    highest = [
-        f"{name}: most rows ({max(values):.0f} %) lie at {bins[values.index(max(values))]}"
-        for name, values in shares.items()
-    ]
-    rows = [(text, *(f"{counts[place]:,}" for counts in known.values())) for place, text in enumerate(bins)]
-    return _plot(title, parts, "; ".join(highest), tuple(known), (title, *known), rows, height=_HEIGHT - 16)
-
-
-def bars(title: str, what: str, labels: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> Plot | None:
-    """Draws horizontal bars, in groups where there are several series.
-
-    Args:
-        title: What the plot shows.
-        what: What a label names.
-        labels: A name for each group.
-        series: By name a length for each group; None where there is none.
-
-    Returns:
-        The plot; None if there is no bar, or more than can be looked at.
-    """
-    drawn = dict(list(series.items())[:COLOURS])
-    values = [value for column in drawn.values() for value in column if value is not None and math.isfinite(value)]
-    if not values or len(values) > _MOST_BARS:
-        return None
-    low, high = min(0.0, *values), max(0.0, *values)
-    room = _WIDTH - _LABEL - 44
-    scale = room / ((high - low) or 1.0)
-    zero = _LABEL - low * scale
-    parts, top = [], 4.0
-    for place, label in enumerate(labels):
-        middle = top + len(drawn) * _BAR / 2 + 3.5
-        shown = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
-        parts.append(
-            f'<text class="end label" x="{_short(_LABEL - 6)}" y="{_short(middle)}">{escape(shown)}'
-            f"<title>{escape(label)}</title></text>"
-        )
-        for colour, column in enumerate(drawn.values()):
-            value = column[place]
-            if value is not None and math.isfinite(value):
-                left, width = zero + min(0.0, value) * scale, abs(value) * scale
-                parts.append(
-                    f'<rect class="s{colour}" x="{_short(left)}" y="{_short(top + 1)}" width="{_short(width)}" '
-                    f'height="{_short(_BAR - 2)}"/>'
-                    f'<text class="small" x="{_short(left + width + 3)}" y="{_short(top + _BAR - 2)}">{number(value)}'
-                    "</text>"
-                )
-            top += _BAR
-        top += 6
-    parts.append(f'<path class="axis" d="M{_short(zero)} 0V{_short(top)}"/>')
-    text = "; ".join(
-        f"{label}: " + ", ".join(f"{name} {number(column[place])}" for name, column in drawn.items())
-        for place, label in enumerate(labels)
-    )
-    rows = [(label, *(number(column[place]) for column in series.values())) for place, label in enumerate(labels)]
-    return _plot(title, parts, text, tuple(series), (what, *series), rows, height=top + 4)
-
-
-def number(value: float | None) -> str:
-    """Writes a number with four significant digits; a dash where there is none."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if abs(value) >= 10_000:
-        return f"{value:,.0f}" if abs(value) < 1e12 else f"{value:.3g}"
-    return f"{value:.4g}"
-
-
-class _Frame:
-    """Axes: where in the picture a point lies."""
-
-    def __init__(self, across: tuple[float, float], up: tuple[float, float], unit: str = "") -> None:
-        self.unit = unit
-        self.ticks_up = _ticks(*up)
-        self.ticks_across = _ticks(*across)
-        self.left, self.right = across
-        self.low, self.high = min(up[0], self.ticks_up[0]), max(up[1], self.ticks_up[-1])
-
-    def x(self, value: float) -> float:
-        share = (value - self.left) / ((self.right - self.left) or 1.0)
-        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
-
-    def y(self, value: float) -> float:
-        share = (value - self.low) / ((self.high - self.low) or 1.0)
-        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
-
-    def axes(self, name: str) -> str:
-        parts, floor = [], _HEIGHT - _BOTTOM
-        for value in self.ticks_up:
-            height = self.y(value)
-            parts.append(f'<path class="grid" d="M{_LEFT:g} {_short(height)}H{_WIDTH - _RIGHT:g}"/>')
-            text = f"{number(value)}{' ' if self.unit else ''}{self.unit}"
-            parts.append(f'<text class="end" x="{_LEFT - 5:g}" y="{_short(height + 3.5)}">{text}</text>')
-        for value in self.ticks_across:
-            if self.left <= value <= self.right:
-                place = _short(self.x(value))
-                parts.append(f'<path class="axis" d="M{place} {floor:g}v4"/>')
-                parts.append(f'<text class="middle" x="{place}" y="{floor + 16:g}">{number(value)}</text>')
-        middle = (_LEFT + _WIDTH - _RIGHT) / 2
-        parts.append(f'<path class="axis" d="M{_LEFT:g} {floor:g}H{_WIDTH - _RIGHT:g}"/>')
-        if name:
-            parts.append(f'<text class="middle" x="{middle:g}" y="{_HEIGHT - 4:g}">{escape(name)}</text>')
-        return "".join(parts)
-
-
-def _plot(
-    title: str,
-    parts: Sequence[str],
-    text: str,
-    names: tuple[str, ...],
-    header: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    *,
-    height: float = _HEIGHT,
-) -> Plot:
-    label = escape(f"{title}. {text}" if text else title)
-    svg = f'<svg viewBox="0 0 {_WIDTH:g} {_short(height)}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
-    return Plot(title, svg, names[:COLOURS] if len(names) > 1 else (), header, tuple(rows))
-
-
-def _course(name: str, across: str, points: Points) -> str:
-    """Says in words how a curve goes."""
-    (first, begin), (last, end) = points[0], points[-1]
-    if len(points) == 1:
-        return f"{name}: {number(begin)} at {across} {number(first)}"
-    low, high = (choose(points, key=lambda point: point[1]) for choose in _EXTREMES)
-    return (
-        f"{name}: from {number(begin)} at {across} {number(first)} to {number(end)} at {number(last)}, "
-        f"lowest {number(low[1])} at {number(low[0])}, highest {number(high[1])} at {number(high[0])}"
-    )
-
-
-_EXTREMES: tuple[Callable[..., tuple[float, float]], ...] = (min, max)
-
-
-def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Keeps some of the points of a long curve, evenly, the last one among them."""
-    every = -(-len(points) // _MOST_POINTS)
-    return points if every <= 1 else [*points[:-1:every], points[-1]]
-
-
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
+def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Chooses about five round numbers, at equal distances, that enclose all values."""
+    low, high = values.min(), values.max()
     if low == high:
-        around = abs(low) / 10 or 1.0
-        return low - around, high + around
-    return low, high
+        low, high = low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
+    power = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor * 4 >= (high - low) * 0.999)
+    return step * np.arange(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Chooses round numbers, about four steps, that enclose a span."""
-    step = (high - low) / 4 or 1.0
-    power = 10.0 ** math.floor(math.log10(step))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= step * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [place * step for place in range(first, max(last, first + 1) + 1)]
+def _recorded(results: Mapping[str, Any]) -> Iterator[tuple[str, str, Points]]:
+    """Yields of what is drawn the title, what the first coordinate is, and the points."""
+    log = results.get("log") or []
+    yield "Loss in training", *_points(log, "loss")
+    scores = results.get("dev_scores") or results.get("epochs")
+    if not isinstance(scores, list):
+        scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in log if _is_evaluation(entry)]
+    # Resumed trainings record the same numbers in another order.
+    names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
+    drawn: dict[tuple[tuple[float, float], ...], str] = {}
+    for name in sorted(names, key=lambda name: name != "dev_mean"):
+        across, points = _points(scores, name)
+        # The mean of a single set is that set's score.
+        if drawn.setdefault(tuple(points), name) == name:
+            yield name.replace("_", " ").capitalize(), across, points
+    sizes = results.get("dev_by_components") or {}
+    yield "Dev score by components", "components", [(float(size), value) for size, value in sizes.items()]
+    for column, item in (results.get("histograms") or {}).items():
+        edges = np.asarray(item["edges"], dtype=float)
+        counts = np.sum(list(item["splits"].values()), axis=0)
+        shares = 100 * counts / max(1, counts.sum())
+        yield f"{column} (% of the rows in each of {len(counts)} bins)", column, list(zip(edges, shares, strict=False))
 
 
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+def _is_evaluation(entry: Mapping[str, Any]) -> bool:
+    return any(key.startswith("eval_") for key in entry)
+
+
+def _points(entries: Sequence[Mapping[str, Any]], name: str) -> tuple[str, Points]:
+    """Returns `epoch` or `step`, and the finite values of a name at each."""
+    across = "epoch" if all("epoch" in entry for entry in entries) else "step"
+    found: list[tuple[Any, Any]] = [(entry.get(across), entry.get(name)) for entry in entries]
+    return across, [(x, y) for x, y in found if _is_number(x) and _is_number(y)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

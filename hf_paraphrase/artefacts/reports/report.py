@@ -1,8 +1,8 @@
 """Puts `report.html` together: the card as a page, plots of what was recorded, settings and provenance.
 
-A report is made of what lies in the folder, so that the same folder has the same report, byte for byte: one whose run
-was killed and resumed has that of an undisturbed one. Nothing in it is fetched: styles, plots and pictures are in the
-file, and a policy in its head forbids the browser all else, scripts but the one that sorts tables included.
+A report is made of what is in the folder, so that the same folder has the same report, byte for byte. Styles, plots
+and pictures are in the file, and a policy in its head keeps the browser from loading or running anything but the
+script that sorts tables.
 """
 
 from __future__ import annotations
@@ -11,34 +11,27 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import HfParaphraseError
 from ...messages import printable, without_secrets
-from ..card_heads import split_head
-from ..files import read_bytes
+from ..card_heads import split_card
 from ..provenance import REPORT, read_provenance, without_places
 from ..whole_files import write_text_whole
-from .markdown_page import Pictures, as_page
-from .plots import COLOURS, Plot
-from .recorded_plots import recorded_plots
+from .plots import recorded_plots
 
 if TYPE_CHECKING:
     import jinja2
 
-_TEMPLATE = "report.html"
 _GENERATOR = b'<meta name="generator" content="hf-paraphrase">'
-_SCRIPT = "sort.js"
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
-_LARGEST_PICTURE = 4 << 20
-_ABSENT = "–"
 
 
 def write_report(folder: str | os.PathLike[str], card: str) -> Path:
-    """Writes `report.html` of a folder whose record and pictures lie in it, and returns its path.
+    """Writes `report.html` of a folder whose record and pictures are written, and returns its path.
 
     Args:
         folder: The folder.
@@ -48,21 +41,13 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
         InputError: If its record is damaged.
         OutputError: If it cannot be written.
     """
-    folder = Path(folder)
-    found = split_head(card)
-    record = read_provenance(folder)
-    text = render_report(
-        card if found is None else found[1],
-        record,
-        plots=recorded_plots(record),
-        pictures=lambda place: _picture(folder, place),
-    )
-    write_text_whole(folder / REPORT, text)
-    return folder / REPORT
+    path = Path(folder) / REPORT
+    write_text_whole(path, render_report(split_card(card)[1], read_provenance(folder), pictures=Path(folder)))
+    return path
 
 
 def is_report(path: str | os.PathLike[str]) -> bool:
-    """Tells whether a file is a report that this package made."""
+    """Returns whether a file is a report that this package made."""
     try:
         with Path(path).open("rb") as stream:
             return _GENERATOR in stream.read(1024)
@@ -70,60 +55,90 @@ def is_report(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def render_report(
-    markdown: str, record: Mapping[str, Any], *, plots: Sequence[Plot] = (), pictures: Pictures = lambda place: None
-) -> str:
+def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:
     """Renders a report.
 
     Args:
-        markdown: What is said in words and tables; its first heading is the title.
-        record: `command`, `settings`, `inputs` and `versions` as in a `provenance.json`.
-        plots: The plots.
-        pictures: What gives out the pictures that the text names.
-
-    Returns:
-        The page.
+        markdown: Its text; the first heading is the title.
+        record: `command`, `settings`, `inputs`, `versions` and `results` as in a `provenance.json`.
+        pictures: The folder of the pictures that the text names.
     """
-    page = as_page(markdown, pictures)
-    script = _source(_SCRIPT)
+    title, lead, body = _page(markdown, pictures)
+    script = Path(__file__).with_name("sort.js").read_text(encoding="utf-8")
     text = _template().render(
-        title=page.title or "Report",
-        command=str(record.get("command") or "hf-paraphrase"),
-        page=page,
-        plots=plots,
-        tables=[(heading, header, rows) for heading, header, rows in _tables(record) if rows],
-        colours=COLOURS,
+        title=title,
+        command=record.get("command") or "hf-paraphrase",
+        lead=lead,
+        body=body,
+        plots=recorded_plots(record),
+        tables=_tables(record),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    # Neither changes the script, whose fingerprint the page names.
+    # Neither changes the script, whose hash is in the page.
     return printable(without_secrets(text)).rstrip() + "\n"
 
 
-def _tables(record: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    settings, inputs, versions = (record.get(name) for name in ("settings", "inputs", "versions"))
-    settings = without_places(settings) if isinstance(settings, Mapping) else {}
-    versions = versions if isinstance(versions, Mapping) else {}
-    given = [item for item in inputs if isinstance(item, Mapping)] if isinstance(inputs, list) else []
-    return [
-        (
-            "Settings",
-            ("setting", "value"),
-            [(str(name), _value(value)) for name, value in settings.items() if name != "output"],
-        ),
+def _page(markdown: str, pictures: Path | None) -> tuple[str, str, str]:
+    """Lays out a card: its title, and as HTML what comes before its second heading and the rest."""
+    from markdown_it import MarkdownIt
+
+    # Tags in the text are shown as they are spelt, and links lead to no script.
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    comments = re.compile("^<!--.*-->$", re.MULTILINE)
+    tokens = parser.parse(comments.sub("", markdown))
+    for token in tokens:
+        for part in token.children or []:
+            if part.type == "image" and (content := _picture(pictures, str(part.attrs["src"]))):
+                part.attrs["src"] = content
+            elif part.type == "image":
+                part.type, part.children = "text", None
+    headings = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
+    begin, title = 0, "Report"
+    if headings and tokens[headings[0]].tag == "h1":
+        first = headings.pop(0)
+        begin = first + 3
+        title = "".join(part.content for part in tokens[first + 1].children or [])
+    end = headings[0] if headings else len(tokens)
+    lead, body = (
+        parser.renderer.render(part, parser.options, {})
+        .replace("<table>", '<div class="wide"><table>')
+        .replace("</table>", "</table></div>")
+        for part in (tokens[begin:end], tokens[end:])
+    )
+    return title, lead, body
+
+
+def _picture(folder: Path | None, name: str) -> str | None:
+    """Reads a picture inside of a folder as a `data:` URL; None for anything else."""
+    if folder is None:
+        return None
+    path = (folder / name).resolve()
+    if path.suffix not in _KINDS or not path.is_relative_to(folder.resolve()) or not path.is_file():
+        return None
+    return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def _tables(record: Mapping[str, Any]) -> list[tuple[str, tuple[str, str], list[tuple[str, str]]]]:
+    settings = without_places(record.get("settings", {}))
+    tables = [
+        ("Settings", ("setting", "value"), [item for item in settings.items() if item[0] != "output"]),
         (
             "Inputs",
             ("input", "SHA-256 of what was read"),
-            [(_value(item.get("name")), _value(item.get("sha256"))) for item in given],
+            [(item["name"], item.get("sha256")) for item in record.get("inputs", [])],
         ),
-        ("Versions", ("package", "version"), [(str(name), _value(value)) for name, value in versions.items()]),
+        ("Versions", ("package", "version"), list(record.get("versions", {}).items())),
+    ]
+    return [
+        (title, header, [(str(name), _value(value)) for name, value in rows]) for title, header, rows in tables if rows
     ]
 
 
 def _value(value: object) -> str:
     """Writes a value of a record for people."""
     if value is None or value in ([], {}, ""):
-        return _ABSENT
+        return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
@@ -131,34 +146,12 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _picture(folder: Path, place: str) -> str | None:
-    """Reads a picture that lies in a folder, as an address that holds all of it; None for anything else."""
-    path = PurePosixPath(place)
-    if path.is_absolute() or ".." in path.parts or not place.isprintable() or path.suffix not in _KINDS:
-        return None
-    try:
-        if (folder / path).stat().st_size > _LARGEST_PICTURE:
-            return None
-        content = read_bytes(folder / path)
-    except (HfParaphraseError, OSError):
-        return None
-    return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(content).decode()}"
-
-
-@cache
-def _source(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
 @cache
 def _template() -> jinja2.Template:
     import jinja2
 
+    folder = jinja2.FileSystemLoader(Path(__file__).parent)
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=folder, undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template(_TEMPLATE)
+    return environment.get_template("report.html")

@@ -2,7 +2,7 @@
 "use strict";
 for (const table of document.querySelectorAll("table:has(thead)")) {
   const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells], first = [...body.rows];
-  if (first.length < 2) continue;
+  if (first.length < 2 || !table.tHead.textContent.trim()) continue;
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";

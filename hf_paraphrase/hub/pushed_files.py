@@ -1,0 +1,216 @@
+"""What a push sends: the files of a folder in the form that they have on the Hub, and the check of what they are.
+
+By-products of work and of tools (hidden files, checkpoints, byte code, logs) are left out: a folder is complete
+without them. A pickle or a link is refused until the user removes it or leaves it out by name.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..artefacts.card_heads import CARD, split_card, texts
+from ..artefacts.provenance import FILE_NAME, REPORT, SOURCE_FILE_NAME, read_provenance, record_text, without_places
+from ..errors import InputError, UsageError
+
+REPO_TYPES = ("model", "dataset", "space")
+# Not .tsv: a classifier's folder lists its references by fingerprint in one, which contains no sentence.
+_DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl")
+_PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".bin")
+_LEFT_OUT = (
+    (re.compile(r"\..*"), "hidden"),
+    (re.compile(r"checkpoints?([-_].*)?", re.IGNORECASE), "a checkpoint of training"),
+    (re.compile(r"__pycache__|.*\.py[co]"), "byte code"),
+    (re.compile(r"events\.out\.tfevents\..*|wandb"), "a log of training"),
+    (re.compile(r"(training_args|optimizer|scheduler|scaler|rng_state(_\d+)?)\.(bin|pth?)"), "state of training"),
+    (re.compile(r".*\.(partial|incomplete|tmp)"), "incomplete"),
+)
+_DATA_PLACEHOLDER = "path/to/this/folder"
+_CALLS = r"from_pretrained\(|SentenceTransformer\(|load_dataset\(|evaluate\.load\(|pipeline\([^()\n]*\bmodel="
+# Not `--index`, because an index is searched in a folder only.
+_FLAGS = r"--(?:model|classifier|encoder|source-encoder|target-encoder) "
+
+
+@dataclass(frozen=True)
+class PushedFile:
+    """A file that is sent.
+
+    Attributes:
+        name: Its path in the folder and in the repository.
+        path: The file.
+        content: What is sent instead of the file's own content; None for that itself.
+    """
+
+    name: str
+    path: Path
+    content: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """The size in bytes of what is sent."""
+        return self.path.stat().st_size if self.content is None else len(self.content)
+
+    def read(self) -> bytes:
+        """Reads all that is sent."""
+        return self.path.read_bytes() if self.content is None else self.content
+
+
+def list_files(
+    folder: str | os.PathLike[str], exclude: Sequence[str] = ()
+) -> tuple[list[PushedFile], list[tuple[str, str]]]:
+    """Lists a folder's files by name.
+
+    Args:
+        folder: The folder.
+        exclude: Patterns (`*`, `?`, `[...]`) of files and folders to leave out, compared with their names and with
+            their whole paths in the folder.
+
+    Returns:
+        What is sent, and what is left out: name (that of a folder ends in a slash) and reason.
+
+    Raises:
+        InputError: If there is no such folder, nothing to send in it, or a link or pickle.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError("there is no such folder", path=folder, remedy="name a model, data or metric folder")
+    files: list[PushedFile] = []
+    left_out: dict[str, str] = {}
+    for path in root.rglob("*"):
+        relative = PurePosixPath(path.relative_to(root).as_posix())
+        for part in [*reversed(relative.parents), relative][1:]:
+            if reason := _reason_to_leave_out(part, exclude):
+                left_out[f"{part}/" if (root / part).is_dir() else str(part)] = reason
+                break
+        else:
+            if path.is_symlink():
+                remedy = "put a copy in its place, e.g. with `cp -RL`, or leave it out with --exclude"
+                raise InputError("a link is not sent", path=path, remedy=remedy)
+            if path.is_file():
+                if path.suffix.lower() in _PICKLE_SUFFIXES:
+                    remedy = "save weights as safetensors, or leave it out with --exclude"
+                    raise InputError("a pickle is not sent, because it can run code", path=path, remedy=remedy)
+                files.append(PushedFile(str(relative), path))
+    if not files:
+        raise InputError("there is nothing to send", path=folder, remedy="name a model, data or metric folder")
+    return sorted(files, key=lambda file: file.name), sorted(left_out.items())
+
+
+def _reason_to_leave_out(path: PurePosixPath, exclude: Sequence[str]) -> str | None:
+    patterns = [pattern.rstrip("/") for pattern in exclude]
+    if any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns for text in (path.name, str(path))):
+        return "left out by --exclude"
+    return next((reason for pattern, reason in _LEFT_OUT if pattern.fullmatch(path.name)), None)
+
+
+def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], head: Mapping[str, Any]) -> str:
+    """Detects a folder's repository type by its files and the head of its card.
+
+    Raises:
+        UsageError: If it could be several, or none.
+    """
+    names = {file.name for file in files}
+    if texts(head.get("sdk")):
+        return "space"
+    is_model = "config.json" in names or "tokenizer.json" in names
+    is_data = "configs" in head or any(name.endswith(".parquet") for name in names)
+    if is_model != is_data:
+        return "model" if is_model else "dataset"
+    what = "both a model and data" if is_model else "neither a model, data nor a Space (whose card names an `sdk`)"
+    raise UsageError(f"the folder is {what}", path=folder, remedy=f"give --repo-type {'|'.join(REPO_TYPES)}")
+
+
+def has_data(repo_type: str, files: Sequence[PushedFile]) -> bool:
+    """Returns whether sentences are sent, so that the licence of data matters."""
+    return repo_type == "dataset" or any(file.name.endswith(_DATA_SUFFIXES) for file in files)
+
+
+def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
+    """Checks that what is sent has a card and, unless it is a Space, a provenance of hf-paraphrase.
+
+    Raises:
+        InputError: If one of them is missing or damaged.
+    """
+    names = {file.name for file in files}
+    remedy = "name a folder that hf-paraphrase has made"
+    if CARD not in names:
+        raise InputError("the folder has no card README.md", path=folder, remedy=remedy)
+    if repo_type != "space":
+        command = read_provenance(folder).get("command") if FILE_NAME in names else None
+        if not str(command).startswith("hf-paraphrase "):
+            raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
+
+
+def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:
+    """Puts the repository's name into the code of cards, and shortens the paths in records; the folder stays as it is.
+
+    Args:
+        folder: The folder.
+        files: Its files. Cards in a data folder's subfolders are those of other artefacts and stay as they are.
+        repo_id: The repository, `namespace/name`.
+        repo_type: `model`, `dataset` or `space`.
+    """
+
+    def published(file: PushedFile) -> PushedFile:
+        path = PurePosixPath(file.name)
+        is_card = file.name in {CARD, REPORT} or (repo_type == "model" and path.name == CARD)
+        if not is_card and path.name not in {FILE_NAME, SOURCE_FILE_NAME}:
+            return file
+        text = _text(file.path)
+        changed = published_card(text, names, repo_id) if is_card else published_record(text)
+        return file if changed == text else replace(file, content=changed.encode("utf-8"))
+
+    title = re.search(r"^# (.*\S)", split_card(_text(folder / CARD))[1], re.MULTILINE)
+    # A folder that was renamed is known by its title.
+    names = {folder.resolve().name, *([title[1]] if title else [])}
+    return [published(file) for file in files]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("the file is not UTF-8 text", path=path, remedy="convert it to UTF-8") from error
+
+
+def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
+    """Puts a repository's name into the code of a card, which elsewhere would open another folder of that name.
+
+    Args:
+        card: The text of the card, or of a report.
+        names: What the card calls its folder.
+        repo_id: The repository, `namespace/name`.
+    """
+    body = split_card(card)[1]
+    head = card[: len(card) - len(body)]
+    known = {form for name in names for form in (name, json.dumps(name)[1:-1], f"path/to/{name}")}
+    listed = "|".join(map(re.escape, sorted({*known, _DATA_PLACEHOLDER}, key=len, reverse=True)))
+    quoted = rf"(?P<quote>[\"']|&quot;)(?:{listed})(?P<rest>/[^\"'&\n]*)?(?P=quote)"
+    body = re.sub(rf"(?P<call>{_CALLS}){quoted}", rf"\g<call>\g<quote>{repo_id}\g<rest>\g<quote>", body)
+    # Code that joins the folder's name with those of files needs the files.
+    download = f'from huggingface_hub import snapshot_download\n\nfolder = snapshot_download("{repo_id}")'
+    body = re.sub(rf"^folder = {quoted}$", download, body, flags=re.MULTILINE)
+    body = re.sub(rf"(?P<flag>{_FLAGS})(?:{listed})(?=[/\s]|$)", rf"\g<flag>{repo_id}", body)
+    return head + body.replace("hf download namespace/name", f"hf download {repo_id}")
+
+
+def published_record(text: str) -> str:
+    """Reduces paths in the settings of a record that lead out of the working folder to their last part."""
+    record = json.loads(text)
+    shortened = _without_paths(record)
+    return text if shortened == record else record_text(shortened)
+
+
+def _without_paths(record: Mapping[str, Any]) -> dict[str, Any]:
+    evaluations = record.get("evaluations", {})
+    return {
+        **record,
+        **({"settings": without_places(record["settings"])} if "settings" in record else {}),
+        **({"evaluations": {name: _without_paths(item) for name, item in evaluations.items()}} if evaluations else {}),
+    }

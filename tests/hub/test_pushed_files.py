@@ -1,0 +1,258 @@
+"""What a push sends, what it leaves out, what it refuses, and what it changes for the readers on the Hub."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hf_paraphrase.artefacts.cards import render_card
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.hub.publishing import data_patterns, plan_push
+from hf_paraphrase.hub.pushed_files import list_files, published_card, published_record
+
+sys.path.append(str(Path(__file__).parents[1] / "artefacts"))
+from card_values import VALUES
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "b.txt").write_bytes(b"12345")
+    (folder / "a.txt").write_text("é", encoding="utf-8")
+    return folder
+
+
+def names(folder, exclude=()):
+    return [file.name for file in list_files(folder, exclude)[0]]
+
+
+def test_files_are_listed_by_name_with_their_sizes(folder):
+    files, left_out = list_files(folder)
+    assert [(file.name, file.size) for file in files] == [("a.txt", 2), ("data/b.txt", 5)] and left_out == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "reason"),
+    [
+        (".git/config", ".git/", "hidden"),
+        ("data/.cache/x", "data/.cache/", "hidden"),
+        ("checkpoint-500/optimizer.pt", "checkpoint-500/", "a checkpoint of training"),
+        ("__pycache__/x.pyc", "__pycache__/", "byte code"),
+        ("training_args.bin", "training_args.bin", "state of training"),
+        ("rng_state_0.pth", "rng_state_0.pth", "state of training"),
+        ("events.out.tfevents.17", "events.out.tfevents.17", "a log of training"),
+        ("model.partial", "model.partial", "incomplete"),
+    ],
+)
+def test_by_products_are_left_out_with_their_reason(folder, name, shown, reason):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"x")
+    assert names(folder) == ["a.txt", "data/b.txt"]
+    assert list_files(folder)[1] == [(shown, reason)]
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "pytorch_model.bin", "data/weights.pt"])
+def test_pickles_are_refused_unless_left_out_by_name(folder, name):
+    (folder / name).write_bytes(b"x")
+    with pytest.raises(InputError, match=r"a pickle is not sent.*--exclude") as caught:
+        list_files(folder)
+    assert caught.value.path == str(folder / name)
+    assert names(folder, [name]) == ["a.txt", "data/b.txt"]
+
+
+def test_links_are_refused_wherever_they_lead_unless_left_out_by_name(folder, tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_text("x")
+    for target in (tmp_path / "secret", tmp_path / "secret" / "key", tmp_path / "absent", folder / "a.txt"):
+        (folder / "data" / "link").symlink_to(target)
+        with pytest.raises(InputError, match=r"a link is not sent.*copy"):
+            list_files(folder)
+        assert names(folder, ["link"]) == ["a.txt", "data/b.txt"]
+        (folder / "data" / "link").unlink()
+
+
+def test_patterns_leave_out_files_and_folders_by_name_and_by_path(folder):
+    (folder / "data" / "deep").mkdir()
+    (folder / "data" / "deep" / "a.txt").write_bytes(b"x")
+    assert names(folder, ["a.txt"]) == ["data/b.txt"]
+    assert names(folder, ["data/deep/"]) == ["a.txt", "data/b.txt"]
+    assert list_files(folder, ["data"])[1] == [("data/", "left out by --exclude")]
+
+
+@pytest.mark.parametrize(
+    ("make", "wording"), [(None, "no such folder"), ("file", "no such folder"), ("dir", "nothing")]
+)
+def test_a_folder_that_is_missing_or_has_nothing_to_send_is_refused(tmp_path, make, wording):
+    path = tmp_path / "x"
+    if make == "file":
+        path.write_text("x")
+    elif make == "dir":
+        (path / ".git").mkdir(parents=True)
+    with pytest.raises(InputError, match=wording):
+        list_files(path)
+
+
+def test_the_repository_type_is_detected(model_folder, data_folder, metric_folder):
+    folders = (model_folder, data_folder, metric_folder)
+    assert [plan_push(folder, "ann/x").repo_type for folder in folders] == ["model", "dataset", "space"]
+    (model_folder / "data.parquet").write_text("")
+    with pytest.raises(UsageError, match=r"both a model and data.*--repo-type model|dataset|space"):
+        plan_push(model_folder, "ann/x")
+    (metric_folder / "README.md").write_text("# No sdk\n")
+    with pytest.raises(UsageError, match="sdk"):
+        plan_push(metric_folder, "ann/x")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wording"),
+    [
+        ("README.md", None, "no card"),
+        ("provenance.json", None, "no provenance.json"),
+        ("provenance.json", '{"command": "other tool"}', "no provenance.json of hf-paraphrase"),
+        ("provenance.json", "[1]", "provenance.json"),
+        ("README.md", "---\na: b: c\n---\n", r"README\.md:2"),
+    ],
+)
+def test_what_is_not_an_artefact_is_refused(model_folder, name, text, wording):
+    (model_folder / name).unlink()
+    if text is not None:
+        (model_folder / name).write_text(text)
+    with pytest.raises(InputError, match=wording):
+        plan_push(model_folder, "ann/x")
+
+
+@pytest.mark.parametrize(
+    ("configs", "patterns"),
+    [
+        (None, []),
+        ("x", []),
+        ([{"data_files": "a/*"}, {"data_dir": "d"}], ["a/*"]),
+        ([{"data_files": ["a", "b"]}, {"data_files": {"path": "c"}}], ["a", "b", "c"]),
+        ([{"data_files": [{"split": "train", "path": ["a", "b"]}, {"split": "test", "path": "c"}]}], ["a", "b", "c"]),
+    ],
+)
+def test_patterns_of_data_files_are_read_in_every_form_of_the_hub(configs, patterns):
+    assert list(data_patterns({"configs": configs})) == patterns
+
+
+CARD = """---
+widget: from_pretrained("avg")
+---
+
+# avg
+
+An avg made of "avg".
+
+```python
+encoder = SentenceEncoder.from_pretrained("avg")
+other = AutoModel.from_pretrained("average/avg")
+folder = "avg"
+```
+
+`AutoModel.from_pretrained("avg", trust_remote_code=True)` or `SentenceTransformer('avg')`, not
+`AutoModel.from_pretrained("bert")`; `load_dataset("path/to/this/folder", split="avg")`.
+
+    hf-paraphrase score --pairs avg --classifier avg --output avg
+    hf-paraphrase mine --source-encoder avg/source --target-encoder avg/target
+"""
+PUBLISHED = """---
+widget: from_pretrained("avg")
+---
+
+# avg
+
+An avg made of "avg".
+
+```python
+encoder = SentenceEncoder.from_pretrained("ann/best")
+other = AutoModel.from_pretrained("average/avg")
+from huggingface_hub import snapshot_download
+
+folder = snapshot_download("ann/best")
+```
+
+`AutoModel.from_pretrained("ann/best", trust_remote_code=True)` or `SentenceTransformer('ann/best')`, not
+`AutoModel.from_pretrained("bert")`; `load_dataset("ann/best", split="avg")`.
+
+    hf-paraphrase score --pairs avg --classifier ann/best --output avg
+    hf-paraphrase mine --source-encoder ann/best/source --target-encoder ann/best/target
+"""
+
+
+def test_only_code_that_opens_the_folder_names_the_repository():
+    assert published_card(CARD, ["avg"], "ann/best") == PUBLISHED == published_card(PUBLISHED, ["avg"], "ann/best")
+
+
+@pytest.mark.parametrize(("kind", "name"), sorted(VALUES))
+def test_no_card_on_the_hub_opens_a_folder_of_another_machine(kind, name):
+    values = VALUES[kind, name]
+    called = [values.get("name", "pairs"), values["title"]] if "title" in values else [values.get("name", "pairs")]
+    text = published_card(render_card(kind, name, values), called, "ann/best")
+    opened = [json.dumps(item)[:-1] for item in called] + ['"path/to/this/folder']
+    for call in ("from_pretrained(", "SentenceTransformer(", "load_dataset("):
+        assert not any(call + item in text for item in opened)
+    assert kind == "dataset_cards" or "ann/best" in text
+
+
+def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stays(model_folder):
+    (model_folder / "README.md").write_text(CARD)
+    (model_folder / "report.html").write_text("<code>from_pretrained(&quot;avg&quot;)</code>")
+    (model_folder / "source").mkdir()
+    (model_folder / "source" / "README.md").write_text('    from_pretrained("avg/source")\n')
+    folder = model_folder.rename(model_folder.with_name("renamed"))  # its title is still avg
+    files = {file.name: file.read().decode() for file in plan_push(folder, "ann/best").files if ".s" not in file.name}
+    assert files["README.md"] == PUBLISHED and (folder / "README.md").read_text() == CARD
+    assert files["report.html"] == "<code>from_pretrained(&quot;ann/best&quot;)</code>"
+    assert files["source/README.md"] == '    from_pretrained("ann/best/source")\n'
+
+
+def test_cards_in_subfolders_of_data_stay_as_they_are(data_folder):
+    (data_folder / "encoder").mkdir()
+    (data_folder / "encoder" / "README.md").write_text('    from_pretrained("pairs")\n')
+    files = {file.name: file for file in plan_push(data_folder, "ann/best").files}
+    assert files["encoder/README.md"].content is None
+
+
+def test_records_keep_the_names_of_files_and_lose_their_paths(model_folder):
+    record = {
+        "command": "hf-paraphrase train-encoder",
+        "settings": {
+            "pairs": "/srv/alice/client_x/pairs",
+            "dev_data": "~/sets/sts/",
+            "initial_vectors": "C:\\Users\\alice\\glove.txt",
+            "decontaminate": ["/srv/data/sts", "sick", "../relative/set", "file:///srv/alice/set"],
+            "tokenizers": ["word=/srv/alice/tokenizers/word"],
+            "keep": "overlap_1<=0.8",
+            "url": "https://example.org/a/b",
+        },
+        "results": {"text": "/not a path of the settings"},
+        "evaluations": {"sts": {"settings": {"data": "/srv/alice/sts"}, "scores": [1.0]}},
+    }
+    for name in ("provenance.json", "source_provenance.json"):
+        (model_folder / name).write_text(json.dumps(record))
+    files = {file.name: file for file in plan_push(model_folder, "ann/best").files}
+    published = json.loads(files["provenance.json"].read())
+    assert published == {
+        **record,
+        "settings": {
+            "pairs": "pairs",
+            "dev_data": "sts",
+            "initial_vectors": "glove.txt",
+            "decontaminate": ["sts", "sick", "set", "set"],
+            "tokenizers": ["word=word"],
+            "keep": "overlap_1<=0.8",
+            "url": "https://example.org/a/b",
+        },
+        "evaluations": {"sts": {"settings": {"data": "sts"}, "scores": [1.0]}},
+    }
+    assert files["source_provenance.json"].read() == files["provenance.json"].read()
+    assert json.loads((model_folder / "provenance.json").read_text()) == record
+
+
+def test_a_record_without_paths_stays_byte_by_byte():
+    text = '{"settings": {"pairs": "sets/pairs", "model": "ann/avg"},   "evaluations": {}}'
+    assert published_record(text) == text
