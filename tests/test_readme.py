@@ -58,7 +58,7 @@ def section(document, heading):
 
 def tour():
     """The blocks of the quick tour, and those that go on with its folders."""
-    pages = ("python.md", "search.md", "metrics.md", "many_rows.md")
+    pages = ("python.md", "search.md", "commands.md")
     return [block for page in pages for block in blocks((GUIDE / page).read_text("utf-8"))]
 
 

@@ -1,4 +1,4 @@
-"""Whatever is public says what it is: the reference of the site is made of it."""
+"""Everything public has a docstring: the generated reference is made from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command_pages(load_script):
 
 
 def own_docstring(value):
-    """The docstring that a thing itself has; what a dataclass gets unasked is its signature."""
+    """The docstring of an object; the signature that a dataclass gets by default is no docstring."""
     text = (value.__doc__ or "").strip()
     return "" if text.startswith(f"{getattr(value, '__name__', '')}(") else text
 
@@ -37,42 +37,42 @@ def members(value):
 
 
 def undocumented(name, value):
-    """What a public thing leaves unsaid: itself, a member, or a parameter among those that a section names."""
+    """The names without documentation: the object, a member, or a parameter missing in an `Args` section."""
     if not own_docstring(value):
         yield name
     functions = [(name, value)] if inspect.isfunction(value) else []
-    inner = [(f"{name}.{member}", it) for member, it in members(value)] if inspect.isclass(value) else []
-    for place, function in [*functions, *inner]:
+    inner = [(f"{name}.{member}", function) for member, function in members(value)] if inspect.isclass(value) else []
+    for path, function in [*functions, *inner]:
         text = own_docstring(function)
         if not text:
-            yield place
+            yield path
         if not hasattr(function, "settings") and "\nArgs:" in inspect.cleandoc(text):
             named = set(re.findall(r"^ +\*{0,2}(\w+)(?: \([^)]*\))?:", text, re.MULTILINE))
             parameters = set(inspect.signature(function).parameters) - {"self", "cls"}
-            yield from (f"{place}({parameter})" for parameter in sorted(parameters - named))
+            yield from (f"{path}({parameter})" for parameter in sorted(parameters - named))
 
 
-def test_every_public_thing_has_a_docstring(public_names):
+def test_every_public_object_has_a_docstring(public_names):
     found = [
-        f"hf_paraphrase.{room}: {what}"
-        for room, names in public_names().items()
+        f"hf_paraphrase.{package}: {missing}"
+        for package, names in public_names().items()
         for name, value in names.items()
         if inspect.isclass(value) or inspect.isfunction(value)
-        for what in undocumented(name, value)
+        for missing in undocumented(name, value)
     ]
     assert not found
 
 
-def test_what_is_left_unsaid_is_found():
+def test_missing_documentation_is_found():
     class Silent:
-        """Says what it is."""
+        """A class with undocumented members."""
 
         @property
         def size(self):
             return 1
 
-        def told(self, first, second):
-            """Does something.
+        def add(self, first, second):
+            """Adds.
 
             Args:
                 first: A number.
@@ -81,7 +81,7 @@ def test_what_is_left_unsaid_is_found():
     def silent():
         return 1
 
-    assert list(undocumented("Silent", Silent)) == ["Silent.size", "Silent.told(second)"]
+    assert list(undocumented("Silent", Silent)) == ["Silent.size", "Silent.add(second)"]
     assert list(undocumented("silent", silent)) == ["silent", "silent"]
 
 
@@ -97,7 +97,7 @@ def test_every_flag_of_every_verb_is_explained_on_its_page(command_pages):
             assert field.metadata["help"].strip() and row.split("|")[4].strip(), (typed, field.name)
 
 
-def test_cells_of_tables_keep_their_row_and_show_what_is_no_markup(command_pages):
+def test_table_cells_escape_markup_and_stay_in_their_row(command_pages):
     assert command_pages._cell("a | b\nc <d> `x*y<z>` *") == "a \\| b c &lt;d> `x*y<z>` \\*"
     flags = command_pages.command_pages()["filter"]
     rows = [line for line in flags.splitlines() if line.startswith("|")]

@@ -1,4 +1,4 @@
-"""The notebooks as they lie in the repository; `scripts/build_docs.sh` runs them."""
+"""The notebooks in the repository; `scripts/build_docs.sh` runs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "docs" / "notebooks").
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_was_run_to_its_end_and_says_nothing_of_the_machine(path):
+def test_a_notebook_was_run_to_its_end_and_has_no_local_paths(path):
     text = path.read_text(encoding="utf-8")
     cells = json.loads(text)["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
@@ -25,7 +25,7 @@ def test_a_notebook_was_run_to_its_end_and_says_nothing_of_the_machine(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_becomes_a_page_with_its_text_its_code_and_what_it_printed(path, load_script):
+def test_a_notebook_becomes_a_page_with_its_text_code_and_output(path, load_script):
     pages = load_script("documentation/notebook_pages")
     page = pages.notebook_page(path)
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]

@@ -1,4 +1,4 @@
-"""What the site is made of; its build, which checks every link, is a step of its own."""
+"""The pages of the site; `scripts/build_docs.sh` checks every link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each tutorial runs as it is printed, from top to bottom; only sizes are smaller where a comment in it says so."""
+"""Each tutorial runs as printed, from top to bottom, with the smaller sizes of its `quick:` comments."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import pytest
 from documented_blocks import commands_of, quick_blocks, run_line
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-GOES_ON_WITH = {
+CONTINUES = {
     "train_on_my_pairs": ["make_paraphrase_data"],
     "mine_translations": ["make_paraphrase_data"],
     "publish": ["make_paraphrase_data", "train_on_my_pairs"],
 }
-"""Whose folders a tutorial needs, beside its own."""
+"""The tutorials whose folders a tutorial needs."""
 
 
 @pytest.fixture(scope="module")
 def run_tutorial(tmp_path_factory):
-    """Runs a tutorial, once, in the folder of all of them, after those whose folders it needs."""
-    place = tmp_path_factory.mktemp("tutorials")
+    """Runs a tutorial once, after those whose folders it needs, in one common folder."""
+    folder = tmp_path_factory.mktemp("tutorials")
     finished = set()
 
     def run(name, monkeypatch):
-        monkeypatch.chdir(place)
-        monkeypatch.setenv("HF_DATASETS_CACHE", str(place / "cache"))
-        for each in [*GOES_ON_WITH.get(name, []), name]:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("HF_DATASETS_CACHE", str(folder / "cache"))
+        for each in [*CONTINUES.get(name, []), name]:
             if each not in finished:
                 run_blocks((TUTORIALS / f"{each}.md").read_text(encoding="utf-8"), monkeypatch)
                 finished.add(each)
-        return place
+        return folder
 
     return run
 
@@ -47,15 +47,15 @@ def run_blocks(text, monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in TUTORIALS.glob("*.md")))
-def test_a_tutorial_runs_as_it_is_printed(name, run_tutorial, monkeypatch, capsys):
+def test_a_tutorial_runs_as_printed(name, run_tutorial, monkeypatch, capsys):
     run_tutorial(name, monkeypatch)
     text = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
     assert {"python", "bash"} <= {language for language, _ in quick_blocks(text)}
 
 
-def test_the_tutorials_make_what_they_promise(run_tutorial, monkeypatch, capsys):
-    place = run_tutorial("find_duplicates", monkeypatch)
-    assert (place / "duplicates" / "README.md").is_file()
+def test_the_tutorials_make_their_folders(run_tutorial, monkeypatch, capsys):
+    folder = run_tutorial("find_duplicates", monkeypatch)
+    assert (folder / "duplicates" / "README.md").is_file()
     capsys.readouterr()
     run_tutorial("publish", monkeypatch)
-    assert (place / "my_avg_int8" / "provenance.json").is_file()
+    assert (folder / "my_avg_int8" / "provenance.json").is_file()
