@@ -27,6 +27,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+# The rows of scripts/reliability/cases.yaml are run by the tests too.
+sys.path.append(str(SCRIPTS / "reliability"))
 
 
 def leave_to_stay():
@@ -96,6 +98,19 @@ def run_python(pytestconfig, tmp_path_factory):
     server = Server()
     yield FreshPython(server.address, folder)
     server.close()
+
+
+@pytest.fixture(scope="session")
+def artefacts(tmp_path_factory):
+    """The outputs of `scripts/reliability/cases.yaml` by their names: each is made once when it is first asked for.
+
+    All test processes share them.
+    """
+    from cases import Outputs
+    from forks import run_here
+
+    folder = tmp_path_factory.getbasetemp()
+    return Outputs((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "artefacts", run_here)
 
 
 WORDNET = {

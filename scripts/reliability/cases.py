@@ -1,21 +1,28 @@
-"""One small run of every verb, on inputs from the built-in sample and on what the other runs make of them.
+"""One small run of every verb and important variant: the rows of `cases.yaml`, and the folder of what they make.
 
-The output of the undisturbed run of a case is the reference of the campaign, and the input of the cases that name it:
-`{nmt}` in the words of a case is the output of the case `nmt`, `{sample}` the folder of the raw files.
+The tests of all verbs and the campaign of reliability take their command lines from here. `{nmt}` in the words of a
+case is the output of the case `nmt`, `{sample}` the folder of the raw files.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import FileLock
 
+from forks import Ended
 from hf_paraphrase.commands.verbs import recipe_and_flags
 from hf_paraphrase.settings import constraints_of, flag
+from sample import write_sample
+
+_INPUT = re.compile(r"\{(\w+)\}([\w./-]*)")
 
 
 @dataclass(frozen=True)
@@ -23,18 +30,30 @@ class Case:
     """A run of a verb.
 
     Attributes:
-        name: What it is called, and its output too, before `ending`.
-        line: The words after `hf-paraphrase`, but for `--output NAME`.
-        ending: That of the name of an output that is a file.
+        name: Its name, and that of its output before `ending`.
+        line: The words after `hf-paraphrase`, without `--output NAME`.
+        ending: The suffix of an output that is a file.
         writes: Whether it has an output.
-        prepares: Whether it is there only to make inputs for others, and is not disturbed itself.
+        for_others: Whether it only makes inputs and fixtures and is not disturbed itself.
+        prints: Whether it prints to standard output.
     """
 
     name: str
     line: str
     ending: str = ""
     writes: bool = True
-    prepares: bool = False
+    for_others: bool = False
+    prints: bool = False
+
+    @property
+    def output(self) -> str:
+        """The file name of the output."""
+        return self.name + self.ending
+
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """What it reads: the name of a case or `sample`, and the path below its output."""
+        return list(dict.fromkeys(_INPUT.findall(self.line)))
 
     @property
     def verb(self) -> str:
@@ -42,72 +61,86 @@ class Case:
         return self.line.split()[0]
 
     @property
-    def output(self) -> str:
-        """The name of the output."""
-        return self.name + self.ending
-
-    @property
-    def inputs(self) -> list[str]:
-        """The names of the cases that make what it reads."""
-        return [name for name in dict.fromkeys(re.findall(r"\{(\w+)\}", self.line)) if name != "sample"]
-
-    def words(self, places: dict[str, str]) -> list[str]:
-        """Returns the words of the command line.
-
-        Args:
-            places: Where the outputs of the other cases and the sample are.
-        """
-        words = [re.sub(r"\{(\w+)\}", lambda found: places[found[1]], word) for word in self.line.split()]
-        return [*words, *(["--output", self.output] if self.writes else [])]
-
-    def settings(self) -> type[Any]:
-        """Returns the dataclass of the verb's settings."""
-        return settings_of(self.line.split())
+    def settings(self) -> dict[str, Any]:
+        """The fields of the verb's settings."""
+        settings: Any = recipe_and_flags(self.line.split())[1].settings
+        return {field.name: field for field in fields(settings)}
 
     @property
     def in_parts(self) -> bool:
-        """Whether the run is one part of a job in parts, all of it."""
+        """Whether it is one part of a job: parts continue without `--resume`, and two may run at once."""
         return "--shard" in self.line.split()
 
     @property
     def resumes(self) -> bool:
-        """Whether the verb has `--resume`, and the run all that it is for."""
-        field = self.settings().__dataclass_fields__.get("resume")
+        """Whether `--resume` applies to this run."""
+        field = self.settings.get("resume")
         return field is not None and all(flag(name) in self.line.split() for name in constraints_of(field).only_with)
 
-    @property
-    def keeps_work(self) -> bool:
-        """Whether what a run has done stays for the next one: parts go on without being told to."""
-        return self.resumes or self.in_parts
+    def words(self, paths: dict[str, Path], *more: str) -> list[str]:
+        """Returns the words of the command line.
+
+        Args:
+            paths: The outputs of the cases that it reads, and `sample`.
+            *more: Further words.
+        """
+        words = [_INPUT.sub(lambda match: f"{paths[match[1]]}{match[2]}", word) for word in self.line.split()]
+        return [*words, *(["--output", self.output] if self.writes else []), *more]
 
 
-def settings_of(words: list[str]) -> type[Any]:
-    """Returns the settings of the verb that a command line names."""
-    return recipe_and_flags(words)[1].settings
-
-
-CASES = [
-    Case(name, entry["run"], entry.get("ending", ""), entry.get("writes", True), entry.get("for_others", False))
+CASES = {
+    name: Case(name, line=entry.pop("run"), **entry)
     for name, entry in yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8")).items()
-]
-"""Every case of `cases.yaml`; one may stand before those that it reads."""
+}
+"""Every case by its name."""
 
 
-def by_name() -> dict[str, Case]:
-    """Returns the cases by their names."""
-    return {case.name: case for case in CASES}
+class Outputs:
+    """Makes the output of each case once, when it is first asked for, in a folder that several processes may share.
 
+    Args:
+        folder: Where they are made.
+        run: Runs a command line in a folder.
+    """
 
-def needed(names: Iterable[str]) -> list[Case]:
-    """Returns the cases of these names and all that they read, in the order in which they can run."""
-    known, ordered = by_name(), dict[str, Case]()
+    def __init__(self, folder: Path, run: Callable[[list[str], Path], Ended]) -> None:
+        self.folder = folder
+        self._run = run
+        folder.mkdir(parents=True, exist_ok=True)
 
-    def add(name: str) -> None:
-        if name not in ordered:
-            for item in known[name].inputs:
-                add(item)
-            ordered[name] = known[name]
+    def __getitem__(self, name: str) -> Path:
+        """The output of a case, which is alone in its folder but for what belongs to it, or the folder `sample`."""
+        if name == "sample":
+            return self._sample()
+        self.run_of(name)
+        return self.folder / name / CASES[name].output
 
-    for name in names:
-        add(name)
-    return list(ordered.values())
+    def paths(self, case: Case) -> dict[str, Path]:
+        """Returns the paths of all that a case reads."""
+        return {name: self[name] for name, _ in case.inputs}
+
+    def run_of(self, name: str) -> Ended:
+        """Returns how the undisturbed run of a case ended.
+
+        Raises:
+            RuntimeError: If it fails.
+        """
+        case, folder, record = CASES[name], self.folder / name, self.folder / f"{name}.json"
+        words = case.words(self.paths(case))
+        with FileLock(self.folder / f"{name}.lock"):
+            if not record.is_file():
+                # What an interrupted session left.
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                ended = self._run(words, folder)
+                if ended.code != 0:
+                    raise RuntimeError(f"the undisturbed run of {name} ended with {ended.code}: {ended.stderr}")
+                record.write_text(json.dumps(ended), encoding="utf-8")
+        return Ended(*json.loads(record.read_text(encoding="utf-8")))
+
+    def _sample(self) -> Path:
+        folder = self.folder / "sample"
+        with FileLock(self.folder / "sample.lock"):
+            if not folder.is_dir():
+                write_sample(folder)
+        return folder

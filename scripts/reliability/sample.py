@@ -5,13 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import random
-import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases
 
@@ -25,14 +21,11 @@ def write_sample(folder: Path) -> None:
     judged = sample_paraphrases()["validation"][:180]
     plain = [pair for pair in bitext if not {'"', "\\", "&", "<"} & set(pair.french + pair.english)]
     _write_lines(folder / "bitext.tsv", (f"{pair.french}\t{pair.english}" for pair in bitext))
-    _write_lines(folder / "bitext.fr", (pair.french for pair in bitext))
-    _write_lines(folder / "bitext.en", (pair.english for pair in bitext))
     _write_lines(folder / "shared.tsv", _shared(judged))
     _write_lines(folder / "pairs.tsv", (f"{pair.sentence1}\t{pair.sentence2}" for pair in judged))
     _write_lines(folder / "graded.tsv", (f"{p.sentence1}\t{p.sentence2}\t{4.5 * p.label}\t{p.label}" for p in judged))
     rows = [{"a": pair.sentence1, "b": pair.sentence2} for pair in judged]
     _write_lines(folder / "pairs.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
-    pq.write_table(pa.Table.from_pylist(rows), folder / "pairs.parquet")
     with (folder / "pairs.csv").open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["left", "right"], *([row["a"], row["b"]] for row in rows)])
     _write_lines(folder / "memory.tmx", _tmx((pair.english, pair.french) for pair in plain[:60]))
@@ -40,12 +33,6 @@ def write_sample(folder: Path) -> None:
     _write_lines(folder / "po" / "fr.po", _catalogue((pair.english, pair.french) for pair in plain[:60]))
     _write_lines(folder / "text.txt", (pair.english for pair in bitext[:200]))
     _write_lines(folder / "queries.txt", (pair.english for pair in bitext[200:204]))
-    vocabulary = sorted({word.lower() for pair in bitext[:200] for word in pair.english.rstrip(".?!").split()})
-    _write_lines(folder / "vectors.txt", (f"{word} {_numbers(word)}" for word in vocabulary))
-    _write_lines(folder / "counts.txt", (f"{word} {len(word)}" for word in vocabulary))
-    _write_lines(folder / "settings.yaml", ["model_type: avg", "hidden_size: 8", "epochs: 1", "batch-size: 40"])
-    rules = ["keep:", "  - 2<=length<=30", "drop_identical: true", "one-per-reference: best", "sample: 20", "seed: 3"]
-    _write_lines(folder / "filter.yaml", rules)
     for part, start in (("test", 0), ("training", 40), ("sample", 80)):
         some = bitext[start : start + 40]
         numbers = range(1, len(some) + 1)
@@ -56,6 +43,12 @@ def write_sample(folder: Path) -> None:
         gold = (f"fr-{number:09d}\ten-{len(some) + 1 - number:09d}" for number in numbers[::2])
         _write_lines(folder / f"fr-en.{part}.gold", gold)
     _write_wordnet(folder / "wordnet")
+    (folder / "msr").mkdir()
+    for part in ("train", "test"):
+        header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
+        _write_lines(folder / "msr" / f"msr_paraphrase_{part}.txt", [header, "1\t7\t8\ta\tb"])
+    _write_lines(folder / "normal.aligned", ["T\t0\ta b c"])
+    _write_lines(folder / "simple.aligned", ["T\t0\ta b"])
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -67,11 +60,6 @@ def _shared(judged: list[Any]) -> Iterator[str]:
     for number, pair in enumerate(item for item in judged if item.label):
         yield f"La phrase {number} .\t{pair.sentence1}"
         yield f"La phrase {number} .\t{pair.sentence2}"
-
-
-def _numbers(word: str) -> str:
-    bits = struct.unpack("8b", (word.encode() * 8)[:8])
-    return " ".join(f"{number / 128:.4f}" for number in bits)
 
 
 def _tmx(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

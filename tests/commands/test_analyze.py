@@ -81,21 +81,6 @@ def test_with_a_classifier_both_sides_are_judged(pairs, classifier, tmp_path):
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_a_column_of_probabilities_will_do_for_the_translations(pairs, classifier, tmp_path):
-    scored = tmp_path / "scored"
-    words = ["--measures", "reference_probability", "--classifier", classifier, "--workers", 1]
-    assert run("score", "--pairs", pairs, "--output", scored, *words) == 0
-    assert run("analyze", "--pairs", scored, "--output", tmp_path / "report", "--bootstrap", 5) == 0
-    words = ["--pairs", pairs, "--classifier", classifier, "--bootstrap", 5]
-    assert run("analyze", *words, "--output", tmp_path / "direct") == 0
-    own, direct = (json.loads((tmp_path / name / "analysis.json").read_text()) for name in ("report", "direct"))
-    assert set(own["table_10"]) == {"translations"}
-    assert own["table_10"]["translations"] == direct["table_10"]["translations"]
-    assert own["seen_by_the_classifier"] == direct["seen_by_the_classifier"] == 20
-    assert "It has seen 20 of these references" in (tmp_path / "report/README.md").read_text()
-
-
-@pytest.mark.usefixtures("plots_undrawn")
 def test_a_column_says_which_references_the_classifier_has_seen(pairs, tmp_path):
     table = DataFolder(pairs).table()
     seen = [None if i % 6 else i % 12 // 6 for i in range(60) for _ in range(2)]
@@ -111,28 +96,10 @@ def test_a_column_says_which_references_the_classifier_has_seen(pairs, tmp_path)
     assert numbers["references"] == 55 and numbers["seen_by_the_classifier"] == 0
 
 
-def test_the_same_command_gives_the_same_bytes(pairs, tmp_path):
-    for name in ("one", "two"):
-        words = ["--output", tmp_path / name, "--bootstrap", 5, "--references", 40]
-        assert run("analyze", "--pairs", pairs, *words) == 0
-    for name in ("README.md", "report.html", "analysis.json", "plots/lengths.png"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_document_frequencies_can_come_from_a_text(pairs, classifier, tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("robot1 robot2\nhuman1\n" * 5)
-    words = ["--classifier", classifier, "--idf-text", text, "--bootstrap", 5]
-    assert run("analyze", "--pairs", pairs, "--output", tmp_path / "report", *words) == 0
-    assert "text.txt" in (tmp_path / "report/README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["--references", "9"], "9 references are left"),
-        (["--references", "0"], "--references must be at least 1, not 0"),
         (["--unseen-only"], "--unseen-only needs --classifier"),
         (["--split", "test"], "no split `test`"),
         (["--idf-text", "absent.txt"], "absent.txt"),
@@ -148,20 +115,3 @@ def test_an_encoder_is_no_classifier(pairs, tmp_path, capsys):
     AvgModel(AvgConfig(vocab_size=5, hidden_size=2)).save_pretrained(tmp_path / "avg")
     assert run("analyze", "--pairs", pairs, "--output", tmp_path / "out", "--classifier", tmp_path / "avg") == 2
     assert "`avg` is not a reference classifier" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_sentences_are_not_taken_for_markdown(tmp_path):
-    rows = [(f"plain {i} words", f"a *bold* [link](x) <b> | {i} cell cell") for i in range(40)]
-    columns = {"sentence1": [row[0] for row in rows], "sentence2": [row[1] for row in rows]}
-    write_split(tmp_path / "pairs", "train", [pa.table(columns)], pa.table(columns).schema)
-    assert run("analyze", "--pairs", tmp_path / "pairs", "--output", tmp_path / "out", "--bootstrap", 5) == 0
-    report = (tmp_path / "out/README.md").read_text()
-    assert r"a \*bold\* \[link\](x) \<b\> \|" in report
-
-
-def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):
-    assert run("analyze", "--help") == 0
-    assert "  pairs  " in capsys.readouterr().out
-    assert run("analyze", "tea-leaves") == 2
-    assert "unknown kind `tea-leaves`" in capsys.readouterr().err

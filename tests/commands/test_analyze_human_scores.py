@@ -94,16 +94,6 @@ def test_a_card_cannot_lead_to_another_folder(avg, graded, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_path):
-    one = graded("constant", {"validation": [3.0] * 5})
-    few = graded("few", {"validation": [1.0, 2.0, 2.0, 3.0, 3.0]})
-    assert run("human-scores", "--model", avg, "--data", one, few, "--output", tmp_path / "out") == 0
-    report = (tmp_path / "out/README.md").read_text()
-    assert "All pairs have one score" in report and "all human scores are equal" in report
-    assert "1 and 2 not tested: fewer than 2 pairs at 1" in report
-
-
-@pytest.mark.usefixtures("plots_undrawn")
 def test_opusparcus_in_its_own_layout_gives_the_seven_scores_of_the_paper(avg, tmp_path):
     generator = np.random.default_rng(0)
     for part, letter in (("dev", "D"), ("test", "T")):

@@ -1,22 +1,17 @@
 from __future__ import annotations
 
 import json
-import warnings
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from analyzed_texts import QUERY, WORDS, embed, is_png, rows_of, run, save_model, write_graded
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tables import plain_markdown
 
 
 @pytest.fixture(scope="module")
@@ -148,37 +143,6 @@ def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lin
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_the_nearest_of_the_distribution_are_those_of_neighbours(avg, text, tmp_path):
-    words = ["--model", avg, "--text", text, "--query", QUERY]
-    assert run("similarities", *words, "--output", tmp_path / "a") == 0
-    assert run("neighbours", *words, "--output", tmp_path / "b") == 0
-    assert rows_of(tmp_path / "a/nearest.tsv") == rows_of(tmp_path / "b/neighbours.tsv")
-
-
-def test_the_report_of_similarities_is_complete_and_equal_each_time(avg, gran, text, tmp_path, request):
-    words = ["--model", avg, gran, "--text", text, "--query", QUERY, "unheard of", "--seed", 3]
-    for name in ("one", "two"):
-        assert run("similarities", *words, "--output", tmp_path / name) == 0
-    report = (tmp_path / "one/README.md").read_text()
-    assert "Ranges of the cosine under gran" in report and "avg: none of this sentence's words is" in report
-    for name in (
-        "README.md",
-        "report.html",
-        "analysis.json",
-        "histogram.tsv",
-        "plots/distribution.svg",
-        "plots/share_above.png",
-    ):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    request.getfixturevalue("plots_undrawn")
-    assert run("similarities", *words[:-1], 4, "--output", tmp_path / "other") == 0
-    other = (tmp_path / "other/README.md").read_text()
-    assert other != report and read_provenance(tmp_path / "other")["seed"] == 4
-    assert run("similarities", *words, "--examples", 0, "--output", tmp_path / "none") == 0
-    assert "drawn at random" not in (tmp_path / "none/README.md").read_text()
-
-
-@pytest.mark.usefixtures("plots_undrawn")
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 def test_vectors_that_encode_wrote_take_the_place_of_the_text(avg, text, lines, tmp_path, kind):
     known = [line for line in lines if line != "unheard of"]
@@ -214,9 +178,7 @@ def test_vectors_that_encode_wrote_take_the_place_of_the_text(avg, text, lines, 
     ("words", "expected"),
     [
         ("neighbours --model avg --text text", "give --query or --queries"),
-        ("neighbours --model avg --text text --query a --queries text", "not both"),
         ("neighbours --model avg --text text --query ' '", "a --query is empty"),
-        ("neighbours --model avg --text text --query w1 --neighbours 0", "--neighbours must be at least 1, not 0"),
         ("neighbours --model avg avg --text text --query w1", "is given twice"),
         ("neighbours --model avg absent --text text --query w1", "no such model folder"),
         ("neighbours --model avg --text absent --query w1", "no such file"),
@@ -228,22 +190,15 @@ def test_vectors_that_encode_wrote_take_the_place_of_the_text(avg, text, lines, 
         ("neighbours --model avg --text text --query w1 --split dev", "this is a file"),
         ("similarities --model avg --query w1", "give --text, --vectors or both"),
         ("similarities --model avg --query w1 --vectors v.npy v.npy", "give one file for each"),
-        ("similarities --model avg --query w1 --vectors v.npy --seed 1", "--seed is for --text"),
-        ("similarities --model avg --query w1 --vectors v.npy --split dev", "--split is for --text"),
         ("similarities --model avg --query w1 --vectors v.npy", "but the encoder"),
         ("similarities --model avg --query w1 --vectors none.npy", "no vector in it"),
         ("similarities --model avg --query w1 --vectors six.npy --text text", "but more sentences"),
         ("similarities --model avg --query w1 --vectors objects.npy", "not a readable NumPy file"),
-        (
-            "similarities --model avg --query w1 --text text --thresholds 2",
-            "--thresholds must be at least -1 and at most 1, not 2.0",
-        ),
         ("similarities --model avg --query unheard --text text", "know no word"),
         ("human-scores --model avg --data absent", "no such data folder"),
         ("human-scores --model avg --data pairs", "missing column score"),
         ("human-scores --model avg --data graded --split dev", "no split `dev`"),
         ("human-scores --model avg --data graded graded", "is given twice"),
-        ("human-scores --model avg --data graded --step 0", "--step must be above 0, not 0.0"),
         ("human-scores --model avg-{lang} --data graded", "names no language"),
         ("human-scores --model avg --data nulls", "missing values in column score"),
     ],
@@ -273,65 +228,4 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(avg, text, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-@pytest.mark.usefixtures("plots_undrawn")
-def test_what_is_there_is_replaced_only_when_asked_and_only_by_a_whole_report(avg, text, tmp_path, capsys):
-    output = tmp_path / "out"
-    output.mkdir()
-    (output / "mine.txt").write_text("precious")
-    (output / "provenance.json").write_text('{"command": "hf-paraphrase verb"}')
-    for kind, words in (("neighbours", ["--query", QUERY]), ("similarities", ["--query", QUERY])):
-        command = [kind, "--model", avg, "--text", text, *words, "--output", output]
-        assert run(*command) == 2
-        assert "--overwrite" in capsys.readouterr().err
-        assert run(kind, "--model", avg, "--text", text, "--query", "unheard", "--output", output, "--overwrite") == 2
-        assert (output / "mine.txt").read_text() == "precious"
-    assert run(*command, "--overwrite") == 0
-    assert not (output / "mine.txt").exists() and (output / "README.md").is_file()
-
-
 # ----- plots and texts
-
-
-def test_labels_of_plots_are_cut_and_neither_formulas_nor_hidden():
-    assert plot_label("a  $x$\n_\u202e b") == r"a \$x\$ _ b" and plot_label("_a") == " _a"
-    assert len(plot_label("long " * 40)) <= 60 and plot_label("long " * 40).endswith("…")
-
-
-def test_odd_labels_do_not_break_a_plot(avg, tmp_path):
-    (tmp_path / "text.txt").write_text("w1 $\\frac w2\nw3 ^_{ w1\n" * 3)
-    query = "w1 $\\frac{ w2 _ % $$ \x1b[31m <b> 你好"
-    model = save_model(tmp_path / "_$odd$_")
-    words = ["--model", model, "--text", tmp_path / "text.txt", "--query", query, "--output", tmp_path / "out"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        assert run("similarities", *words) == 0
-    assert is_png(tmp_path / "out/plots/distribution.png")
-
-
-def test_equal_figures_give_equal_files(tmp_path):
-    for name in ("one", "two"):
-        figure, axes = new_figure(3, 2)
-        axes[0, 0].plot([0, 1], [0, 1], "o-", clip_on=True)
-        axes[0, 0].fill_between([0, 1], [0, 1], alpha=0.5)
-        save_plot(figure, tmp_path / f"{name}.png")
-    for suffix in ("png", "svg"):
-        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
-
-
-@given(st.text(max_size=80), st.booleans())
-def test_sentences_in_a_report_are_one_line_without_markup(text, in_table):
-    shown = plain_markdown(text, 60, in_table=in_table)
-    assert len(shown) <= 60 and len(shown.splitlines()) <= 1
-    assert (len(shown) - len(shown.rstrip("\\"))) % 2 == 0
-    bare = shown.replace("\\\\", "")
-    for letter in "*_[]<>#`":
-        assert bare.count(letter) == bare.count(f"\\{letter}")
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_a_report_shows_the_first_of_a_long_list_and_its_file_all(avg, text, tmp_path):
-    words = ["--model", avg, "--text", text, "--query", QUERY, "--neighbours", 70, "--output", tmp_path / "out"]
-    assert run("neighbours", *words) == 0
-    report = (tmp_path / "out/README.md").read_text()
-    assert "| 50 | " in report and "| 51 | " not in report and "The first 50 of each list" in report
-    assert len(rows_of(tmp_path / "out/neighbours.tsv")) == 70

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import errno
 import json
+import random
 
-import pyarrow.parquet as pq
 import pytest
 import torch
 
-from hf_paraphrase.artefacts import folders
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import ModelError
@@ -140,19 +138,6 @@ def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitex
         translator.translate_table(DataFolder(bitext).table())
 
 
-@pytest.mark.parametrize("verb", ["back-translate", "evaluate-nmt"])
-def test_a_model_without_finite_weights_is_refused_with_one_line(tiny_model, bitext, tmp_path, capsys, verb):
-    model, tokenizer = load_translation_model(tiny_model, device="cpu")
-    with torch.no_grad():
-        model.lm_head.weight[3, 2] = float("inf")
-    model.save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
-    words = ["--model", str(tmp_path / "model"), "--bitext", str(bitext), "--output", str(tmp_path / "out")]
-    assert main([verb, *words, "--split", "train"]) == 2
-    assert f"{tmp_path / 'model'}: the training diverged: weights of" in capsys.readouterr().err.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
 def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_same_bytes(
     tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
 ):
@@ -210,62 +195,31 @@ def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path,
 # ----- full disks
 
 
-def full_disk(*arguments, **settings):
-    raise OSError(errno.ENOSPC, "No space left on device")
+PROGRAM = """
+import resource, sys
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.schema import BACK_TRANSLATED
+from hf_paraphrase.translation.table_translator import TableTranslator
+TableTranslator.translate_table = lambda self, table, progress: (BACK_TRANSLATED.empty_table(), [])
+assert main(sys.argv[1:]) == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
-def stops_and_goes_on(capsys, model, bitext, output, monkeypatch, place, replacement):
-    """Runs a job on a full disk, checks its one line, and resumes it with space."""
-    with monkeypatch.context() as context:
-        context.setattr(*place, replacement)
-        assert job(model, bitext, output) == 2
-    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")]
-    assert len(error) == 1 and error[0].endswith("cannot write: No space left on device (free space, then --resume)")
-    staging = output.parent / f".{output.name}.partial"
-    left = {path.name for path in (staging / "shards").glob("*.json")}
-    assert not output.exists() and not list(staging.rglob(".*.partial"))
-    assert job(model, bitext, output, "--resume") == 0
-    return error[0], left
+def test_memory_does_not_grow_with_the_bitext(tiny_model, write_bitext, tmp_path, run_python):
+    def greatest_memory(bitext, output):
+        """Runs a job without its search and returns the greatest memory of its process, in MiB."""
+        words = ["--model", tiny_model, "--bitext", bitext, "--output", output, "--shard-size", 500]
+        result = run_python(PROGRAM, "back-translate", *words)
+        assert result.returncode == 0, result.stderr
+        return int(result.stdout) / 1024
 
-
-def test_a_disk_that_is_full_within_a_shard_leaves_the_finished_ones_and_resuming_gives_the_same_bytes(
-    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
-):
-    write_table, written = pq.ParquetWriter.write_table, []
-
-    def fills_the_disk(self, table, *arguments, **settings):
-        write_table(self, table, *arguments, **settings)
-        written.append(table.num_rows)
-        if len(written) == 2:
-            full_disk()
-
-    place = (pq.ParquetWriter, "write_table")
-    error, left = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, fills_the_disk)
-    assert "train-00001-of-00003.parquet" in error and left == {"train-00000.json"}
-    assert data(tmp_path / "pairs") == data(undisturbed)
-
-
-@pytest.mark.parametrize(
-    ("name", "left"),
-    [
-        ("job.json", set()),
-        ("train-00001.json", {"train-00000.json"}),
-        ("skipped.jsonl", {"train-00000.json", "train-00001.json", "train-00002.json"}),
-        ("provenance.json", {"train-00000.json", "train-00001.json", "train-00002.json"}),
-        ("README.md", {"train-00000.json", "train-00001.json", "train-00002.json"}),
-    ],
-)
-def test_a_full_disk_is_one_line_whichever_file_meets_it(
-    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys, name, left
-):
-    replace = folders.Path.replace
-
-    def full(self, target):
-        if folders.Path(target).name == name:
-            full_disk()
-        return replace(self, target)
-
-    place = (folders.Path, "replace")
-    error, found = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, full)
-    assert f"/{name}: " in error and found == left
-    assert data(tmp_path / "pairs") == data(undisturbed)
+    # Each row repeats a piece 14 times, so that the file is small and the text is not.
+    generator = random.Random(0)
+    text = generator.randbytes(1 << 20).hex().replace("0", " ")
+    rows = [(text[start : start + 300] * 14, "one") for start in generator.choices(range(len(text) - 300), k=20_000)]
+    few = write_bitext(tmp_path / "few", train=rows[:1_000])
+    many = write_bitext(tmp_path / "many", train=rows)
+    # 80 MB of text more.
+    grown = greatest_memory(many, tmp_path / "b") - greatest_memory(few, tmp_path / "a")
+    assert grown < 30

@@ -1,21 +1,26 @@
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import json
 import re
 import shutil
 import signal
+import threading
 
+import pyarrow.parquet as pq
 import pytest
+import torch
 from back_translate_runs import command, files, job
 from two_processes import launch
 
-from hf_paraphrase.artefacts.provenance import fingerprint
-from hf_paraphrase.artefacts.unfinished import job_fingerprint
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.back_translator import BackTranslator
+from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
+from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 KILLED = """
@@ -59,18 +64,6 @@ def same_data(first, second):
     return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
 
 
-def test_a_killed_job_that_is_resumed_gives_the_same_bytes(tiny_model, awkward_bitext, translated, unfinished, capsys):
-    done = (unfinished.parent / ".pairs.partial" / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    assert same_data(unfinished, translated)
-    assert (unfinished / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns == done, "done twice"
-    before = files(unfinished.parent)
-    assert len(json.loads((unfinished / "provenance.json").read_text())["interruptions"]) == 1
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    assert "nothing is left to do, the output is finished" in capsys.readouterr().err
-    assert files(unfinished.parent) == before
-
-
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "removed", "no report", "bad report"])
 def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, unfinished, damage):
     staging = unfinished.parent / ".pairs.partial"
@@ -89,37 +82,12 @@ def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, u
     assert same_data(unfinished, translated)
 
 
-@pytest.mark.parametrize(
-    ("words", "changed"),
-    [
-        (["--num-beams", "5"], "num_beams"),
-        (["--max-sentences", "16"], "sentences"),
-        (["--length-penalty", "0.5", "--shard-size", "3"], "length_penalty, shard_size"),
-    ],
-)
-def test_changed_settings_are_refused_on_resume(tiny_model, awkward_bitext, unfinished, capsys, words, changed):
-    before = files(unfinished.parent)
-    assert resume(tiny_model, awkward_bitext, unfinished, *words) == 2
-    assert f"other settings: {changed}" in capsys.readouterr().err
-    assert files(unfinished.parent) == before
-
-
 def test_another_model_is_refused_on_resume(tiny_model, awkward_bitext, unfinished, tmp_path, capsys):
     shutil.copytree(tiny_model, tmp_path / "other")
     config = json.loads((tmp_path / "other" / "config.json").read_text())
     (tmp_path / "other" / "config.json").write_text(json.dumps({**config, "label_smoothing": 0.5}))
     assert resume(tmp_path / "other", awkward_bitext, unfinished) == 2
     assert "other settings: model" in capsys.readouterr().err
-
-
-def test_an_unfinished_job_is_neither_continued_nor_destroyed_without_a_flag(
-    tiny_model, awkward_bitext, translated, unfinished, capsys
-):
-    before = files(unfinished.parent)
-    assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50") == 2
-    assert "--resume continues it" in capsys.readouterr().err and files(unfinished.parent) == before
-    assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--overwrite") == 0
-    assert same_data(unfinished, translated)
 
 
 def test_the_progress_of_a_resumed_job_starts_at_what_is_done_and_shows_rate_and_time_left(
@@ -131,41 +99,6 @@ def test_the_progress_of_a_resumed_job_starts_at_what_is_done_and_shows_rate_and
     # Two shards of four were done of 17 sentences.
     assert " 8/17 [" in shown[0] and " 17/17 [" in shown[-1]
     assert re.search(r"\d\d:\d\d<\d\d:\d\d, +[\d.]+sentence/s", shown[-1])
-
-
-@pytest.mark.parametrize("stage", ["card", "cleaning", "moving"])
-def test_a_job_killed_at_the_very_end_loses_nothing(
-    tiny_model, awkward_bitext, translated, tmp_path, monkeypatch, stage
-):
-    class Killed(BaseException):
-        pass
-
-    def die(*arguments, **settings):
-        raise Killed
-
-    name = {
-        "card": "translation.back_translation.write_card",
-        "cleaning": "jobs.sharded_output.shutil.rmtree",
-        "moving": "jobs.sharded_output.move_into_place",
-    }[stage]
-    with monkeypatch.context() as context:
-        context.setattr(f"hf_paraphrase.{name}", die)
-        with pytest.raises(Killed):
-            job(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
-    assert not (tmp_path / "pairs").exists()
-
-    def no_more(self, *arguments):
-        raise AssertionError("the shards were finished")
-
-    monkeypatch.setattr(TableTranslator, "translate_table", no_more)
-    assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
-    assert same_data(tmp_path / "pairs", translated)
-    assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
-
-
-def test_resume_without_an_unfinished_job_starts_one(tiny_model, awkward_bitext, translated, tmp_path):
-    assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
-    assert same_data(tmp_path / "pairs", translated)
 
 
 def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
@@ -202,35 +135,99 @@ def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, a
     assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
 
 
-@pytest.mark.slow
-def test_a_killed_process_is_continued_by_two(tiny_model, awkward_bitext, translated, unfinished):
-    words = command(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--resume")
-    result = launch(*PROGRAM, *words)
-    assert result.returncode == 0, result.stderr[-3_000:]
-    assert same_data(unfinished, translated)
+@pytest.fixture(scope="module")
+def tokenizer(number_pairs):
+    return train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
 
 
-def test_an_output_that_an_earlier_version_finished_is_known_again(tiny_model, awkward_bitext, unfinished):
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    kept = json.loads((unfinished / "provenance.json").read_text())
-    # Without what later versions added, as long as it is off.
-    of_old = {
-        "num_beams": 4,
-        "num_return_sequences": 3,
-        "length_penalty": 1.0,
-        "max_source_tokens": 50,
-        "bf16": False,
-        "constraints": dataclasses.asdict(SearchOptions().constraints),
-        "candidates_frequent": None,
-        "candidates_per_unit": None,
-        "candidates_from_reference": False,
-        "shard_size": 4,
-        "split": "train",
-        "sentences": DataFolder(awkward_bitext).count("train"),
-        "model": fingerprint(tiny_model),
-        "lexical_table": None,
-        "bitext": fingerprint(awkward_bitext),
-    }
-    if RnnSearchConfig.from_pretrained(tiny_model).lowercase:
-        of_old["lower_case"] = True
-    assert kept["job"] == job_fingerprint(of_old)
+@pytest.fixture(scope="module")
+def make_model(tokenizer):
+    """Makes an untrained model whose matrices are large enough for several threads to share a product."""
+
+    def make(seed):
+        torch.manual_seed(seed)
+        sizes = {"vocab_size": len(tokenizer), "embedding_size": 64, "hidden_size": 256, "initialization": "xavier"}
+        model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes)).eval()
+        with torch.no_grad():
+            model.lm_head.bias[tokenizer.eos_token_id] += 1.0
+        return model
+
+    return make
+
+
+@pytest.fixture
+def threads():
+    """Sets the number of threads of PyTorch for a test."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("members", "precision"),
+    [
+        *itertools.product([1, 2], [{}, {"bf16": True}]),
+        pytest.param(
+            1,
+            {"bf16": True, "int8": True},
+            marks=pytest.mark.skipif(not int8_is_fast(), reason="no instructions for products in 8 bits"),
+        ),
+    ],
+)
+def test_the_number_of_threads_does_not_change_a_bit(
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, members, precision
+):
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(40, 50))
+    table = pq.read_table(next((bitext / "data").glob("train-*")))
+    models = [make_model(seed) for seed in range(members)]
+    model = models[0] if members == 1 else RnnSearchEnsemble(models)
+    found = []
+    for count in (1, 4):
+        threads(count)
+        translator = TableTranslator(model, tokenizer, SearchOptions(40, 40, **precision))
+        assert translator.threads == min(count, 4 if members == 1 else 2)
+        found.append(translator.translate_table(table)[0])
+        assert torch.get_num_threads() == count
+    assert found[0].num_rows > 1_000 and found[0].equals(found[1])
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_an_interruption_ends_the_searches_under_way(
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, members
+):
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(130, 50))
+    table = pq.read_table(next((bitext / "data").glob("train-*")))
+    threads(2)
+    models = [make_model(seed) for seed in range(members)]
+    model = models[0] if members == 1 else RnnSearchEnsemble(models)
+    translator = TableTranslator(model, tokenizer, SearchOptions(2, 2))
+    begun, ended = threading.Event(), threading.Event()
+    search = translator._search
+
+    def watched(input_ids, candidates):
+        if threading.current_thread() is first[0]:
+            return search(input_ids, candidates)
+        begun.set()
+        try:
+            while True:
+                search(input_ids, candidates)
+        finally:
+            ended.set()
+
+    first = []
+    attempt_once = translator._attempt
+
+    def attempt(input_ids, candidates):
+        first.append(threading.current_thread())
+        return attempt_once(input_ids, candidates)
+
+    translator._attempt, translator._search = attempt, watched
+
+    def interrupting(count):
+        if count:
+            assert begun.wait(60)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        translator.translate_table(table, interrupting)
+    assert ended.wait(60), "the search goes on"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 import torch
@@ -12,8 +11,6 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, UsageError
-from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
-from hf_paraphrase.studies.mining.scoring import ClassifiedSides
 from hf_paraphrase.training.devices import check_device, devices
 
 VERBS = {
@@ -94,20 +91,3 @@ def test_the_encoder_is_opened_on_the_device_that_is_named(verb, index, two_card
         assert main([*VERBS[verb].split(), *device]) == 2
         assert "enough" in capsys.readouterr().err
     assert opened == ["cpu", "cuda:1"]
-
-
-def test_classifiers_of_a_mining_run_are_opened_on_the_device(monkeypatch):
-    opened = []
-    monkeypatch.setattr(
-        ParallelClassifier, "from_pretrained", lambda folder, *, device=None: opened.append(device) or _Classifier()
-    )
-    ClassifiedSides.from_pretrained("m", ["a"], ["b"], device="cuda:1")
-    ClassifiedSides.from_pretrained("m", ["a"], ["b"])
-    assert opened == ["cuda:1", None]
-
-
-class _Classifier:
-    def encode_source(self, texts, **options):
-        return np.zeros((len(texts), 2), np.float32)
-
-    encode_target = encode_source

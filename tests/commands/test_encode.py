@@ -90,15 +90,6 @@ def test_bad_standard_input_is_named_and_leaves_nothing(model, tmp_path, monkeyp
     assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
-def test_an_existing_output_is_kept_unless_overwriting(model, tmp_path, capsys):
-    (tmp_path / "text").write_text("w1\n")
-    (tmp_path / "v.npy").write_bytes(b"mine")
-    assert run(model, tmp_path / "text", tmp_path / "v.npy") == 2
-    assert (tmp_path / "v.npy").read_bytes() == b"mine" and "--overwrite" in capsys.readouterr().err
-    assert run(model, tmp_path / "text", tmp_path / "v.npy", "--overwrite") == 0
-    assert np.load(tmp_path / "v.npy").shape == (1, 5)
-
-
 @pytest.mark.parametrize(
     ("content", "place"),
     [(b"", "text: the file is empty"), (b"w1\n\xff\n", "text:2: not UTF-8"), (None, "text: no such file")],

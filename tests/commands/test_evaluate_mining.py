@@ -10,10 +10,14 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.scoring import ClassifiedSides
-from hf_paraphrase.studies.mining.study import TaskPart, random_pair_curve, ways
+from hf_paraphrase.studies.mining.study import TaskPart, random_pair_curve
 
 sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
+
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
 
 @pytest.fixture(scope="module")
@@ -106,22 +110,6 @@ def test_thresholds_are_those_of_the_tuning_part(study, originals, monkeypatch, 
     assert measured[f"{tmp_path}/pairs.tsv"]["all"] == row["test"]
 
 
-def test_thresholds_among_random_pairs_are_those_of_the_tuning_part_too(study, originals):
-    found = json.loads((study / "results.json").read_text())["random_pairs"]
-    curves = {}
-    for name in ("training", "test"):
-        part = TaskPart.read(str(originals / "fr-en"), name)
-        sides = ClassifiedSides(
-            ParallelClassifier.from_pretrained(originals / "keep"), part.source.sentences, part.target.sentences
-        )
-        curves[name] = random_pair_curve(sides, part.gold, len(part.source), len(part.target), 50, 0)
-    threshold = curves["training"].best_threshold()
-    assert found["keep"]["threshold"] == pytest.approx(threshold)
-    assert found["keep"]["f1"] == pytest.approx(curves["test"].at(threshold).f1)
-    assert found["keep"]["best"]["f1"] == pytest.approx(curves["test"].best().f1)
-    assert found["keep"]["f1"] <= found["keep"]["best"]["f1"]
-
-
 def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals):
     part = TaskPart.read(str(originals / "fr-en"), "test")
     classifier = ParallelClassifier.from_pretrained(originals / "keep")
@@ -146,37 +134,6 @@ def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true
     measures = curve.at(threshold)
     assert measures.found == pytest.approx((wanted >= threshold).sum(), abs=2)
     assert measures.right == pytest.approx((wanted[:15] >= threshold).sum(), abs=1)
-
-
-def test_the_papers_set_up_comes_first_and_every_classifier_is_combined_with_every_margin():
-    found = ways(["joint"], ["random", "hard"], "ratio", "greedy", 0.99)
-    assert [(way.label, way.threshold) for way in found[:2]] == [("random", 0.99), ("hard", 0.99)]
-    assert all(way.threshold is None for way in found[2:])
-    together = [way.parts for way in found if len(way.parts) == 2]
-    assert ("classifier:hard", "margin:joint") in together and len(together) == 4
-    assert len({way.label for way in found[2:]}) == len(found) - 2
-
-
-def test_a_study_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatch, capfd):
-    words = f"{STUDY} --classifier keep --random-negatives 20 --output report"
-    assert evaluate(words) == 0
-    whole = Path("report/results.json").read_bytes()
-
-    def fail(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("hf_paraphrase.studies.mining.study.outcome", fail)
-        assert evaluate(words.replace("report", "other")) == 130
-    assert not Path("other").exists()
-    assert evaluate(words.replace("report", "other")) == 2
-    assert evaluate(words.replace("report", "other").replace("20", "30") + " --resume") == 2
-    assert "other settings: random_negatives" in capfd.readouterr().err
-    assert evaluate(words.replace("report", "other") + " --resume") == 0
-    assert Path("other/results.json").read_bytes() == whole
-    capfd.readouterr()
-    assert evaluate(words.replace("report", "other") + " --resume") == 0
-    assert "nothing is left to do" in capfd.readouterr().err
 
 
 def test_measures_of_files_of_pairs_are_printed(work, capsys):
@@ -216,25 +173,57 @@ def test_arguments_that_do_not_fit_are_one_line_and_leave_nothing(work, capfd, c
     assert sorted(Path().iterdir()) == before
 
 
-def test_pairs_of_which_none_is_right_are_measured_too(work, capfd):
-    Path("pairs.tsv").write_text("1\tfr-000000059\ten-000000001\ta\tb\n")
-    assert evaluate("--pairs pairs.tsv --gold fr-en.test.gold") == 0
-    assert "| 0.00 |" in capfd.readouterr().out.replace("  ", " ").replace("  ", " ")
+TINY = ["--dimension", "12", "--epochs", "4", "--subsampling", "0", "--aligned-weight", "10", "--batch-size", "16"]
+TINY += ["--learning-rate", "0.02"]
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("x\tfr-000000001\ten-1\ta\tb\n", "pairs.tsv:1: score `x` is not a number"),
-        ("1\tfr-000000001\ten-1\ta\tb\n" * 2, "pairs.tsv:2: the pair"),
-        (
-            "1\tq\ten-1\ta\tb\n",
-            "its source ids are of another form than those of the gold pairs, e.g. `q` and `fr-000000001`",
-        ),
-        ("1\tfr-000000001\n", "pairs.tsv:1"),
-    ],
-)
-def test_malformed_pairs_are_one_line_that_names_the_place(work, capfd, content, text):
-    Path("pairs.tsv").write_text(content)
-    assert evaluate("--pairs pairs.tsv --gold fr-en.test.gold") == 2
-    assert text in capfd.readouterr().err.splitlines()[-1]
+def run(*words):
+    return main(["train-bilingual-vectors", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory, write_bitext, number_pairs):
+    folder = tmp_path_factory.mktemp("bilingual") / "numbers"
+    return write_bitext(folder, train=number_pairs(200, 100), validation=number_pairs(16, 20))
+
+
+def test_the_output_holds_two_encoders_in_one_space_with_the_retrieval_that_its_card_names(bitext, tmp_path, capsys):
+    folder = tmp_path / "vectors"
+    assert run("--bitext", bitext, "--output", folder, *TINY) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "% of the translations among 16" in err
+    encoders = [SentenceEncoder.from_pretrained(folder / side) for side in ("source", "target")]
+    assert encoders[0].dimension == 12
+    near = encoders[0].similarity(["trois"], ["trois"])
+    assert near[0, 0] == pytest.approx(1.0)
+    vectors = [
+        encoder.encode(texts, normalize=True)
+        for encoder, texts in zip(encoders, (["un", "trois", "huit"], ["one", "three", "eight"]), strict=True)
+    ]
+    assert (vectors[0] @ vectors[1].T).argmax(1).tolist() == [0, 1, 2]
+    table = DataFolder(bitext).table("validation")
+    texts = [table[side].to_pylist() for side in ("source", "target")]
+    found = translation_retrieval(
+        *texts, *(encoder.encode(side) for encoder, side in zip(encoders, texts, strict=True))
+    )
+    results = json.loads((folder / "provenance.json").read_text())["results"]
+    assert results["retrieval"]["mean"] == pytest.approx(found.mean) and results["pairs"] == 200
+    for place, languages in (("", "- fr\n- en\n"), ("source", "- fr\n"), ("target", "- en\n")):
+        card = (folder / place / "README.md").read_text()
+        assert card.startswith(f"---\nlanguage:\n{languages}library_name") and f"{found.mean:.2f}" in card
+    assert not {"checkpoints", "job.json"} & {path.name for path in folder.iterdir()}
+
+
+def test_a_sentence_vector_is_the_normalised_sum_of_its_known_words(bitext, tmp_path):
+    assert run("--bitext", bitext, "--output", tmp_path / "v", *TINY, "--epochs", "1") == 0
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "v" / "source")
+    single = encoder.encode(["un", "deux"])
+    expected = (2 * single[0] + single[1]) / np.linalg.norm(2 * single[0] + single[1])
+    np.testing.assert_allclose(encoder.encode(["Un inconnu deux un"], normalize=True)[0], expected, atol=1e-6)
+    assert not encoder.encode(["inconnu"]).any()
+
+
+def test_a_bitext_without_validation_part_says_nothing_of_quality(tmp_path, write_bitext, number_pairs):
+    folder = write_bitext(tmp_path / "b", train=number_pairs(20, 100))
+    assert run("--bitext", folder, "--output", tmp_path / "v", *TINY, "--epochs", "1") == 0
+    assert "nothing is known about the quality" in (tmp_path / "v" / "README.md").read_text()

@@ -3,15 +3,14 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 
-import pyarrow.parquet as pq
 import pytest
 import sacrebleu
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
+from hf_paraphrase.translation.bleu import translation_table
 from hf_paraphrase.translation.loading import load_translation_model
 
 
@@ -59,8 +58,6 @@ def test_empty_and_very_long_sources_are_translated_without_complaint(tiny_model
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--num-beams", "0"], "--num-beams must be at least 1, not 0"),
-        (["--max-sentences", "0"], "--max-sentences must be at least 1, not 0"),
         (["--split", "dev"], "no split `dev`"),
         (["--model", "absent"], "no such model folder"),
         (["--bitext", "absent"], "no such data folder"),
@@ -77,24 +74,21 @@ def test_bad_settings_are_one_line(tiny_model, tiny_bitext, tmp_path, monkeypatc
     assert (tmp_path / "old.txt").read_text() == "old"
 
 
-def test_an_existing_file_is_replaced_with_overwrite(tiny_model, tiny_bitext, tmp_path):
-    (tmp_path / "t.txt").write_text("old")
-    words = ["--num-beams", "1", "--translations", str(tmp_path / "t.txt"), "--overwrite"]
-    assert evaluate(tiny_model, tiny_bitext, *words) == 0
-    assert len((tmp_path / "t.txt").read_text().splitlines()) == 8
+def evaluation(split, bleu, case):
+    score = {"num_beams": 5, "sentences": 1000, "bleu": bleu, "chrf": 70.0}
+    score |= {"bleu_signature": f"case:{case}", "chrf_signature": f"case:{case}"}
+    return {"kind": "evaluate-nmt", "bitext": "captions", "split": split, "scores": [score]}
 
 
-def test_a_missing_column_and_an_empty_split_are_one_line(tiny_model, tiny_bitext, write_bitext, tmp_path, capsys):
-    shutil.copytree(tiny_bitext, tmp_path / "bitext")
-    (path,) = (tmp_path / "bitext" / "data").glob("test-*")
-    pq.write_table(pq.read_table(path).drop_columns(["source"]), path)
-    assert evaluate(tiny_model, tmp_path / "bitext") == 2
-    assert "missing column source" in capsys.readouterr().err
-    assert evaluate(tiny_model, write_bitext(tmp_path / "empty", test=[])) == 2
-    assert "split `test` has no rows" in capsys.readouterr().err
+def test_every_row_says_which_signature_is_its_own():
+    table = translation_table({"b": evaluation("test", 50.0, "lc"), "a": evaluation("dev", 40.0, "mixed")})
+    first, second = (line for line in table.splitlines() if line.startswith("| captions"))
+    assert "dev" in first and first.endswith(" 1 |") and "50.00" in second and second.endswith(" 2 |")
+    assert "1: BLEU: `case:mixed`; chrF2: `case:mixed`; 2: BLEU: `case:lc`" in table
 
 
-def test_a_model_of_another_type_is_one_line(tiny_bitext, tmp_path, capsys):
-    (tmp_path / "config.json").write_text('{"model_type": "gran"}')
-    assert evaluate(tmp_path, tiny_bitext) == 2
-    assert "a model of type `gran` is not a translation model" in capsys.readouterr().err
+def test_a_single_signature_stands_below_and_other_or_unreadable_results_are_passed_over():
+    table = translation_table({"a": evaluation("test", 50.0, "lc"), "b": {"kind": "evaluate"}, "c": 5, "d": {}})
+    assert table.count("| captions") == 1 and "signature |" not in table and table.endswith("chrF2: `case:lc`.")
+    damaged = {"kind": "evaluate-nmt", "bitext": "captions", "split": "test", "scores": [{"bleu": "high"}]}
+    assert translation_table({"a": damaged}) == "" == translation_table({})

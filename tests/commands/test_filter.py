@@ -54,56 +54,6 @@ def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance
     assert "not in the output: test" in captured.err
 
 
-def test_load_dataset_gives_the_rows_of_a_folder_made_anew_and_of_each_of_two_with_one_name(pairs, tmp_path):
-    from datasets import load_dataset
-
-    def loaded(folder):
-        return load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))["rank"][:]
-
-    for number, keep in enumerate(("rank==0", "rank==1")):
-        output = tmp_path / str(number) / "kept"
-        assert run("filter", "--pairs", pairs, "--keep", keep, "--output", output) == 0
-        assert loaded(output) == DataFolder(output).table()["rank"].to_pylist()
-    before = loaded(output)
-    assert run("filter", "--pairs", pairs, "--sample", 1, "--output", output, "--overwrite") == 0
-    assert loaded(output) == DataFolder(output).table()["rank"].to_pylist() != before
-
-
-def test_the_same_command_writes_the_same_bytes(pairs, tmp_path):
-    for name in ("one", "two"):
-        run("filter", "--pairs", pairs, "--output", tmp_path / name, "--one-per-reference", "random", "--sample", 5)
-    shards = [next((tmp_path / name / "data").glob("*.parquet")).read_bytes() for name in ("one", "two")]
-    assert shards[0] == shards[1]
-
-
-def test_an_expression_that_begins_with_a_negative_number_is_no_flag(pairs, tmp_path):
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--keep", "-1<=rank<1", "rank>-.5") == 0
-    assert DataFolder(tmp_path / "kept").table().num_rows == 10
-
-
-def test_fewer_pairs_than_the_sample_is_said_and_not_hidden(pairs, tmp_path, capsys):
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--sample", 1000) == 0
-    assert "only 20 pairs were left to sample from, 1,000 were asked for" in capsys.readouterr().err
-    assert DataFolder(tmp_path / "kept").table().num_rows == 20
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "more", "--sample", 21, "--negatives", 1) == 0
-    assert "only 20 pairs were left to sample from, 21 were asked for" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("flag", "least", "expected"),
-    [
-        ("--first", 20, "only 20 pairs were left for --first, 21 were asked for: all are kept"),
-        ("--max-tokens", 340, "only 340 tokens were left for --max-tokens, 341 were asked for: all are kept"),
-    ],
-)
-def test_fewer_of_the_best_than_asked_for_is_said_and_not_hidden(pairs, tmp_path, capsys, flag, least, expected):
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", flag, least) == 0
-    assert "asked for" not in capsys.readouterr().err
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "more", flag, least + 1) == 0
-    assert expected in capsys.readouterr().err
-    assert DataFolder(tmp_path / "more").table().num_rows == 20
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -111,19 +61,12 @@ def test_fewer_of_the_best_than_asked_for_is_said_and_not_hidden(pairs, tmp_path
         (["--keep", "nothing<3"], "there is no column nothing (the columns are"),
         (["--keep", "lenght<3"], "there is no column lenght (did you mean length? the columns are"),
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
-        (["--sample", "0"], "--sample must be at least 1, not 0"),
         (["--sample", "few"], "invalid int value"),
-        (["--first", "0"], "--first must be at least 1, not 0"),
-        (["--max-tokens", "-2"], "--max-tokens must be at least 1, not -2"),
         (["--by", "rank"], "--by ranks for --first or --max-tokens"),
         (["--by", "pmi", "--first", "3"], "--by: there is no column pmi"),
         (["--by", "id", "--first", "3"], "--by: the column id holds string, not numbers"),
-        (["--noise", "1.5"], "--noise must be at least 0 and at most 1, not 1.5"),
-        (["--noise", "nan"], "--noise must be at least 0 and at most 1, not nan"),
-        (["--negatives", "-1"], "--negatives must be at least 0, not -1"),
         (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few different sentences"),
         (["--split", "dev"], "no split `dev`"),
-        (["--one-per-reference", "worst"], "invalid choice"),
         (["--decontaminate", "/does/not/exist"], "/does/not/exist"),
         (["--unknown"], "--unknown"),
     ],
@@ -134,20 +77,6 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(error) == 1 and expected in error[0]
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_an_output_that_exists_is_left_alone(pairs, tmp_path, capsys):
-    output = tmp_path / "kept"
-    assert run("filter", "--pairs", pairs, "--output", output) == 0
-    (output / "precious").write_text("x")
-    before = sorted(output.iterdir())
-    assert run("filter", "--pairs", pairs, "--output", output) == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert sorted(output.iterdir()) == before
-    assert run("filter", "--pairs", pairs, "--output", output, "--overwrite", "--keep", "length>1000") == 2
-    assert sorted(output.iterdir()) == before
-    assert run("filter", "--pairs", pairs, "--output", output, "--overwrite") == 0
-    assert not (output / "precious").exists()
 
 
 def test_a_folder_without_sentence_columns_or_pairs_is_refused(tmp_path, capsys):

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from datasets import load_dataset
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import BITEXT
 
 
 @pytest.fixture
@@ -26,10 +26,6 @@ def bitext(folder: Path, *more: str, output: str = "out") -> list[str]:
     if not {"--tsv", "--gettext"} & set(more):
         words += ["--source-file", str(folder / "a.fr"), "--target-file", str(folder / "a.en")]
     return [*words, *more]
-
-
-def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def fails(capsys, words: list[str], *wordings: str) -> None:
@@ -68,30 +64,6 @@ def test_card_and_provenance_say_what_was_done(files):
     assert str(files) not in card
 
 
-def test_card_header_is_accepted_by_the_hub_library(files):
-    from huggingface_hub import DatasetCard
-
-    assert main(bitext(files, "--test-size", "3")) == 0
-    data = DatasetCard.load(files / "out" / "README.md").data
-    assert data.language == ["fr", "en"]
-    assert [split["num_examples"] for split in data.dataset_info["splits"]] == [57, 3]
-
-
-def test_same_command_gives_the_same_bytes_and_another_seed_does_not(files):
-    words = ["--test-size", "10", "--shuffle", "--seed"]
-    for name, seed in (("one", "5"), ("two", "5"), ("three", "6")):
-        assert main(bitext(files, *words, seed, output=name)) == 0
-    data = [snapshot(files / name / "data") for name in ("one", "two", "three")]
-    assert data[0] == data[1] != data[2]
-
-
-def test_nothing_but_the_artefact_is_left_behind(files):
-    before = set(files.iterdir())
-    assert main(bitext(files)) == 0
-    assert set(files.iterdir()) - before == {files / "out"}
-    assert {path.name for path in (files / "out").iterdir()} == {"data", "README.md", "provenance.json"}
-
-
 def test_messages_go_to_standard_error_and_tell_what_was_left_out(files, capsys):
     (files / "a.fr").write_bytes(b"bad \xff\n\n" + b"phrase\n" * 58)
     assert main(bitext(files, "--on-error", "skip")) == 0
@@ -113,21 +85,6 @@ def test_every_rule_is_in_the_funnel_on_standard_error_in_the_card_and_in_the_pr
     assert "| identical_sides | 1 | 59 |\n| too_long | 1 | 58 |\n| duplicate | 1 | 57 |" in card
     counts = json.loads((files / "out" / "provenance.json").read_text())["results"]["counts"]["train"]
     assert (counts["identical_sides"], counts["too_long"], counts["duplicate"], counts["rows"]) == (1, 1, 1, 57)
-
-
-def test_held_out_sources_are_in_the_funnel_and_on_the_card_only_if_they_were_asked_for(files, capsys):
-    (files / "a.fr").write_text("".join(f"phrase numéro {i // 2}\n" for i in range(60)))
-    for name, flags in (("without", []), ("with", ["--hold-out-sources"])):
-        assert main(bitext(files, "--test-size", "6", *flags, output=name)) == 0
-        error, card = capsys.readouterr().err, (files / name / "README.md").read_text()
-        record = json.loads((files / name / "provenance.json").read_text())
-        count = record["results"]["counts"]["train"].get("held_out_source")
-        in_funnel = re.search(r"^\W*held_out_source ", error, re.MULTILINE) is not None
-        on_card = "Training rows whose fr sentence is in another split" in card
-        assert (count is not None) == in_funnel == on_card == bool(flags)
-        if flags:
-            assert 0 < count <= 6 and f"| held_out_source | {count} | {54 - count} |" in card
-            assert record["results"]["counts"]["train"]["rows"] == 54 - count
 
 
 def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_opens(files, tmp_path, capsys):
@@ -182,73 +139,6 @@ def test_ngram_decontamination_is_told_in_card_and_provenance(files):
     assert "at least 90 % of the 5-grams" in card
 
 
-BAD_INPUT = {
-    "two formats": ({"a.tmx": b"x"}, ("--tmx", "a.tmx"), ["give either --source-file"]),
-    "catalogue of no English": ({}, ("--gettext", ".", "--target-lang", "de"), ["give either|are English"]),
-    "too short n-grams": (
-        {"e.txt": b"one two three four\n"},
-        ("--decontaminate", "e.txt", "--decontaminate-ngrams", "2"),
-        ["4 words or more"],
-    ),
-    "n-grams of nothing": ({}, ("--decontaminate-ngrams", "8"), ["is for --decontaminate"]),
-    "unequal line counts": ({"a.fr": b"x\n" * 59}, (), ["a.fr:59", "59 lines, but .*a.en has 60", "aligned"]),
-    "empty file": ({"a.en": b""}, (), ["a.en: the file is empty"]),
-    "missing file": ({"a.en": None}, (), ["a.en: no such file", "check the path"]),
-    "not UTF-8": ({"a.en": b"one\ntw\xf6\n" + b"x\n" * 58}, (), ["a.en:2: not UTF-8: byte 0xf6", "convert it"]),
-    "no tab": ({"a.tsv": b"a\tb\nno tab\n"}, ("--tsv", "a.tsv"), ["a.tsv:2: no tab", "--columns"]),
-    "too many fields": ({"a.tsv": b"a\tb\tc\n"}, ("--tsv", "a.tsv"), ["a.tsv:1: 3 fields where 2"]),
-    "truncated gzip": (
-        {"a.gz": gzip.compress(b"".join(b"%d\tx%d\n" % (i * i, i) for i in range(900)))[:-9]},
-        ("--tsv", "a.gz"),
-        ["a.gz:", "damaged or truncated"],
-    ),
-    "wrong language": ({}, ("--source-lang", "francais"), ["`francais` is not a language code"]),
-    "wrong choice": ({}, ("--drop-duplicates", "all"), ["invalid choice"]),
-    "wrong number": ({}, ("--test-size", "many"), ["invalid int value"]),
-    "unknown flag": ({}, ("--frobnicate",), ["frobnicate"]),
-    "held out too many": ({}, ("--test-size", "60"), ["60 rows are to be held out"]),
-    "wrong licence": ({}, ("--license", "Creative Commons!"), ["--license"]),
-    "nothing to check against": ({"e.txt": b"1.0\n"}, ("--decontaminate", "e.txt"), ["nothing to check against"]),
-}
-
-
-@pytest.mark.parametrize("case", BAD_INPUT)
-def test_bad_input_is_one_line_with_the_place_and_harms_nothing(files, capsys, monkeypatch, case):
-    contents, more, wordings = BAD_INPUT[case]
-    monkeypatch.chdir(files)
-    assert main(bitext(files)) == 0
-    for name, content in contents.items():
-        if content is None:
-            (files / name).unlink()
-        else:
-            (files / name).write_bytes(content)
-    before = snapshot(files)
-    capsys.readouterr()
-    fails(capsys, bitext(files, *more, "--overwrite"), *wordings)
-    fails(capsys, bitext(files, *more, output="new"), *wordings)
-    assert snapshot(files) == before
-    assert not (files / "new").exists()
-    assert not list(files.glob(".*"))
-
-
-def test_a_filled_output_folder_is_refused_before_anything_is_read_and_replaced_when_allowed(files, capsys):
-    (files / "out").mkdir()
-    (files / "out" / "mine.txt").write_text("precious")
-    (files / "out" / "provenance.json").write_text('{"command": "hf-paraphrase verb"}')
-    fails(capsys, [*bitext(files), "--tsv", "absent.tsv"], "exists and is not empty", "--overwrite")
-    assert (files / "out" / "mine.txt").read_text() == "precious"
-    assert main(bitext(files, "--overwrite")) == 0
-    assert DataFolder(files / "out").splits == ["train"]
-    assert not (files / "out" / "mine.txt").exists()
-
-
-def test_settings_come_from_a_configuration_file_too(files):
-    (files / "c.yaml").write_text("test_size: 7\nshuffle: true\nsource_lang: de\n")
-    assert main([*bitext(files)[:2], "--config", str(files / "c.yaml"), *bitext(files)[2:]]) == 0
-    assert DataFolder(files / "out").table("test").num_rows == 7
-    assert DataFolder(files / "out").table("test")["source_lang"][0].as_py() == "fr"
-
-
 def test_pairs_become_a_folder_with_typed_columns_in_the_split_asked_for(files):
     (files / "p.tsv").write_text('A "man".\tA guy.\t4.5\tNA\nx\ty\t0\tb\n')
     words = ["prepare", "pairs", "--tsv", str(files / "p.tsv"), "--columns", "sentence1,sentence2,score,kind"]
@@ -260,23 +150,6 @@ def test_pairs_become_a_folder_with_typed_columns_in_the_split_asked_for(files):
     ]
     record = json.loads((files / "pairs" / "provenance.json").read_text())
     assert record["results"]["counts"]["dev"]["rows"] == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "more", "wordings"),
-    [
-        ("a\tb\n", ("--split", "../up"), ["not a name for a split"]),
-        ("a\tb\n", ("--columns", "a,b"), ["--columns `a,b`"]),
-        ("a\tb\tx\n", ("--columns", "sentence1,sentence2,score"), ["p.tsv:1: score `x` is not a number"]),
-        ("a\tb\n", ("--lang", "english"), ["not a language code"]),
-        ("", (), ["the file is empty"]),
-    ],
-)
-def test_bad_pairs_are_one_line_and_leave_nothing(files, capsys, content, more, wordings):
-    (files / "p.tsv").write_text(content)
-    fails(capsys, ["prepare", "pairs", "--tsv", str(files / "p.tsv"), "--output", str(files / "o"), *more], *wordings)
-    assert not (files / "o").exists()
-    assert not list(files.glob(".*"))
 
 
 def test_pivot_takes_prepared_bitexts_and_drops_evaluation_sentences(files, capsys):
@@ -307,30 +180,6 @@ def test_finnish_pairs_through_english_are_ranked_by_their_shared_translations(f
     assert "- fi" in card and "`num_pivots`: how many sentences both are translations of" in card
 
 
-def test_pivot_pairs_that_contain_an_evaluation_sentence_go_where_ngrams_are_compared(files, capsys):
-    (files / "b.tsv").write_text("Bon\tWell, i am in the test set.\nBon\tI am not in it.\n")
-    (files / "eval.txt").write_text("i am in the test\n")
-    assert main(bitext(files, "--tsv", str(files / "b.tsv"), output="bitext")) == 0
-    words = ["prepare", "pivot", "--bitext", str(files / "bitext"), "--decontaminate", str(files / "eval.txt")]
-    assert main([*words, "--output", str(files / "pivot")]) == 0
-    capsys.readouterr()
-    fails(
-        capsys, [*words, "--decontaminate-ngrams", "5", "--output", str(files / "none")], r"is left \(contaminated 1\)"
-    )
-    fails(capsys, [*words, "--decontaminate-ngrams", "1", "--output", str(files / "none")], "4 words or more")
-
-
-def test_pivot_without_a_bitext_or_without_pairs_is_one_line(files, capsys):
-    words = ["prepare", "pivot", "--output", str(files / "pivot"), "--bitext"]
-    fails(capsys, [*words, str(files / "absent")], "no such data folder")
-    assert main(bitext(files)) == 0
-    capsys.readouterr()
-    fails(capsys, [*words, str(files / "out")], "no two target sentences share")
-    fails(capsys, [*words, str(files / "out"), str(files / "out")], "names a folder twice")
-    fails(capsys, [*words, str(files / "out"), "--max-pairs-per-source", "-1"], "must be at least 0")
-    assert not (files / "pivot").exists()
-
-
 def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):
     assert main(["prepare", "--help"]) == 0
     listed = capsys.readouterr().out
@@ -339,25 +188,71 @@ def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):
     fails(capsys, ["prepare", "cake"], "unknown kind `cake`")
 
 
-def test_the_lists_of_kinds_are_made_without_importing_any():
-    script = (
-        "import re, sys\n"
-        "from hf_paraphrase.commands import main\n"
-        "assert main(['prepare', '--help']) == main(['analyze', '--help']) == 0\n"
-        "rooms = r'hf_paraphrase\\.(data\\.sources|studies\\.\\w+)\\.'\n"
-        "sources = {name for name in sys.modules if re.match(rooms, name)}\n"
-        "heavy = {'torch', 'transformers', 'datasets', 'numpy', 'pyarrow'} & set(sys.modules)\n"
-        "sys.stderr.write(repr(sorted(sources | heavy)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr == "[]" and all(f"  {kind} " in done.stdout for kind in ("bitext", "comparable", "gates"))
+def write_bitext(folder, count=600, source_lang="fr", seed=0):
+    random = np.random.default_rng(seed)
+    letters = list("abcdefghijklmnopqrstuvwxyz")
+    texts = [[" ".join("".join(random.choice(letters, 6)) for _ in range(5)) for _ in range(count)] for _ in range(2)]
+    columns = [[f"{seed}-{row}" for row in range(count)], *texts, [source_lang] * count, ["en"] * count]
+    write_split(folder, "train", [pa.table(columns, schema=BITEXT)], BITEXT)
+    return folder
 
 
-@pytest.mark.parametrize("kind", ["bitext", "pairs", "pivot"])
-def test_help_explains_every_flag(kind, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(["prepare", kind, "--help"])
-    assert caught.value.code == 0
-    text = capsys.readouterr().out
-    assert "--decontaminate" in text
-    assert "--overwrite" in text
+def prepare(*words):
+    return main(["prepare", "comparable", *map(str, words)])
+
+
+SIZES = ("--sentences", 80, "--sample-sentences", 40, "--share", 0.1, "--validation-size", 20)
+
+
+def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
+    write_bitext(tmp_path / "one"), write_bitext(tmp_path / "two", seed=1)
+    output = tmp_path / "task"
+    assert prepare("--bitext", tmp_path / "one", tmp_path / "two", "--output", output, *SIZES) == 0
+    names = {path.name for path in output.iterdir()}
+    assert {f"fr-en.{part}.{end}" for part in ("sample", "training", "test") for end in ("fr", "en", "gold")} < names
+    gold = [line.split("\t") for line in (output / "fr-en.test.gold").read_text().splitlines()]
+    sides = [
+        dict(line.split("\t") for line in (output / f"fr-en.test.{end}").read_text().splitlines())
+        for end in ("fr", "en")
+    ]
+    known = {
+        (row["source"], row["target"])
+        for name in ("one", "two")
+        for row in DataFolder(tmp_path / name).table().to_pylist()
+    }
+    assert len(gold) == 8 and all((sides[0][one], sides[1][two]) in known for one, two in gold)
+    train = DataFolder(output / "bitext").table("train")
+    assert not set(train.column("source").to_pylist()) & set(sides[0].values())
+    assert DataFolder(output / "bitext").table("validation").num_rows == 20
+    record = json.loads((output / "provenance.json").read_text())
+    assert record["results"]["parts"]["test"]["gold"] == 8 and len(record["inputs"]) == 2
+    assert "near-duplicates" in (output / "README.md").read_text()
+    assert "8 pairs hidden in them" in capsys.readouterr().err
+
+
+def test_prepare_bucc_reads_the_task(tmp_path):
+    write_bitext(tmp_path / "one", 900)
+    assert prepare("--bitext", tmp_path / "one", "--output", tmp_path / "task", *SIZES) == 0
+    words = ["prepare", "bucc", "--data-dir", tmp_path / "task", "--lang", "fr", "--output", tmp_path / "bucc"]
+    assert main(list(map(str, words))) == 0
+    assert DataFolder(tmp_path / "bucc").table("test").num_rows == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--sentences", 3000), "groups of translations"),
+        (("--license", "No Such Licence"), "not spelt"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing(tmp_path, capfd, words, text):
+    write_bitext(tmp_path / "one")
+    assert prepare("--bitext", tmp_path / "one", "--output", tmp_path / "task", *words) == 2
+    assert text in capfd.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+def test_bitexts_of_several_languages_are_refused(tmp_path, capfd):
+    write_bitext(tmp_path / "one"), write_bitext(tmp_path / "two", source_lang="de")
+    assert prepare("--bitext", tmp_path / "one", tmp_path / "two", "--output", tmp_path / "task", *SIZES) == 2
+    assert "2 languages: fr, de" in capfd.readouterr().err

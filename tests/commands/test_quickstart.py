@@ -184,9 +184,6 @@ def test_what_is_replaced_is_not_taken_for_finished_steps_of_the_new_run(tmp_pat
     ("words", "message"),
     [
         ("--num-beams 3", "--num-return-sequences 4 must be 1 to --num-beams 3"),
-        ("--nmt-epochs 0", "--nmt-epochs must be above 0"),
-        ("--num-pairs 99", "--num-pairs must be at least 100"),
-        ("--max-sentences 0", "--max-sentences must be at least 1"),
     ],
 )
 def test_what_a_later_step_would_refuse_is_refused_before_the_first(tmp_path, capsys, words, message):

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import gzip
 import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 
@@ -61,15 +59,6 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
     assert "`overlap_1`" in (output / "README.md").read_text()
 
 
-@pytest.mark.parametrize(
-    "words", [["length,clipped_overlap"], ["length", "clipped_overlap"], ["clipped_overlap, length"]]
-)
-def test_measures_can_be_listed_with_commas_or_spaces(pairs, tmp_path, words):
-    assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--measures", *words) == 0
-    names = DataFolder(tmp_path / "scored").table().column_names
-    assert names[-3:] == ["overlap_clipped_1", "overlap_clipped_2", "overlap_clipped_3"] and "bleu" not in names
-
-
 def test_batches_do_not_change_the_result(pairs, tmp_path):
     for size in (1, 1000):
         run("score", "--pairs", pairs, "--output", tmp_path / str(size), "--batch-size", size)
@@ -110,7 +99,6 @@ def test_each_split_gets_the_measures_that_its_own_columns_allow(pairs, tmp_path
     [
         (["--measures", "beauty"], "there is no measure `beauty`"),
         (["--measures", "cost"], "needs the missing columns log_prob, num_tokens"),
-        (["--batch-size", "0"], "--batch-size must be at least 1, not 0"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
@@ -118,15 +106,6 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
     assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", *words) == 2
     assert expected in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_columns_that_were_there_are_said_to_be_computed_anew(pairs, tmp_path, capsys):
-    run("score", "--pairs", pairs, "--output", tmp_path / "one")
-    assert run("score", "--pairs", tmp_path / "one", "--output", tmp_path / "two", "--measures", "bleu") == 0
-    assert "the column bleu was there before" in capsys.readouterr().err
-    assert repr(DataFolder(tmp_path / "one").table().to_pydict()) == repr(
-        DataFolder(tmp_path / "two").table().to_pydict()
-    )
 
 
 @pytest.fixture
@@ -147,15 +126,6 @@ def back_translated(tmp_path):
     folder = tmp_path / "back"
     write_split(folder, "train", table.to_batches(max_chunksize=11), table.schema, rows_per_shard=50)
     return folder
-
-
-def tree(folder):
-    """Every file of a folder with its bytes, but for the name of the folder itself."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes().replace(str(folder).encode(), b"OUTPUT")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_translated, tmp_path, capsys):
@@ -179,101 +149,17 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
     ]  # fmt: skip
 
 
-def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_path, monkeypatch, capsys):
-    words = ["--pairs", back_translated, "--hold-out", 10, "--shard-size", 25]
-    assert run("score", *words, "--output", tmp_path / "one", "--workers", 1) == 0
-    assert run("score", *words, "--output", tmp_path / "two", "--workers", 2) == 0
-    from hf_paraphrase.jobs import shards
-
-    write, written = shards.write_shard, []
-
-    def killed(*arguments):
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(write(*arguments))
-        return written[-1]
-
-    monkeypatch.setattr(shards, "write_shard", killed)
-    killed_words = [*words, "--output", tmp_path / "killed"]
-    assert run("score", *killed_words, "--workers", 1) == 130
-    assert not (tmp_path / "killed").exists()
-    monkeypatch.setattr(shards, "write_shard", write)
-    capsys.readouterr()
-    assert run("score", *killed_words) == 2 and "--resume continues it" in capsys.readouterr().err
-    assert (
-        run("score", *killed_words, "--resume", "--seed", 5) == 2 and "other settings: seed" in capsys.readouterr().err
-    )
-    assert run("score", *killed_words, "--resume") == 0
-    record = tmp_path / "killed" / "provenance.json"
-    values = json.loads(record.read_text())
-    assert len(values.pop("interruptions")) == 1
-    record.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
-    assert tree(tmp_path / "one") == tree(tmp_path / "two") == tree(tmp_path / "killed")
-    assert not list(tmp_path.glob(".*.partial"))
-    # Killed between the last event and its exit, it has nothing left to do.
-    capsys.readouterr()
-    assert run("score", *killed_words, "--resume") == 0
-    assert "nothing is left to do, the output is finished" in capsys.readouterr().err
-    assert run("score", *killed_words, "--resume", "--seed", 5) == 2
-    assert "made with other settings or inputs" in capsys.readouterr().err
-    scored = hf_paraphrase.score(
-        pairs=back_translated, hold_out=10, shard_size=25, output=tmp_path / "killed", resume=True
-    )
-    assert set(scored.rows) == {"train"} and "overlap_1" in scored.columns and scored.language_model
-
-
-@pytest.mark.parametrize("how", [["--resume"], ["--shard", "1/1"]])
-def test_a_run_that_was_killed_behind_its_card_leaves_what_an_undisturbed_one_does(
-    how, back_translated, tmp_path, monkeypatch
-):
-    from hf_paraphrase.filtering import scoring
-
-    words = ["score", "--pairs", back_translated, "--measures", "perplexity", "--hold-out", 10, *how]
-    assert run(*words, "--output", tmp_path / "whole") == 0
-
-    def killed(*arguments, **settings):
-        write(*arguments, **settings)
-        raise KeyboardInterrupt
-
-    write = scoring.write_card
-    with monkeypatch.context() as context:
-        context.setattr(scoring, "write_card", killed)
-        assert run(*words, "--output", tmp_path / "killed") == 130
-    estimated = []
-    monkeypatch.setattr(scoring, "_language_model", lambda *arguments: estimated.append(arguments))
-    assert run(*words, "--output", tmp_path / "killed") == 0
-    found = {path.name for path in (tmp_path / "killed").iterdir()}
-    assert found == {path.name for path in (tmp_path / "whole").iterdir()} and not estimated
-    assert not list(tmp_path.glob(".*"))
-
-
-def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp_path):
-    text = tmp_path / "text.gz"
-    text.write_bytes(gzip.compress(b"the big cat ran here\nA small dog sat there now.\n\n"))
-    words = ["--language-model-text", text, "--measures", "perplexity,length"]
-    assert run("score", "--pairs", back_translated, "--output", tmp_path / "scored", *words) == 0
-    table = DataFolder(tmp_path / "scored").table()
-    assert table.column_names[-2:] == ["perplexity", "unknown_rate"] and table.num_rows == 120
-    assert np.isfinite(table.column("perplexity").to_numpy()).all()
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["--hold-out", "40"], "references, and 40 are to be held out"),
-        (["--hold-out", "0"], "--hold-out must be at least 1, not 0"),
-        (["--hold-out", "3", "--language-model", "x"], "--hold-out and --language-model exclude each other"),
         (["--language-model", "absent.arpa"], "absent.arpa"),
         (["--language-model-text", "absent.txt"], "absent.txt"),
         (["--language-model-text", "EMPTY"], "no word (give sentences with words, one a line)"),
         (["--language-model-text", "FOREIGN"], "knows none of the words"),
         (["--measures", "perplexity"], "perplexity needs --language-model (give it, or leave the measure out)"),
-        (["--measures", "length", "--encoder", "x"], "--encoder is for the measure similarity"),
         (["--encoder", "absent"], "absent"),
         (["--translation-model", "absent"], "absent"),
-        (["--measures", "length", "--language", "en"], "--language is for the measure language"),
-        (["--workers", "0"], "--workers must be at least 1, not 0"),
-        (["--seed", "-1"], "--seed must be at least 0"),
     ],
 )
 def test_what_models_cannot_do_is_said_in_one_line_and_leaves_nothing_behind(
@@ -287,18 +173,3 @@ def test_what_models_cannot_do_is_said_in_one_line_and_leaves_nothing_behind(
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(error) == 1 and expected in error[0]
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_model_that_knows_few_words_is_said_to(back_translated, tmp_path, capsys):
-    (tmp_path / "text").write_text("cat\n")
-    words = ["--language-model-text", tmp_path / "text", "--measures", "perplexity"]
-    assert run("score", "--pairs", back_translated, "--output", tmp_path / "scored", *words) == 0
-    assert "knows only" in capsys.readouterr().err
-
-
-def test_a_language_adds_its_measure(pairs, tmp_path):
-    pytest.importorskip("py3langid", reason="py3langid is not installed")
-    assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--language", "fr") == 0
-    table = DataFolder(tmp_path / "scored").table()
-    assert table.column_names[-2:] == ["language", "language_probability"]
-    assert table.schema.field("language").type == pa.string()

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from datasets import load_dataset
@@ -11,9 +10,8 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.results import neighbours_as_markdown
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.encoders.search.index import Neighbour, SearchIndex
+from hf_paraphrase.encoders.search.index import SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]
@@ -159,24 +157,6 @@ def test_two_encoders_stand_side_by_side_in_a_markdown_table(model, other_model,
     assert capsys.readouterr().out.splitlines()[4:] == lines[4:]
 
 
-def test_a_table_with_fewer_neighbours_on_one_side_stays_a_table():
-    one, two = Neighbour("a", 0.5, 0, 1), Neighbour("b|\nc", 0.25, 1, 2)
-    expected = "**q**\n\n| A | cosine | B | cosine |\n| --- | ---: | --- | ---: |\n"
-    assert neighbours_as_markdown("q", ["A", "B"], [[one, two], [one]]) == (
-        expected + "| a | 0.50 | a | 0.50 |\n| b\\| c | 0.25 |  |  |\n\n"
-    )
-
-
-def test_more_neighbours_than_there_are_sentences_is_said(index, capsys):
-    assert run("--index", index, "--query", "w1", "--top-k", "50") == 0
-    captured = capsys.readouterr()
-    # Of one the encoder knows no word.
-    assert (
-        len(captured.out.splitlines()) == 7
-        and "50 neighbours of each query are wanted, and there are 7 sentences" in captured.err
-    )
-
-
 # ----- mining
 
 
@@ -201,14 +181,6 @@ def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_pat
     assert len(DataFolder(tmp_path / "best").table()) == 1 and "the best 1 are kept" in capsys.readouterr().err
 
 
-def test_mining_that_finds_nothing_makes_an_empty_data_folder(model, tmp_path, capsys):
-    (tmp_path / "text").write_text("w1\nw2\n")
-    flags = ["--model", model, "--corpus", tmp_path / "text", "--mine", "--threshold", "1"]
-    assert run(*flags, "--output", tmp_path / "pairs") == 0
-    assert "no pair has a cosine of 1.0 or more" in capsys.readouterr().err
-    assert DataFolder(tmp_path / "pairs").table().num_rows == 0
-
-
 def test_the_licence_of_a_corpus_reaches_the_index_and_the_pairs(model, tmp_path):
     table = pa.table({"sentence": ["w1 w2", "w2 w1"]})
     write_split(tmp_path / "data", "train", [table], table.schema)
@@ -231,29 +203,10 @@ def test_the_licence_of_a_corpus_reaches_the_index_and_the_pairs(model, tmp_path
         (["--index", "i", "--output", "o"], "nothing to do with the index"),
         (["--index", "i", "--mine"], "name the folder to make"),
         (["--index", "i", "--query", "w1", "--output", "o"], "neighbours are printed"),
-        (["--index", "i", "--query", "w1", "--mine"], "not both"),
-        (["--index", "i", "--query", "w1", "--query-file", "f"], "not both"),
         (["--index", "i", "--query", " "], "a --query is empty"),
         (["--index", "i", "--mine", "--output", "o", "--compare", "j"], "--compare needs --query"),
         (["--index", "i", "--query", "w1", "--compare", "j", "--format", "tsv"], "printed as markdown"),
         (["--index", "i", "--query", "w1", "--compare", "j", "--model", "m"], "leave --model out"),
-        (
-            ["--index", "i", "--query", "w1", "--lists", "3"],
-            "--lists is for building an index with --method approximate",
-        ),
-        (["--model", "m", "--corpus", "c", "--output", "o", "--lists", "3"], "--lists is for building"),
-        (
-            ["--index", "i", "--query", "w1", "--method", "exact", "--probes", "3"],
-            "--probes is for the approximate method",
-        ),
-        (["--index", "i", "--query", "w1", "--top-k", "0"], "--top-k must be at least 1, not 0"),
-        (["--index", "i", "--mine", "--output", "o", "--threshold", "0"], "--threshold must be above 0"),
-        (["--index", "i", "--mine", "--output", "o", "--threshold", "nan"], "--threshold must be above 0"),
-        (["--index", "i", "--query", "w1", "--threshold", "0.8"], "--threshold is for --mine"),
-        (["--index", "i", "--mine", "--output", "o", "--top-k", "3"], "--top-k is for queries"),
-        (["--model", "m", "--corpus", "c", "--output", "o", "--identical", "keep"], "--identical is for queries"),
-        (["--index", "i", "--query", "w1", "--split", "dev"], "--split is for reading a --corpus"),
-        (["--index", "i", "--query", "w1", "--overwrite"], "--overwrite is for an --output"),
         (["--index", "i", "--mine", "--output", "o"], "no such index folder"),
         (["--model", "m", "--corpus", "c", "--output", "o"], "c: no such file"),
     ],
@@ -264,37 +217,6 @@ def test_flags_that_do_not_fit_are_one_line_and_leave_nothing(tmp_path, monkeypa
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1 and message in captured.err
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "the file is empty"),
-        (b"\n \n", "text: the corpus has no sentence"),
-        (b"w1\n\xff\n", "text:2: not UTF-8"),
-        (b"unheard\nof\n", "text: the encoder knows no word of any of the 2 sentences"),
-    ],
-)
-def test_a_bad_corpus_leaves_what_was_there(model, tmp_path, capsys, content, message):
-    (tmp_path / "text").write_bytes(content)
-    (tmp_path / "i").mkdir()
-    (tmp_path / "i" / "mine").write_text("mine")
-    (tmp_path / "i" / "provenance.json").write_text('{"command": "hf-paraphrase search"}')
-    assert run("--model", model, "--corpus", tmp_path / "text", "--output", tmp_path / "i", "--overwrite") == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "text"]
-    assert (tmp_path / "i" / "mine").read_text() == "mine"
-
-
-def test_a_file_in_the_place_of_an_index_is_told_to_be_one(corpus, capsys):
-    assert run("--index", corpus, "--query", "w1") == 2
-    assert f"{corpus}: this is a file, not an index folder (make one with" in capsys.readouterr().err
-
-
-def test_an_existing_output_is_refused_before_any_work(model, corpus, tmp_path, capsys):
-    (tmp_path / "mine").write_text("mine")
-    assert run("--model", "absent", "--corpus", corpus, "--output", tmp_path) == 2
-    assert "not empty" in capsys.readouterr().err
 
 
 def test_queries_that_cannot_be_answered_are_an_error(index, other_model, tmp_path, capsys):
@@ -309,50 +231,6 @@ def test_queries_that_cannot_be_answered_are_an_error(index, other_model, tmp_pa
     (tmp_path / "queries").write_bytes(b"\xff")
     assert run("--index", index, "--query-file", tmp_path / "queries") == 2
     assert "queries:1: not UTF-8" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("content", "message"), [("\n", "no query: its line is blank"), (" \n\n\t", "no query: all its 3 lines are blank")]
-)
-def test_a_file_of_blank_queries_is_not_laid_on_the_encoder(index, tmp_path, capsys, content, message):
-    (tmp_path / "queries").write_text(content)
-    assert run("--index", index, "--query-file", tmp_path / "queries") == 2
-    assert capsys.readouterr().err.endswith(f"queries: {message} (give one sentence a line)\n")
-
-
-def test_identical_neighbours_that_are_dropped_are_not_laid_on_the_encoder(model, tmp_path, capsys):
-    (tmp_path / "text").write_text("w1 w2\n")
-    flags = ["--model", model, "--corpus", tmp_path / "text", "--identical", "drop", "--query", "W1 w2"]
-    assert run(*flags) == 2
-    error = capsys.readouterr().err
-    assert "none of their words, or none is left but identical ones" in error and "or leave --identical out" in error
-    assert run(*flags, "w2") == 0
-    assert (
-        "1 of 2 queries have no neighbours: the encoder knows none of their words, or none is"
-        in capsys.readouterr().err
-    )
-
-
-def test_columns_that_are_not_text_are_refused(model, tmp_path, capsys):
-    table = pa.table({"number": [1], "words": ["w1"]})
-    write_split(tmp_path / "data", "train", [table], table.schema)
-    flags = ["--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i"]
-    for columns, message in (
-        ([], "name the columns to read with --columns: number, words"),
-        (["--columns", "number"], "`number` is of int64"),
-        (["--columns", "absent"], "missing column absent"),
-    ):
-        assert run(*flags, *columns) == 2
-        assert message in capsys.readouterr().err
-
-
-def test_an_index_moves_and_answers_as_before(index, tmp_path):
-    import shutil
-
-    shutil.copytree(index, tmp_path / "moved")
-    one, two = SearchIndex(index), SearchIndex(tmp_path / "moved")
-    assert list(one.neighbours(["w1 w3"], 3)) == list(two.neighbours(["w1 w3"], 3))
-    np.testing.assert_array_equal(one.mine(0.2).scores, two.mine(0.2).scores)
 
 
 def test_from_python_it_gives_the_neighbours_as_they_are_found(model, index, corpus, tmp_path):

@@ -68,13 +68,6 @@ def test_a_trained_classifier_is_a_whole_model_folder_that_knows_what_it_has_see
     assert not {"checkpoints", "job.json"} & names
 
 
-def test_the_same_command_gives_the_same_weights(pairs, tmp_path):
-    for name in ("one", "two"):
-        words = [*TINY, "--negatives", "hardest", "--dropout", "0.2"]
-        assert run("train-classifier", "--pairs", pairs, "--output", tmp_path / name, *words) == 0
-    assert (tmp_path / "one/model.safetensors").read_bytes() == (tmp_path / "two/model.safetensors").read_bytes()
-
-
 def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a1 1 2 3\nb1 4 5 6\n")
@@ -98,12 +91,7 @@ def test_mined_pairs_are_not_seen(pairs, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--body", "cnn"], "argument --body: invalid choice: 'cnn': one of"),
-        (["--negatives", "worst"], "argument --negatives: invalid choice: 'worst'"),
-        (["--dev-size", "0"], "--dev-size must be at least 1, not 0"),
         (["--dropout", "1"], "--dropout must be"),
-        (["--embedding-penalty", "-1"], "--embedding-penalty must be at least 0, not -1"),
-        (["--hidden-size", "4"], "--hidden-size is for --body lstm"),
         (["--initial-vectors", "absent.txt"], "absent.txt"),
     ],
 )
@@ -111,58 +99,6 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
     assert run("train-classifier", "--pairs", pairs, "--output", tmp_path / "made", *words) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert expected in error and list(tmp_path.iterdir()) == []
-
-
-def test_pairs_without_lists_are_said_to_have_none(tmp_path, capsys):
-    single = write_pairs(tmp_path / "single", most=1)
-    words = ["--pairs", single, "--output", tmp_path / "made", *TINY, "--epochs", "1"]
-    assert run("train-classifier", *words, "--negatives", "hardest") == 2
-    assert "every reference has one translation" in capsys.readouterr().err and not (tmp_path / "made").exists()
-    assert run("train-classifier", *words) == 0
-    assert "each epoch sees the same examples" in capsys.readouterr().err
-
-
-def test_fewer_references_than_asked_for_are_shared_out_and_said(pairs, tmp_path, capsys):
-    words = ["--pairs", pairs, "--output", tmp_path / "made", *TINY, "--train-size", "640", "--dev-size", "80"]
-    assert run("train-classifier", *words, "--test-size", "80", "--epochs", "1") == 0
-    assert "each part has 10.0% of its size" in capsys.readouterr().err
-    results = json.loads((tmp_path / "made/provenance.json").read_text())["results"]
-    assert results["references"] == {"train": 64, "dev": 8, "test": 8} and results["share_of_sizes"] == 0.1
-
-
-def test_a_missing_column_is_named(tmp_path, capsys):
-    table = pa.table({"sentence1": ["a"]})
-    write_split(tmp_path / "pairs", "train", [table], table.schema)
-    assert run("train-classifier", "--pairs", tmp_path / "pairs", "--output", tmp_path / "made") == 2
-    assert "missing column sentence2" in capsys.readouterr().err
-
-
-def test_an_unfinished_run_is_not_destroyed_and_other_settings_do_not_continue_it(
-    pairs, tmp_path, capsys, monkeypatch
-):
-    from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainer
-
-    whole, made = tmp_path / "whole", tmp_path / "made"
-    words = ["--pairs", pairs, *TINY]
-    run("train-classifier", *words, "--output", whole)
-    begin = ClassifierTrainer.begin_epoch
-
-    def stop(self, epoch):
-        if epoch == 3:
-            raise KeyboardInterrupt
-        begin(self, epoch)
-
-    monkeypatch.setattr(ClassifierTrainer, "begin_epoch", stop)
-    assert run("train-classifier", *words, "--output", made) == 130
-    monkeypatch.setattr(ClassifierTrainer, "begin_epoch", begin)
-    capsys.readouterr()
-    assert run("train-classifier", *words, "--output", made) == 2
-    assert "an unfinished run for this output exists" in capsys.readouterr().err
-    assert run("train-classifier", *words, "--output", made, "--resume", "--dropout", "0.3") == 2
-    assert "other settings: dropout" in capsys.readouterr().err
-    assert run("train-classifier", *words, "--output", made, "--resume") == 0
-    assert "resuming after step 30" in capsys.readouterr().err
-    assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
 def test_from_python_it_returns_the_classifier(pairs, tmp_path):

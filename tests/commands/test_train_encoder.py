@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import signal
 
 import numpy as np
 import pyarrow as pa
@@ -173,17 +172,6 @@ def test_frequency_weights_shrink_common_words_only(pairs, vectors, tmp_path):
     assert norms[vocabulary["a3"]] < 0.2 and norms[vocabulary["elsewhere"]] == pytest.approx(1, abs=1e-4)
 
 
-def test_same_seed_same_bytes_and_a_config_file_gives_the_same(pairs, tmp_path):
-    flags = (*FAST, "--max-pairs", 50, "--dropout", 0.2, "--scramble", 0.5)
-    assert run(pairs, tmp_path / "a" / "m", *flags) == 0
-    settings = {str(name).removeprefix("--"): value for name, value in zip(flags[::2], flags[1::2], strict=True)}
-    (tmp_path / "c.yaml").write_text(json.dumps(settings))
-    assert run(pairs, tmp_path / "b" / "m", "--config", tmp_path / "c.yaml") == 0
-    for path in sorted((tmp_path / "a" / "m").iterdir()):
-        if path.name != "provenance.json":
-            assert path.read_bytes() == (tmp_path / "b" / "m" / path.name).read_bytes(), path.name
-
-
 def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_path, dev, capsys):
     folder = tmp_path / "pairs"
     first, second = sentences("a", 0, 60), sentences("b", 0, 60)
@@ -219,39 +207,6 @@ def test_bf16_and_accumulation_train_too(pairs, dev, tmp_path):
     assert (results[1]["steps"], accumulated["steps"]) == (18, 9)
 
 
-KILLED = """
-import os, sys
-from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-step = EncoderTrainer.training_step
-def killed_in_the_third_epoch(self, *arguments, **settings):
-    if self.state.global_step == 15:
-        os.kill(os.getpid(), int(os.environ["SIGNAL"]))
-    return step(self, *arguments, **settings)
-EncoderTrainer.training_step = killed_in_the_third_epoch
-sys.exit(main())
-"""
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
-def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, run_python, capsys, number, code):
-    flags = (*FAST, "--dev-data", dev, "--dropout", 0.2, "--scramble", 0.5, "--epochs", 4)
-    words = ("train-encoder", "--pairs", pairs, "--output", tmp_path / "b", *flags)
-    killed = run_python(KILLED, *words, environment={"SIGNAL": str(int(number))})
-    staging = tmp_path / ".b.partial" / "checkpoints"
-    assert killed.returncode == code and ("hf-paraphrase: interrupted" in killed.stderr) == (code == 130)
-    assert not (tmp_path / "b").exists()
-
-    assert run(pairs, tmp_path / "b", *flags) == 2 and "--resume continues it" in capsys.readouterr().err
-    assert run(pairs, tmp_path / "b", *flags, "--margin", 0.5, "--resume") == 2
-    assert "other settings: margin" in capsys.readouterr().err and staging.is_dir()
-    assert run(pairs, tmp_path / "b", *flags, "--resume") == 0 and "resuming after step" in capsys.readouterr().err
-    assert run(pairs, tmp_path / "a", *flags) == 0
-    assert (tmp_path / "a" / "model.safetensors").read_bytes() == (tmp_path / "b" / "model.safetensors").read_bytes()
-    results = [json.loads((tmp_path / name / "provenance.json").read_text())["results"] for name in "ab"]
-    assert results[0] == results[1]
-
-
 def test_mega_batches_train_are_named_on_the_card_and_resumed_only_with_their_settings(pairs, dev, tmp_path, capsys):
     mega = ("--mega-batch-size", 4, "--mega-batch-anneal", 3)
     flags = (*FAST, "--dev-data", dev, "--scramble", 0.5)
@@ -271,17 +226,6 @@ def test_mega_batches_train_are_named_on_the_card_and_resumed_only_with_their_se
     (tmp_path / "mega").rename(tmp_path / "elsewhere")
     assert run(pairs, tmp_path / "mega", *flags, *mega, "--resume") == 2
     assert "mega_batch_size" in capsys.readouterr().err
-
-
-def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pairs, tmp_path, capsys):
-    (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "mine.txt").write_text("mine")
-    assert run(pairs, tmp_path / "m", *FAST, "--overwrite") == 2 and "by hand" in capsys.readouterr().err
-    (tmp_path / "m" / "provenance.json").write_text('{"command": "hf-paraphrase verb"}')
-    assert run(pairs, tmp_path / "m", *FAST) == 2 and "--overwrite" in capsys.readouterr().err
-    assert (tmp_path / "m" / "mine.txt").read_text() == "mine"
-    assert run(pairs, tmp_path / "m", *FAST, "--overwrite") == 0
-    assert not (tmp_path / "m" / "mine.txt").exists() and (tmp_path / "m" / "config.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -314,39 +258,14 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
     ("flags", "message"),
     [
         (["--model-type", "bert"], "one of avg, gran"),
-        (["--cell", "gru"], "--cell is not for --model-type avg (leave it out, or train gran"),
-        (["--model-type", "gran", "--cell", "gru", "--peepholes", "true"], "--peepholes is for --cell lstm"),
-        (["--model-type", "gran", "--candidate-activation", "tanh"], "--candidate-activation is for --cell gru"),
-        (
-            ["--model-type", "gran", "--cell", "gru", "--negative-slope", 1],
-            "--negative-slope must be at least 0 and below 1",
-        ),
-        (
-            ["--model-type", "gran", "--cell", "gru", "--candidate-activation", "tanh", "--negative-slope", 0.1],
-            "--negative-slope is for --candidate-activation leaky_relu",
-        ),
         (["--model-type", "gran", "--initial-distribution", "uniform"], "--initial-distribution is not for"),
         (["--initial-distribution", "cauchy"], "cauchy"),
         (["--loss", "contrastive"], "no column `label`"),
-        (["--loss", "contrastive", "--mega-batch-size", 4], "--mega-batch-size is for --loss margin"),
         (["--loss", "triplet"], "triplet"),
-        (["--relative-steps", "--lambda-w", 1e-5], "--relative-steps and --lambda-w exclude each other"),
-        (["--variational-dropout", 0.1], "--variational-dropout is not for --model-type avg"),
-        (["--model-type", "gran", "--variational-dropout", 1], "--variational-dropout must be at least 0 and below 1"),
-        (["--epochs", -1], "--epochs must be at least 0, not -1"),
-        (["--batch-size", "-1"], "--batch-size must be at least 1, not -1"),
-        (["--dropout", 1], "--dropout must be at least 0 and below 1"),
-        (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),
-        (["--model-type", "gran", "--pooling", "last"], "--pooling is not for --model-type gran"),
-        (["--model-type", "gran", "--direction-merge", "sum"], "--direction-merge is for --bidirectional true"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
         (["--negatives", "hardest"], "one of max, random, mix"),
-        (["--scramble", 2], "--scramble must be at least 0 and at most 1"),
         (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
         (["--model-type", "trigram", "--initial-vectors", "x.txt"], "--initial-vectors is for words"),
-        (["--mega-batch-size", 0], "--mega-batch-size must be at least 1"),
-        (["--mega-batch-size", 2, "--mega-batch-anneal", -1], "--mega-batch-anneal must be at least 0"),
-        (["--mega-batch-anneal", 150], "--mega-batch-anneal is for --mega-batch-size"),
         (["--initial-vectors", "absent.txt"], "absent.txt: no such file"),
         (["--dev-data", "absent"], "absent: no such folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
@@ -358,35 +277,6 @@ def test_senseless_arguments_are_one_line_and_leave_nothing(pairs, tmp_path, cap
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("hf-paraphrase: error: ") and message in error
     assert not list(tmp_path.iterdir())
-
-
-def test_vectors_of_another_dimension_than_asked_are_refused(pairs, vectors, tmp_path, capsys):
-    assert run(pairs, tmp_path / "m", "--initial-vectors", vectors, "--hidden-size", 8) == 2
-    assert "the initial vectors have 6 components" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-def test_wrong_pair_folders_are_named(tmp_path, capsys):
-    assert run(tmp_path / "absent", tmp_path / "m") == 2 and "no such data folder" in capsys.readouterr().err
-    schema = pa.schema([("sentence1", pa.string())])
-    write_split(tmp_path / "half", "train", [pa.table({"sentence1": ["a"]})], schema)
-    assert run(tmp_path / "half", tmp_path / "m") == 2 and "missing column sentence2" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("rows", "kind", "message"),
-    [
-        ([], "avg", "split `train` has no pairs (give a folder with pairs)"),
-        ([], "trigram", "split `train` has no pairs (give a folder with pairs)"),
-        ([" ", ""], "avg", "2 pairs, but the vocabulary has no words (give sentences with words"),
-        (["once", "upon a time"], "avg", "2 pairs, but the vocabulary has no words (give sentences with words"),
-        (["a", "b"], "trigram", "2 pairs, but the vocabulary has no trigrams (give sentences with text"),
-    ],
-)
-def test_a_folder_without_pairs_or_words_is_named_with_their_number(tmp_path, capsys, rows, kind, message):
-    write_split(tmp_path / "few", "train", [pa.table({"sentence1": rows, "sentence2": [""] * len(rows)})], PAIRS)
-    assert run(tmp_path / "few", tmp_path / "m", "--model-type", kind) == 2
-    assert f"{tmp_path / 'few'}: {message}" in capsys.readouterr().err
-    assert not (tmp_path / "m").exists()
 
 
 @pytest.mark.real_data
@@ -452,27 +342,6 @@ def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tm
     assert "expansion |" not in (tmp_path / "plain" / "README.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("flags", "reason"),
-    [
-        (("--expansion-decontaminate", "absent"), "--expansion-decontaminate is for --expansion"),
-        (("--expansion-weight", 1), "--expansion-weight is for --expansion"),
-        (("--expansion", "{w}", "--expansion-share", 3), "--expansion-share must be at least 0 and at most 2"),
-        (("--expansion", "{w}", "--expansion-share", 0), "changes nothing"),
-        (("--expansion", "{w}", "--expansion-weight", -1), "--expansion-weight must be at least 0"),
-        (("--expansion", "{w}", "--expansion-words", 1.5), "--expansion-words must be at least 0 and at most 1"),
-        (("--expansion", "{w}", "--expansion-variants", 0), "--expansion-variants must be at least 1"),
-        (("--expansion", "absent"), "no such folder"),
-        (("--expansion", "{w}", "--epochs", 1), "no sentence of the pairs can be expanded"),
-    ],
-)
-def test_settings_of_expansion_that_do_not_fit_are_refused(pairs, tmp_path, tiny_wordnet, capsys, flags, reason):
-    words = [tiny_wordnet if word == "{w}" else word for word in flags]
-    assert run(pairs, tmp_path / "model", *words) == 2
-    assert reason in capsys.readouterr().err
-    assert not (tmp_path / "model").exists()
-
-
 def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, tmp_path):
     import hf_paraphrase
 
@@ -490,9 +359,3 @@ def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, t
         hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", cell="gru")
     with pytest.raises(hf_paraphrase.UsageError, match="--batch-size is 'many', of another type than int"):
         hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", batch_size="many")
-
-
-def test_the_logs_of_the_training_lie_in_the_finished_folder(pairs, tmp_path):
-    pytest.importorskip("tensorboard")
-    assert run(pairs, tmp_path / "m", *FAST, "--report-to", "tensorboard") == 0
-    assert list((tmp_path / "m" / "logs").glob("events.out.tfevents.*"))

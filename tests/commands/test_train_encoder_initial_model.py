@@ -13,7 +13,7 @@ from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.errors import ModelError, UsageError
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
 
 KINDS = {
@@ -110,15 +110,6 @@ def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(mode
     assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
 
 
-def test_the_dropouts_are_those_of_the_run(models, pairs, tmp_path):
-    assert run(pairs, tmp_path / "m", "--initial-model", models / "gran", "--variational-dropout", 0.2) == 0
-    config = json.loads((tmp_path / "m" / "config.json").read_text())
-    assert config["variational_dropout"] == 0.2 and config["cell"] == "gru"
-    assert json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]["cell"] == "gru"
-    # Three epochs are the default of its kind.
-    assert json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]["epochs"] == 3.0
-
-
 def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):
     for weights in ("float16", "int8"):
         made = tmp_path / weights
@@ -140,65 +131,7 @@ def test_the_builtin_encoder_can_go_on_by_its_name(models, pairs, tmp_path, monk
     assert "| went on from | builtin: " in (tmp_path / "on" / "README.md").read_text()
 
 
-def test_a_run_that_was_resumed_went_on_from_the_same_model(models, pairs, tmp_path, monkeypatch, capsys):
-    words = ["--initial-model", models / "avg", "--epochs", 2, "--lambda-w", 0.01, "--scramble", 0.5]
-    assert run(pairs, tmp_path / "whole", *words) == 0
-    from hf_paraphrase.encoders.trainer import EncoderTrainer
-
-    save = EncoderTrainer._save_checkpoint
-
-    def stop(self, *rest):
-        save(self, *rest)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(EncoderTrainer, "_save_checkpoint", stop)
-    assert run(pairs, tmp_path / "parts", *words) == 130
-    monkeypatch.setattr(EncoderTrainer, "_save_checkpoint", save)
-    other = [models / "word-trigram" if word == models / "avg" else word for word in words]
-    assert run(pairs, tmp_path / "parts", *other, "--resume") == 2
-    assert "initial_model" in capsys.readouterr().err
-    assert run(pairs, tmp_path / "parts", *words, "--resume") == 0
-    np.testing.assert_array_equal(table_of(tmp_path / "parts"), table_of(tmp_path / "whole"))
-
-
 # ----- refusals
-
-
-@pytest.mark.parametrize(
-    ("kind", "flags", "text"),
-    [
-        ("avg", ["--hidden-size", "9"], "--initial-model and --hidden-size exclude each other"),
-        ("avg", ["--lower-case", "false"], "--initial-model and --lower-case exclude each other"),
-        ("avg", ["--vocabulary-size", "9"], "exclude each other"),
-        ("avg", ["--initial-vectors", "v.txt"], "--initial-model and --initial-vectors exclude each other"),
-        ("avg", ["--tokenizer", "t"], "exclude each other"),
-        ("avg", ["--skip-unknown", "true"], "--skip-unknown and --initial-model exclude each other"),
-        ("gran", ["--cell", "lstm"], "--cell and --initial-model exclude each other"),
-        ("avg", ["--cell", "lstm"], "--cell is not for --model-type avg"),
-        ("avg", ["--model-type", "gran"], "--model-type gran, but --initial-model is of type avg"),
-        ("trigram", ["--model-type", "word-trigram"], "but --initial-model is of type trigram"),
-        ("absent", [], "no such model folder"),
-    ],
-)
-def test_what_is_the_models_own_cannot_be_asked_for(models, pairs, tmp_path, capsys, kind, flags, text):
-    assert run(pairs, tmp_path / "out", "--initial-model", models / kind, *flags) == 2
-    assert text in capsys.readouterr().err.splitlines()[-1] and not list(tmp_path.iterdir())
-
-
-def test_the_type_may_be_said_where_it_is_the_models(models, pairs, tmp_path):
-    words = ["--initial-model", models / "gran", "--model-type", "gran", "--epochs", 0]
-    assert run(pairs, tmp_path / "out", *words) == 0
-
-
-def test_other_models_cannot_go_on(models, pairs, tiny_model, tmp_path):
-    hf_paraphrase.export_encoder(model=models / "avg", output=tmp_path / "onnx")
-    for folder, text in (
-        (tmp_path / "onnx", "an ONNX export cannot be trained"),
-        (tiny_model, "`rnn_search` is not a"),
-    ):
-        with pytest.raises(ModelError, match=text):
-            hf_paraphrase.train_encoder(pairs=pairs, initial_model=folder, output=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_tuning_trains_from_the_beginning(models):

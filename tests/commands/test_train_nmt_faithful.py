@@ -178,25 +178,6 @@ def test_pairs_with_too_many_units_are_left_out_and_counted(tiny_bitext, tmp_pat
     assert "have more than 9 units and are left out" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["--optimizer", "sgd"], "invalid choice"),
-        (["--no-joint-vocabulary"], "sides with units of their own cannot share embeddings"),
-        (["--max-units", "0"], "--max-units must be at least 1"),
-        (["--max-units", "1"], "none of the 60 sentence pairs has at most 1 units"),
-        (["--average-checkpoints", "-1"], "--average-checkpoints must be at least 0"),
-        (["--freeze-embeddings-epochs", "-1"], "--freeze-embeddings-epochs must be at least 0"),
-        (["--freeze-embeddings-learning-rate", "0.1"], "is for --freeze-embeddings-epochs"),
-        (["--learning-rate", "0"], "--learning-rate must be above 0"),
-    ],
-)
-def test_bad_faithful_settings_are_one_line_and_leave_nothing(tiny_bitext, tmp_path, capsys, words, problem):
-    assert train(tiny_bitext, tmp_path / "m", *words) == 2
-    err = capsys.readouterr().err
-    assert problem in err and "Traceback" not in err and not (tmp_path / "m").exists()
-
-
 def test_averaging_equals_the_mean_and_refuses_other_shapes(tmp_path):
     tensors = [{"a": torch.randn(3, 2), "b": torch.randn(4)} for _ in range(3)]
     for index, weights in enumerate(tensors):

@@ -129,34 +129,13 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
     assert "no vectors of the target side" in capsys.readouterr().err
 
 
-def test_digits_case_and_layers_are_those_asked_for(bitext, tmp_path):
-    words = ["--score-layer", "product_difference", "--score-hidden-size", "5", "--share-rnn", "--digits", "remove"]
-    words += ["--no-lower-case", "--epochs", "1", "--max-pairs", "50", "--negatives", "2", "--dropout", "0.1"]
-    assert run("--bitext", bitext, "--output", tmp_path / "made", *TINY, *words) == 0
-    classifier = ParallelClassifier.from_pretrained(tmp_path / "made")
-    assert classifier.model.target_gru is None and classifier.model.score_weight.shape == (1, 5)
-    one = classifier.source_tokenizer.convert_tokens_to_ids("un")
-    assert classifier.source_tokenizer("un 12")["input_ids"] == [one]
-    assert classifier.source_tokenizer("Un")["input_ids"] == [classifier.source_tokenizer.unk_token_id]
-    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
-    assert results["pairs"]["train"] == 50 and results["steps"] == 7
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--digits", "drop"], "--digits: invalid choice: 'drop': one of keep, zero, remove"),
-        (["--score-layer", "cosine"], "--score-layer: invalid choice: 'cosine'"),
-        (["--negatives", "0"], "--negatives must be above 0"),
-        (["--hard-negatives", "1.5"], "--hard-negatives must be at least 0 and at most 1, not 1.5"),
         (["--hard-negatives", "0.5"], "there is no encoder to make them"),
         (["--n-best", "5"], "there is no encoder to make them"),
-        (["--source-encoder", "x"], "--source-encoder is for --target-encoder"),
-        (["--encoder", "x", "--target-encoder", "y"], "--encoder and --target-encoder exclude each other"),
         (["--encoder", "absent"], "no such model folder"),
         (["--dropout", "1"], "--dropout must be"),
-        (["--score-hidden-size", "5"], "is for --score-layer product_difference"),
-        (["--max-grad-norm", "-1"], "--max-grad-norm must be at least 0, not -1"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tmp_path, capsys, words, expected):
@@ -165,44 +144,8 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tm
     assert expected in error and list(tmp_path.iterdir()) == []
 
 
-def test_a_bitext_of_one_target_is_named(tmp_path, write_bitext, capsys):
-    folder = write_bitext(tmp_path / "b", train=[("un deux", "one"), ("deux un", "one")])
-    assert run("--bitext", folder, "--output", tmp_path / "made") == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "all target sentences are the same" in error and str(folder) in error
-    assert not (tmp_path / "made").exists() and not (tmp_path / ".made.partial").exists()
-
-
 def test_without_a_validation_part_the_last_epoch_is_kept_and_said(tmp_path, write_bitext, number_pairs, capsys):
     folder = write_bitext(tmp_path / "b", train=number_pairs(20, 100))
     assert run("--bitext", folder, "--output", tmp_path / "made", *TINY, "--epochs", "1") == 0
     assert "no split validation: the last epoch will be kept" in capsys.readouterr().err
     assert "the last epoch is kept" in (tmp_path / "made" / "README.md").read_text()
-
-
-def test_an_interrupted_training_is_not_destroyed_and_ends_with_the_weights_of_an_undisturbed_one(
-    bitext, tmp_path, capsys, monkeypatch
-):
-    from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer
-
-    whole, made = tmp_path / "whole", tmp_path / "made"
-    words = ["--bitext", bitext, *TINY, "--dropout", "0.1"]
-    assert run(*words, "--output", whole) == 0
-    begin = ParallelTrainer.begin_epoch
-
-    def stop(self, epoch):
-        if epoch == 2:
-            raise KeyboardInterrupt
-        begin(self, epoch)
-
-    monkeypatch.setattr(ParallelTrainer, "begin_epoch", stop)
-    assert run(*words, "--output", made) == 130
-    monkeypatch.setattr(ParallelTrainer, "begin_epoch", begin)
-    capsys.readouterr()
-    assert run(*words, "--output", made) == 2
-    assert "an unfinished run for this output exists" in capsys.readouterr().err
-    assert run(*words, "--output", made, "--resume", "--negatives", "4") == 2
-    assert "other settings: negatives" in capsys.readouterr().err
-    assert run(*words, "--output", made, "--resume") == 0
-    assert "resuming after step 36" in capsys.readouterr().err
-    assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import errno
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 TINY = ["--hidden-size", "12", "--embedding-size", "6", "--max-steps", "12", "--batch-size", "8", "--dev-size", "10"]
@@ -88,75 +84,6 @@ def test_the_same_command_gives_the_same_bytes_and_another_seed_or_noise_others(
     assert weights["one"] == weights["two"] and len(set(weights.values())) == 3
 
 
-def test_a_killed_run_is_continued_to_the_same_weights_and_not_destroyed_or_mixed(text, tmp_path, capsys, monkeypatch):
-    from hf_paraphrase.studies.sdae.trainer import SdaeTrainer
-
-    whole, made = tmp_path / "whole", tmp_path / "made"
-    words = ["--text", text, *TINY]
-    assert run("train-sdae", *words, "--output", whole) == 0
-    compute = SdaeTrainer.compute_loss
-
-    def stop(self, *arguments, **settings):
-        if self.state.global_step == 10:
-            raise KeyboardInterrupt
-        return compute(self, *arguments, **settings)
-
-    monkeypatch.setattr(SdaeTrainer, "compute_loss", stop)
-    assert run("train-sdae", *words, "--output", made) == 130
-    monkeypatch.setattr(SdaeTrainer, "compute_loss", compute)
-    capsys.readouterr()
-    assert run("train-sdae", *words, "--output", made) == 2
-    assert "an unfinished run for this output exists" in capsys.readouterr().err
-    assert run("train-sdae", *words, "--output", made, "--resume", "--swap", "0.3") == 2
-    assert "other settings: swap" in capsys.readouterr().err
-    assert run("train-sdae", *words, "--output", made, "--resume") == 0
-    assert "resuming after step 8" in capsys.readouterr().err
-    assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
-    first, second = (json.loads((folder / "provenance.json").read_text())["results"] for folder in (made, whole))
-    assert [entry["loss"] for entry in first["dev_scores"]] == [entry["loss"] for entry in second["dev_scores"]]
-    assert json.dumps(first["log"]) == json.dumps(second["log"])
-
-
-def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_path, monkeypatch):
-    from hf_paraphrase.studies.sdae import training
-
-    words = ["train-sdae", "--text", text, *TINY]
-    assert run(*words, "--output", tmp_path / "whole") == 0
-    write = training.write_model_files
-
-    def stop(*arguments, **settings):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training, "write_model_files", stop)
-    assert run(*words, "--output", tmp_path / "made") == 130
-    monkeypatch.setattr(training, "write_model_files", write)
-    assert run(*words, "--output", tmp_path / "made", "--resume") == 0
-    assert (tmp_path / "made/model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
-    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
-    assert results["steps"] == 12 and [entry["step"] for entry in results["dev_scores"]] == [4, 8, 12]
-
-
-def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(text, tmp_path, monkeypatch, capsys):
-    from hf_paraphrase.studies.sdae import training
-
-    def cannot_rename(self, target):
-        raise OSError(errno.EIO, "Input/output error")
-
-    words = ["train-sdae", "--text", text, *TINY, "--output", tmp_path / "made"]
-    with monkeypatch.context() as broken:
-        broken.setattr(Path, "rename", cannot_rename)
-        assert run(*words) == 2
-    assert "cannot move the finished folder into place" in capsys.readouterr().err
-    written = (tmp_path / ".made.partial" / "model.safetensors").read_bytes()
-    monkeypatch.setattr(training, "_train", lambda *arguments: pytest.fail("trained again"))
-    assert run(*words, "--resume", "--keep-decoder") == 2
-    assert "other settings: keep_decoder" in capsys.readouterr().err
-    assert run(*words, "--resume") == 0
-    assert (tmp_path / "made" / "model.safetensors").read_bytes() == written
-    assert [path.name for path in tmp_path.iterdir()] == ["made"]
-    assert not {"checkpoints", "job.json"} & {path.name for path in (tmp_path / "made").iterdir()}
-
-
 def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a1 1 2 3\nb1 4 5 6\nzebra 7 8 9\n")
@@ -176,19 +103,6 @@ def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, 
         assert (model.decoder.embeddings is None) == (name == "trained")
     assert moved["fixed"] == [0, 0] and moved["trained"][0] > 0.001
     assert "fixed" in (tmp_path / "fixed" / "README.md").read_text()
-
-
-def test_columns_of_data_folders_are_text_too(tmp_path, capsys):
-    lines = texts_of(60)
-    table = pa.table({"source": ["x"] * 60, "target": lines, "count": list(range(60))})
-    write_split(tmp_path / "bitext", "train", [table], table.schema)
-    words = ["train-sdae", "--pairs", tmp_path / "bitext", "--output", tmp_path / "made", *TINY]
-    assert run(*words) == 2
-    assert "missing columns sentence1, sentence2" in capsys.readouterr().err
-    assert run(*words, "--columns", "count") == 2
-    assert "the column count is int64, not text" in capsys.readouterr().err and not (tmp_path / "made").exists()
-    assert run(*words, "--columns", "target,source", "--max-sentences", "20", "--readout-size", "5") == 0
-    assert "20 sentences to train on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("use", ["noise", "regulariser"])
@@ -217,69 +131,12 @@ def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path
     assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
 
 
-def test_definitions_that_are_in_an_evaluation_set_are_not_used(tmp_path, tiny_wordnet, capsys):
-    (tmp_path / "lines.txt").write_text("\n".join(f"The boy saw {number} boys ." for number in range(40)))
-    # Seeing, too, has a definition.
-    (tmp_path / "sts.txt").write_text(
-        "a youthful male person\nperceive by sight or have the power to perceive by sight\n"
-    )
-    words = ["train-sdae", "--text", tmp_path / "lines.txt", *TINY]
-    flags = ["--expansion", tiny_wordnet, "--expansion-share", "1"]
-    assert run(*words, "--output", tmp_path / "plain") == 0
-    assert run(*words, *flags, "--output", tmp_path / "all") == 0
-    assert "--expansion-decontaminate keeps them out" in capsys.readouterr().err
-    # Without any definition that is left there is nothing to expand.
-    checked = ["--expansion-decontaminate", tmp_path / "sts.txt", "--output", tmp_path / "kept_out"]
-    assert run(*words, *flags, *checked) == 2
-    error = capsys.readouterr().err
-    assert "keeps them out" not in error and "no word of the dev sentences can be expanded" in error
-    (tmp_path / "sts.txt").write_text("a youthful male person\n")
-    assert run(*words, *flags, *checked) == 0
-    plain, expanded, checked = (state_of(tmp_path / name) for name in ("plain", "all", "kept_out"))
-    for one, other in ((plain, expanded), (plain, checked), (expanded, checked)):
-        assert any(not torch.equal(one[name], other[name]) for name in one)
-    record = json.loads((tmp_path / "kept_out" / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["lines.txt", "dict", "sts.txt"]
-
-
-def test_expansion_of_text_in_another_language_is_refused_or_if_some_is_english_pointed_out(
-    tmp_path, tiny_wordnet, capsys, monkeypatch
-):
-    monkeypatch.setenv("WNSEARCHDIR", str(tiny_wordnet))
-    french = [f"Le garçon voit {number} chiens bruns dehors ." for number in range(60)]
-    (tmp_path / "french.txt").write_text("\n".join(french))
-    words = ["train-sdae", *TINY, "--expansion", "auto", "--output", tmp_path / "made"]
-    assert run(*words, "--text", tmp_path / "french.txt") == 2
-    line = capsys.readouterr().err.strip().splitlines()[-1]
-    assert (
-        "french.txt: no word of the dev sentences can be expanded: 10 of the 10 dev sentences are left alone" in line
-    )
-    assert not (tmp_path / "made").exists()
-    english = [f"The boy saw {number} dogs ." for number in range(25)]
-    (tmp_path / "mixed.txt").write_text("\n".join([*french, *english]))
-    assert run(*words, "--text", tmp_path / "mixed.txt", "--dev-size", "30") == 0
-    error = capsys.readouterr().err
-    assert "of the 30 dev sentences are left alone" in error and "is this text in another language?" in error
-    record = json.loads((tmp_path / "made" / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["mixed.txt", "dict"]
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--expansion-decontaminate", "x"], "--expansion-decontaminate is for --expansion"),
-        (["--expansion-use", "noise"], "--expansion-use is for --expansion (give that too"),
-        (["--expansion-weight", "1"], "--expansion-weight is for --expansion"),
         (["--expansion", "absent"], "absent"),
-        (["--expansion", ".", "--expansion-weight", "1"], "--expansion-weight is for --expansion-use regulariser"),
-        (["--drop", "1.5"], "--drop must be at least 0 and at most 1"),
-        (["--max-steps", "0"], "--max-steps must be above 0"),
-        (["--max-grad-norm", "-1"], "--max-grad-norm must be at least 0"),
-        (["--fixed-vectors"], "--fixed-vectors is for --initial-vectors"),
-        (["--tokenizer", "x", "--vocabulary-size", "9"], "--vocabulary-size and --tokenizer exclude each other"),
         (["--noise", "scramble"], "--noise"),
         (["--license", "Mine Own"], "--license"),
-        (["--max-words", "1"], "--max-words must be at least 2"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(text, tmp_path, capsys, monkeypatch, flags, message):
@@ -288,36 +145,6 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(text, tmp_path, caps
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("hf-paraphrase: error: ") and message in error
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "flags", "message"),
-    [
-        (b"", [], "bad.txt: the file is empty"),
-        (b"\n \n\n", [], "bad.txt: the vocabulary has no words"),
-        (
-            b"one\ntwo\nthree\nfour\n",
-            [],
-            "bad.txt: no sentence of 2 to 100 words (0 repeated, 0 too long, 4 of one word",
-        ),
-        (b"one one one\none one\n", [], "bad.txt: the vocabulary has 1 word: there is nothing to tell apart"),
-        (b"one two\none two\n", [], "bad.txt: one sentence only of 2 to 100 words"),
-        (b"one two three\n\xff\xfe\n", [], "bad.txt:2: not UTF-8"),
-        (b"one two\nthree four\n", ["--min-frequency", "5"], "bad.txt: the vocabulary has no words"),
-    ],
-)
-def test_bad_text_is_one_line_that_names_the_file_and_leaves_nothing_behind(tmp_path, capsys, content, flags, message):
-    (tmp_path / "bad.txt").write_bytes(content)
-    words = [*TINY, *flags]
-    assert run("train-sdae", "--text", tmp_path / "bad.txt", "--output", tmp_path / "made", *words) == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert error.startswith("hf-paraphrase: error: ") and message in error
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
-
-
-def test_no_text_at_all_is_said(tmp_path, capsys):
-    assert run("train-sdae", "--output", tmp_path / "made") == 2
-    assert "no text (give --text FILE… or --pairs DIR…)" in capsys.readouterr().err
 
 
 @pytest.mark.real_data

@@ -8,7 +8,6 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation.bitext import check_languages
 from hf_paraphrase.translation.lexical_table import LexicalTable
 from hf_paraphrase.translation.loading import load_translation_model, unit_fingerprint
@@ -18,11 +17,6 @@ class Model:
     def __init__(self, source, target):
         self.config = self
         self.source_lang, self.target_lang = source, target
-
-
-class Ensemble:
-    def __init__(self, *members):
-        self.members = members
 
 
 @pytest.fixture
@@ -56,15 +50,6 @@ def test_languages_that_are_unknown_or_the_same_pass(make_bitext, own, language)
 def test_bitext_that_does_not_name_its_languages_passes(make_bitext):
     check_languages(["model"], Model("fr", "en"), make_bitext(), "train")
     check_languages(["model"], Model("fr", "en"), make_bitext(source_lang="fr"), "train")
-
-
-def test_one_member_of_an_ensemble_with_another_language_is_refused(make_bitext):
-    bitext = make_bitext(source_lang="fr", target_lang="en")
-    check_languages(["a", "b"], Ensemble(Model("fr", "en"), Model("fr", "en")), bitext, "train")
-    with pytest.raises(InputError, match="the source side is fr, but the model b translates cs"):
-        check_languages(["a", "b"], Ensemble(Model("fr", "en"), Model("cs", "en")), bitext, "train")
-    with pytest.raises(InputError, match="the target side is en, but the model a translates into de"):
-        check_languages(["a", "b"], Ensemble(Model("fr", "de"), Model("fr", "en")), bitext, "train")
 
 
 @pytest.mark.parametrize("verb", ["back-translate", "evaluate-nmt", "lexical-table"])

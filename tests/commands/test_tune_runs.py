@@ -10,12 +10,11 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.errors import OutputError
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.tuning.grids import FilterRange
 from hf_paraphrase.filtering.tuning.runs import TuningRuns
 from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
-from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_files, encoder_settings
+from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
 
 GOOD, BAD = "quality>0.5", "quality<0.5"
 DEV = {
@@ -104,16 +103,6 @@ def test_with_a_tokenizer_of_its_own_a_run_does_not_depend_on_other_data_sets(da
         assert runs.trained == expected
 
 
-@pytest.mark.parametrize("tests", [(), ("any",)])
-def test_a_run_that_cannot_be_noted_is_an_output_error(tmp_path, tests):
-    runs = TuningRuns.__new__(TuningRuns)
-    (tmp_path / "file").write_text("")
-    runs.folder, runs.tests, runs._notes, runs._pending = tmp_path / "file", tests, {}, [np.zeros(2)]
-    with pytest.raises(OutputError, match=r"cannot (note a finished run|write): Not a directory"):
-        runs._note({"key": "x"})
-    assert runs.known == 0
-
-
 def grid(data, output, *more):
     words = ["tune", "--output", output, "--dev-data", data / "dev", "--data", data / "test", "--pairs", data / "news"]
     return main([str(word) for word in [*words, "--sample", 8, "--bootstrap", 40, *more]])
@@ -154,41 +143,6 @@ def test_runs_without_the_similarities_that_a_grid_needs_are_trained(data, tmp_p
     shutil.rmtree(tmp_path / "first/similarities")
     assert grid(data, tmp_path / "second", *more, "--runs-from", tmp_path / "first") == 0
     assert "0 of 2 runs were taken over" in capsys.readouterr().err
-
-
-def test_similarities_that_a_broken_copy_cut_off_are_told_in_one_line(data, tmp_path, by_hand, capsys):
-    more = ["--keep", GOOD, "--seeds", 0]
-    assert grid(data, tmp_path / "first", *more) == 0
-    for path in (tmp_path / "first/similarities").iterdir():
-        path.write_bytes(path.read_bytes()[:200])
-    capsys.readouterr()
-    assert grid(data, tmp_path / "second", *more, "--runs-from", tmp_path / "first") == 2
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if "error" in line)
-    assert (
-        "the similarities of a run are damaged (copy the folder again, or train it anew)" in line
-        and "first/similarities" in line
-    )
-
-
-@pytest.mark.parametrize("content", [None, "", "{}\n", "[1]\n", '{"key": [1]}\n', "\xff"])
-def test_a_folder_without_runs_is_refused_and_leaves_nothing_behind(data, tmp_path, by_hand, capsys, content):
-    if content is not None:
-        (tmp_path / "other").mkdir()
-        (tmp_path / "other/runs.jsonl").write_text(content, encoding="latin-1")
-    assert grid(data, tmp_path / "grid", "--keep", GOOD, "--seeds", 0, "--runs-from", tmp_path / "other") == 2
-    assert "no runs of tune are noted here (give the output of tune)" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir() if path.name != "other"] == []
-
-
-def test_the_files_of_encoders_are_those_of_their_settings_and_their_own():
-    _, settings = encoder_settings("avg")
-    settings.word_list, settings.tokenizer = "words.txt", "tokenizer"
-    assert encoder_files(["avg", "b.yaml", "mine=a.yml"], [settings, settings]) == [
-        "a.yml",
-        "b.yaml",
-        "tokenizer",
-        "words.txt",
-    ]
 
 
 def test_each_data_set_and_encoder_has_its_own_choice_and_its_own_random_selection(data, tmp_path, by_hand):

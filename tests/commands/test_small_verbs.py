@@ -3,14 +3,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+import torch
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.sources.tmx import tmx_texts
+from hf_paraphrase.data.folder import DataFolder, write_split
 
 
 @pytest.fixture
@@ -44,12 +45,6 @@ def test_data_and_text_may_be_given_together_and_text_is_one_sentence_a_line(eva
         assert hashlib.sha256(text.encode()).hexdigest()[:16] in found
 
 
-def test_the_same_sets_give_the_same_bytes(evaluation, tmp_path):
-    for name in ("a.txt.gz", "b.txt.gz"):
-        assert main(["fingerprint", "--data", str(evaluation), "--output", str(tmp_path / name)]) == 0
-    assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.txt.gz").read_bytes()
-
-
 def test_a_list_removes_the_same_training_rows_as_the_folder_it_was_made_of(evaluation, tmp_path):
     rows = ["A man is eating food", "the cat sat down", "clean one is here", "a woman is EATING food", "too short"]
     (tmp_path / "a.tsv").write_text("".join(f"phrase {i}\t{row}\n" for i, row in enumerate(rows)))
@@ -65,39 +60,46 @@ def test_a_list_removes_the_same_training_rows_as_the_folder_it_was_made_of(eval
     assert kept["folder"] == kept["list"] == ["clean one is here", "too short"]
 
 
-def test_a_translation_memory_is_an_evaluation_set_too(tmp_path):
-    path = tmp_path / "eval.tmx"
-    path.write_text(
-        "<tmx><body><tu><tuv lang='fr'><seg>une phrase de quatre mots</seg></tuv>"
-        "<tuv lang='en'><seg>a sentence of four words</seg></tuv></tu></body></tmx>"
-    )
-    assert sum(map(len, tmx_texts(path))) == 2
-    assert main(["fingerprint", "--data", str(path), "--output", str(tmp_path / "l.txt")]) == 0
-    assert len(listed(tmp_path / "l.txt")) == 2
+def test_env_names_the_versions_and_devices(capsys):
+    assert main(["env", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["torch"] == torch.__version__ and facts["accelerators"]
+    assert main(["env"]) == 0
+    assert f"torch{' ' * 17}{torch.__version__}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "wording"),
-    [
-        (["--output", "l.txt"], "no set is given"),
-        (["--data", "eval", "--output", "l.csv"], "must end in .txt"),
-        (["--data", "absent", "--output", "l.txt"], "absent: no such file"),
-        (["--text", "short.txt", "--output", "l.txt"], "no line has 4 words"),
-        (["--text", "latin1.txt", "--output", "l.txt"], "latin1.txt:1: not UTF-8"),
-        (["--data", "eval", "--output", "kept.txt"], "the output file exists.*--overwrite"),
-        (["--data", "eval", "--output", "folder.txt"], "is a folder"),
-    ],
-)
-def test_bad_input_is_one_line_and_harms_nothing(evaluation, tmp_path, monkeypatch, capsys, words, wording):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "short.txt").write_text("one two three\n")
-    (tmp_path / "latin1.txt").write_bytes(b"caf\xe9\n")
-    (tmp_path / "kept.txt").write_text("kept")
-    (tmp_path / "folder.txt").mkdir()
-    assert main(["fingerprint", *words]) == 2
-    error = capsys.readouterr().err
-    assert re.search(wording, error), error
-    assert error.count("\n") == 1
-    assert (tmp_path / "kept.txt").read_text() == "kept"
-    assert not (tmp_path / "l.txt").exists()
-    assert not list(tmp_path.glob(".*"))
+def test_the_recipe_returns_the_facts_that_the_command_prints(capsys):
+    found = hf_paraphrase.environment()
+    assert found.facts["torch"] == torch.__version__
+    assert main(["env"]) == 0
+    assert capsys.readouterr().out == str(found)
+    assert json.loads(str(hf_paraphrase.environment(json=True))) == found.facts
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    table = pa.table({"sentence1": ["a", "b"], "sentence2": ["c", "d"], "score": [1.0, 2.0]})
+    for split in ("train", "test"):
+        write_split(tmp_path / "pairs", split, [table], table.schema)
+    return tmp_path / "pairs"
+
+
+def test_a_text_file_in_place_of_a_data_folder_is_told_how_to_become_one(tmp_path, capsys):
+    (tmp_path / "train.en").write_text("a\tb\n")
+    words = ["train-encoder", "--pairs", str(tmp_path / "train.en"), "--output", str(tmp_path / "m")]
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert "train.en: this is a file, not a data folder" in err and "hf-paraphrase prepare pairs --tsv" in err
+
+
+def test_pairs_in_place_of_bitext_are_told_by_their_columns_and_not_by_a_missing_split(pairs, tmp_path, capsys):
+    assert main(["train-nmt", "--bitext", str(pairs), "--output", str(tmp_path / "m")]) == 2
+    err = capsys.readouterr().err
+    assert "no bitext: it lacks the columns source and target" in err and "prepare bitext" in err
+    assert "validation" not in err
+
+
+def test_a_graded_data_folder_under_the_suite_of_sts_files_is_told_its_suite(pairs, capsys):
+    assert main(["evaluate", "--data", str(pairs), "--baseline", "words"]) == 2
+    assert "for a data folder with a score: --suite graded --split SPLIT" in capsys.readouterr().err
+    assert main(["evaluate", "--data", str(pairs), "--baseline", "words", "--suite", "graded", "--split", "test"]) == 0

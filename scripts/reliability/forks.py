@@ -1,0 +1,212 @@
+"""Runs a verb in a fork of this process, and stops, kills or starves it at one of its changes of the file system.
+
+A fork costs milliseconds where a new process costs seconds of imports. Changes are counted by Python's audit hooks:
+those that native code makes do not count.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import resource
+import signal
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_CHANGES = frozenset(
+    {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.utime"}
+)
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_SECONDS = 120
+
+
+class Ended(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        code: The exit code, or minus the number of the signal that ended it.
+        stdout: What it printed.
+        stderr: What it logged.
+        changes: How many changes of the file system it made, where they were counted.
+    """
+
+    code: int
+    stdout: str
+    stderr: str
+    changes: int = 0
+
+    @property
+    def errors(self) -> list[str]:
+        """The lines of errors among what it logged."""
+        return [line for line in self.stderr.splitlines() if line.startswith("hf-paraphrase: error: ")]
+
+    @property
+    def has_traceback(self) -> bool:
+        """Whether it failed by a fault of the program: the traceback is printed, or in a file that it names."""
+        return "Traceback" in self.stderr or "the traceback is in" in self.stderr
+
+
+class _Changes:
+    """Counts changes of the file system below a folder, and acts before one of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._folder: str | None = None
+        self._at, self._act = 0, lambda: None
+        self._hooked = False
+
+    def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
+        """Starts to count from 1; `act` is called before the change `at`."""
+        self.count, self._folder, self._at, self._act = 0, f"{os.path.realpath(folder)}{os.sep}", at, act
+        if not self._hooked:
+            # A hook stays until the process ends.
+            sys.addaudithook(self._hook)
+            self._hooked = True
+
+    def end(self) -> int:
+        """Stops to count and returns the count."""
+        self._folder = None
+        return self.count
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._folder is None or (event != "open" and event not in _CHANGES):
+            return
+        if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITING):
+            return
+        path = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes) else ""
+        if isinstance(arguments[0], int) or (path.startswith(os.sep) and not path.startswith(self._folder)):
+            return
+        self.count += 1
+        if self.count == self._at:
+            self._act()
+
+
+CHANGES = _Changes()
+"""The counter of this process."""
+
+
+def kill() -> None:
+    """Kills the process that calls it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop() -> None:
+    """Stops the process that calls it until it is killed or continued."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def fill_the_disk(room: int = 0) -> Callable[[], None]:
+    """Returns an act after which no file can grow beyond some bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def run_here(words: Sequence[str], folder: Path) -> Ended:
+    """Runs a verb in a folder, in this process."""
+    from hf_paraphrase.commands import main
+
+    printed, logged = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    with chdir(folder), redirect_stdout(printed), redirect_stderr(logged):
+        CHANGES.begin(folder)
+        code = main(words)
+        changes = CHANGES.end()
+    for stream in (printed, logged):
+        stream.flush()
+    return Ended(code, printed.buffer.getvalue().decode(), logged.buffer.getvalue().decode(), changes)
+
+
+class Fork:
+    """A run of a verb in a fork.
+
+    Args:
+        words: The words after `hf-paraphrase`.
+        folder: Where it runs; its temporary files are beside it.
+        at: Before which change of the file system in `folder` it calls `act`, counted from 1.
+        act: What it calls.
+    """
+
+    def __init__(
+        self, words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = lambda: None
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Pipes have room also where files may not grow.
+        reading, writing = zip(os.pipe(), os.pipe(), strict=True)
+        self._until = time.monotonic() + _SECONDS
+        self._changes = mmap.mmap(-1, 8)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self.process = os.fork()
+        if self.process == 0:
+            try:
+                os._exit(self._run(list(words), folder, writing, at, act))
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+            finally:
+                os._exit(99)
+        self._streams = [os.fdopen(number, "rb") for number in reading]
+        for number in writing:
+            os.close(number)
+
+    def wait(self) -> int:
+        """Waits until it has ended or stopped, and returns the exit code, or minus the number of the signal."""
+        while True:
+            process, status = os.waitpid(self.process, os.WNOHANG | os.WUNTRACED)
+            if process:
+                return -os.WSTOPSIG(status) if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+            if time.monotonic() > self._until:
+                os.kill(self.process, signal.SIGKILL)
+                os.waitpid(self.process, 0)
+                raise TimeoutError(f"no end after {_SECONDS} seconds")
+            time.sleep(0.003)
+
+    def end(self) -> Ended:
+        """Waits for its end."""
+        code, texts = self.wait(), []
+        for stream in self._streams:
+            with stream:
+                texts.append(stream.read().decode("utf-8", "replace"))
+        stdout, stderr = texts
+        return Ended(code, stdout, stderr, struct.unpack("q", self._changes[:8])[0])
+
+    def kill(self) -> None:
+        """Kills it."""
+        os.kill(self.process, signal.SIGKILL)
+        self.end()
+
+    def _run(self, words: list[str], folder: Path, writing: Sequence[int], at: int, act: Callable[[], None]) -> int:
+        from tqdm import tqdm
+
+        from hf_paraphrase.commands import main
+
+        for number, source in enumerate((os.open(os.devnull, os.O_RDONLY), *writing)):
+            os.dup2(source, number)
+            os.close(source)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+        # Progress bars of all forks share a lock, which stays locked when one of them is killed.
+        lock, bars = threading.RLock(), [tqdm]
+        for bar in bars:
+            bar.set_lock(lock)
+            bars += bar.__subclasses__()
+        os.chdir(folder)
+        os.environ["TMPDIR"] = str(folder.parent)
+        tempfile.tempdir = None
+        CHANGES.begin(folder, at, act)
+        code = main(words)
+        self._changes[:8] = struct.pack("q", CHANGES.end())
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        return code
+
+
+def run(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = lambda: None) -> Ended:
+    """Runs a verb in a fork to its end; see :class:`Fork`."""
+    return Fork(words, folder, at, act).end()

@@ -1,0 +1,212 @@
+"""What holds for every verb: each row of `scripts/reliability/cases.yaml` is run, repeated, killed, damaged."""
+
+from __future__ import annotations
+
+import json
+import operator
+import random
+import shutil
+
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from cases import CASES
+from comparison import contents, differences, left_over
+from forks import Fork, run_here, stop
+from hf_paraphrase.commands import VERBS
+
+DISTURBED = [case for case in CASES.values() if not case.for_others]
+WRITING = [case for case in DISTURBED if case.writes]
+NAME = operator.attrgetter("name")
+each_case = pytest.mark.parametrize("case", DISTURBED, ids=NAME)
+each_output = pytest.mark.parametrize("case", WRITING, ids=NAME)
+INPUTS = [
+    pytest.param(case, source, id=f"{case.name}-{''.join(source)}") for case in DISTURBED for source in case.inputs
+]
+PROVENANCE = {"command", "settings", "seed", "versions", "inputs"}
+
+
+def assert_refused(ended):
+    assert ended.code == 2 and len(ended.errors) == 1 and not ended.has_traceback, ended
+    assert ended.stdout == ""
+
+
+def copied(source, folder):
+    """Copies an output, with what belongs to it, and returns the copy."""
+    shutil.copytree(source.parent, folder)
+    return folder / source.name
+
+
+def test_every_verb_has_a_case():
+    assert {case.verb for case in CASES.values()} == set(VERBS) - {"quickstart"}, "quickstart runs the others"
+
+
+@each_case
+def test_it_runs_and_prints_only_data_to_standard_output(case, artefacts):
+    done = artefacts.run_of(case.name)
+    assert bool(done.stdout) == case.prints
+    assert not done.errors and not done.has_traceback
+
+
+@each_output
+def test_its_output_says_how_it_was_made(case, artefacts):
+    output = artefacts[case.name]
+    beside = output.with_name(f"{output.name}.provenance.json")
+    record = output / "provenance.json" if output.is_dir() else beside
+    if output.is_dir():
+        assert (output / "README.md").read_text().startswith(("---\n", "# "))
+    if record.exists() or output.is_dir():
+        provenance = json.loads(record.read_text())
+        assert provenance.keys() >= PROVENANCE
+        assert case.verb in provenance["command"] and provenance["settings"]
+        assert "seed" not in case.settings or provenance["seed"] is not None or case.verb == "search"
+        assert {"python", "hf-paraphrase"} <= provenance["versions"].keys()
+        named = {str(entry["name"]).rpartition("/")[2] for entry in provenance["inputs"]}
+        assert not case.inputs or named
+        assert all(len(entry["sha256"]) == 64 for entry in provenance["inputs"])
+
+
+@each_output
+def test_an_output_that_exists_is_refused_and_replaced_only_on_request(case, artefacts, tmp_path):
+    done = artefacts[case.name]
+    output = copied(done, tmp_path / "run")
+    before = contents(tmp_path / "run")
+    words = case.words(artefacts.paths(case))
+    again = run_here(words, tmp_path / "run")
+    if case.in_parts:
+        assert again.code == 0, "a part that is repeated when the job is complete has nothing to do"
+    else:
+        assert_refused(again)
+    assert contents(tmp_path / "run") == before
+    if "overwrite" in case.settings and not case.in_parts:
+        replaced = run_here([*words, "--overwrite"], tmp_path / "run")
+        assert replaced.code == 0, replaced
+        assert differences(done, output) == [] and left_over(tmp_path / "run", *done.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in WRITING if "overwrite" in case.settings], ids=lambda case: case.name
+)
+def test_a_folder_of_somebody_else_is_never_replaced(case, artefacts, tmp_path):
+    (tmp_path / case.output).mkdir()
+    (tmp_path / case.output / "thesis.txt").write_text("years of work")
+    (tmp_path / case.output / "job.json").write_text("{}")
+    before = contents(tmp_path)
+    assert_refused(run_here(case.words(artefacts.paths(case), "--overwrite"), tmp_path))
+    assert contents(tmp_path) == before
+
+
+@each_output
+def test_an_output_is_not_written_through_a_link(case, artefacts, tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("years of work")
+    before = contents(tmp_path / "precious")
+    (tmp_path / "run").mkdir()
+    target = tmp_path / "precious" / ("thesis.txt" if case.ending else "")
+    (tmp_path / "run" / case.output).symlink_to(target)
+    more = ["--overwrite"] if "overwrite" in case.settings and not case.in_parts else []
+    assert_refused(run_here(case.words(artefacts.paths(case), *more), tmp_path / "run"))
+    assert contents(tmp_path / "precious") == before and (tmp_path / "run" / case.output).is_symlink()
+
+
+def kill_and_repeat(case, artefacts, tmp_path, at):
+    """Stops a run at a change of the file system, starts another one, kills the first, and lets a third one finish."""
+    done, words, folder = artefacts[case.name], case.words(artefacts.paths(case)), tmp_path / "run"
+    output = folder / case.output
+    stopped = Fork(words, folder, at, stop)
+    code = stopped.wait()
+    assert code < 0, stopped.end()
+    if not case.in_parts and at > 2:
+        # Before its first changes it has no lock.
+        assert_refused(run_here(words, folder))
+    stopped.kill()
+    assert not output.exists() or differences(done, output) == []
+    ended = run_here([*words, "--resume"] if case.resumes else words, folder)
+    # A verb without --resume refuses what was complete before the kill.
+    assert ended.code == 0 or (ended.code == 2 and not case.resumes and output.exists()), ended
+    assert differences(done, output) == []
+    assert left_over(folder, *done.parent.iterdir()) == []
+
+
+@each_output
+def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(case, artefacts, tmp_path):
+    changes = artefacts.run_of(case.name).changes
+    kill_and_repeat(case, artefacts, tmp_path, changes // 2 + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(6))
+@each_output
+def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, number, artefacts, tmp_path):
+    changes = artefacts.run_of(case.name).changes
+    points = [1, changes, changes - 1, *random.Random(case.name).sample(range(1, changes + 1), 3)]
+    kill_and_repeat(case, artefacts, tmp_path, points[number])
+
+
+def with_copy(case, source, artefacts, folder):
+    """Copies one of the inputs of a case: the copy, and the words of a command line that reads it."""
+    name, below = source
+    paths = artefacts.paths(case)
+    shutil.copytree(paths[name].parent if name in CASES else paths[name], folder / "inputs")
+    paths[name] = folder / "inputs" / (paths[name].name if name in CASES else "")
+    return paths[name] / below.lstrip("/") if below else paths[name], case.words(paths)
+
+
+TEXTS = (".tsv", ".csv", ".txt", ".jsonl", ".po", ".tmx", ".fr", ".en", ".gold", ".noun", ".verb", ".adj", ".adv")
+
+
+def damage(path):
+    """Cuts off binary files and breaks the encoding of texts; of our own folders data and weights alone."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    files = files or list(path.parent.glob(f"{path.name}*"))
+    for file in [file for file in files if file.suffix in (".safetensors", ".parquet")] or files:
+        content = file.read_bytes()
+        middle = len(content) // 2
+        file.write_bytes(content[:middle] + (b"\xff\xfe\n" + content[middle:] if file.suffix in TEXTS else b""))
+
+
+@pytest.mark.parametrize(("case", "source"), INPUTS)
+def test_a_damaged_input_is_one_line_and_leaves_nothing(case, source, artefacts, tmp_path):
+    path, words = with_copy(case, source, artefacts, tmp_path)
+    damage(path)
+    (tmp_path / "run").mkdir()
+    assert_refused(run_here(words, tmp_path / "run"))
+    assert left_over(tmp_path / "run") == []
+
+
+@pytest.mark.parametrize(("case", "source"), [item for item in INPUTS if item.values[0].writes])
+def test_an_output_does_not_overlap_an_input(case, source, artefacts, tmp_path):
+    path, words = with_copy(case, source, artefacts, tmp_path)
+    (tmp_path / "run").mkdir()
+    before = contents(tmp_path)
+    # Beside raw files there is room for outputs.
+    inside = [path / "new"] if (path / "provenance.json").is_file() else []
+    for output in [path.parent, *([path] if path.exists() else []), *inside]:
+        words[-1] = str(output)
+        for more in ([], ["--overwrite"]):
+            assert_refused(run_here([*words, *more], tmp_path / "run"))
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("case", [case for case in WRITING if "learning_rate" in case.settings], ids=NAME)
+def test_a_training_that_diverges_leaves_no_model(case, artefacts, tmp_path):
+    if case.verb == "tune":
+        pytest.skip("a grid goes on where one of its models diverges")
+    ended = run_here(case.words(artefacts.paths(case), "--learning-rate", "1e30"), tmp_path)
+    assert_refused(ended)
+    assert "--learning-rate" in ended.errors[0] and not (tmp_path / case.output).exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["encode", "index", "int8", "join", "student"])
+def test_a_model_with_weights_that_are_not_numbers_is_not_opened(name, value, artefacts, tmp_path):
+    case = CASES[name]
+    model = "gran" if name == "encode" else "avg"
+    path, words = with_copy(case, (model, ""), artefacts, tmp_path)
+    weights = load_file(path / "model.safetensors")
+    weights["embeddings"][2, 1] = value
+    save_file(weights, path / "model.safetensors", {"format": "pt"})
+    (tmp_path / "run").mkdir()
+    ended = run_here(words, tmp_path / "run")
+    assert_refused(ended)
+    assert str(path) in ended.errors[0] and left_over(tmp_path / "run") == []

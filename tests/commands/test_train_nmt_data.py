@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import load_file
+from train_nmt_runs import command, train
+from transformers import AutoConfig
+from two_processes import launch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.translation import trainer
+from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.scoring import score_translations
+
+# Adam's first steps have the same length however small a gradient is, which makes rounding errors large.
+WORDS = ["--dropout", "0", "--optimizer", "adadelta", "--learning-rate", "1", "--epochs", "1", "--evaluations", "1"]
+LIMIT = 4 * 8 * 60
+"""Bytes of attention of width 8 in fp32 for 60 pairs of a source and a target unit."""
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """Pairs, source length and target length of every forward pass in training."""
+    found = []
+    forward = RnnSearchForConditionalGeneration.forward
+
+    def note(self, input_ids=None, **arguments):
+        if self.training:
+            found.append((*input_ids.shape, arguments["labels"].shape[1]))
+        return forward(self, input_ids, **arguments)
+
+    monkeypatch.setattr(RnnSearchForConditionalGeneration, "forward", note)
+    return found
+
+
+def losses(folder):
+    log = json.loads((folder / "provenance.json").read_text())["results"]["log"]
+    return [entry["train_loss"] for entry in log if "train_loss" in entry]
+
+
+def assert_same_training(first, second):
+    expected = load_file(first / "model.safetensors")
+    for name, found in load_file(second / "model.safetensors").items():
+        assert found.numpy() == pytest.approx(expected[name].numpy(), abs=1e-4), name
+
+
+def test_long_sentences_go_through_in_pieces_and_are_learnt_as_in_whole_batches(
+    tiny_bitext, tmp_path, steps, monkeypatch
+):
+    assert train(tiny_bitext, tmp_path / "whole", *WORDS) == 0
+    whole = list(steps)
+    assert len(whole) == 8 and any(pairs * source * target > 60 for pairs, source, target in whole)
+    steps.clear()
+    monkeypatch.setattr(trainer, "ATTENTION_BYTES", LIMIT)
+    assert train(tiny_bitext, tmp_path / "pieces", *WORDS) == 0
+    assert all(pairs * source * target <= 60 or pairs == 1 for pairs, source, target in steps)
+    assert sum(pairs for pairs, *_ in steps) == sum(pairs for pairs, *_ in whole) == 60
+    assert_same_training(tmp_path / "whole", tmp_path / "pieces")
+    assert losses(tmp_path / "pieces") == pytest.approx(losses(tmp_path / "whole"), abs=1e-3)
+
+
+PROGRAM = """
+import sys
+from hf_paraphrase.commands import main
+from hf_paraphrase.translation import trainer
+trainer.ATTENTION_BYTES = int(sys.argv[1])
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_with_different_numbers_of_pieces_learn_as_with_whole_batches(tiny_bitext, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    for name, limit in (("whole", trainer.ATTENTION_BYTES), ("pieces", LIMIT)):
+        result = launch(tmp_path / "program.py", limit, *command(tiny_bitext, tmp_path / name, *WORDS))
+        assert result.returncode == 0, result.stderr[-3_000:]
+    assert_same_training(tmp_path / "whole", tmp_path / "pieces")
+
+
+SMALL = "--vocab-size 60 --hidden-size 8 --embedding-size 6 --epochs 1 --batch-size 8 --evaluations 1 --precision fp32"
+
+
+def train_mixed(output, *bitexts):
+    return main(["train-nmt", "--output", str(output), *SMALL.split(), "--bitext", *map(str, bitexts)])
+
+
+@pytest.fixture
+def other(tiny_bitext, tmp_path):
+    """The same folder with its sentences turned round, and a function that rewrites a column."""
+    folder = tmp_path / "other"
+    shutil.copytree(tiny_bitext, folder)
+
+    def rewrite(column, change):
+        for path in (folder / "data").glob("train-*.parquet"):
+            table = pq.read_table(path)
+            values = pa.array([change(value) for value in table[column].to_pylist()], table.schema.field(column).type)
+            pq.write_table(table.set_column(table.schema.names.index(column), column, values), path)
+
+    rewrite("target", lambda text: " ".join(reversed(text.split())))
+    return folder, rewrite
+
+
+def test_several_bitexts_are_mixed_and_one_named_twice_counts_twice(tiny_bitext, other, tmp_path):
+    assert train_mixed(tmp_path / "model", tiny_bitext, other[0], tiny_bitext) == 0
+    record = json.loads((tmp_path / "model" / "provenance.json").read_text())
+    assert record["results"]["training_pairs"] == 180
+    assert [item["name"] for item in record["inputs"]] == [tiny_bitext.name, "other"]
+    assert f"`{tiny_bitext.name} + other + {tiny_bitext.name}`" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_bitext_of_other_languages_is_refused(tiny_bitext, other, tmp_path, capsys):
+    folder, rewrite = other
+    rewrite("source_lang", lambda _: "de")
+    assert train_mixed(tmp_path / "model", tiny_bitext, folder) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert f"{folder}: this bitext is de→" in error and not (tmp_path / "model").exists()
+
+
+def test_only_the_first_bitext_needs_a_dev_set(tiny_bitext, other, tmp_path, capsys):
+    folder, _ = other
+    for path in (folder / "data").glob("validation-*"):
+        path.unlink()
+    assert train_mixed(tmp_path / "model", tiny_bitext, folder) == 0
+    assert train_mixed(tmp_path / "again", folder, tiny_bitext) == 2
+    assert "no split `validation`" in capsys.readouterr().err
+
+
+def test_a_sample_is_drawn_of_all_pairs_and_the_same_each_time(tiny_bitext, other, tmp_path):
+    from hf_paraphrase.translation.bitext import read_bitext
+    from hf_paraphrase.translation.train import _sample
+
+    words = ["--output", str(tmp_path / "model"), *SMALL.split(), "--max-pairs", "25"]
+    assert main(["train-nmt", *words, "--bitext", str(tiny_bitext), str(other[0])]) == 0
+    record = json.loads((tmp_path / "model" / "provenance.json").read_text())
+    assert record["results"]["training_pairs"] == 25 and record["settings"]["max_pairs"] == 25
+    table = read_bitext(str(tiny_bitext), "train")
+    drawn = [_sample(table, 25, seed)["target"].to_pylist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2] and len(set(drawn[0]) - set(table["target"].to_pylist())) == 0
+
+
+@pytest.fixture(scope="module")
+def continued(trained, tiny_bitext, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("continued") / "model"
+    words = ["--initial-model", str(trained), "--hidden-size", "20", "--vocab-size", "70", "--dropout", "0.0"]
+    assert train(tiny_bitext, folder, *words) == 0
+    return folder
+
+
+def test_a_run_that_goes_on_begins_where_the_model_is(trained, tiny_bitext, tmp_path):
+    # Steps of length zero: whatever is learnt, the weights are still those of the model.
+    words = ["--initial-model", str(trained), "--learning-rate", "1e-12", "--seed", "9"]
+    assert train(tiny_bitext, tmp_path / "model", *words) == 0
+    before, _ = load_translation_model(trained)
+    after, _ = load_translation_model(tmp_path / "model")
+    for (name, old), new in zip(before.state_dict().items(), after.state_dict().values(), strict=True):
+        torch.testing.assert_close(new, old, msg=name, atol=1e-6, rtol=0)
+
+
+def test_units_and_sizes_are_the_models_and_dropout_is_the_runs(trained, continued):
+    assert (continued / "tokenizer.json").read_bytes() == (trained / "tokenizer.json").read_bytes()
+    old, new = AutoConfig.from_pretrained(trained), AutoConfig.from_pretrained(continued)
+    assert (new.hidden_size, new.vocab_size) == (old.hidden_size, old.vocab_size) == (8, old.vocab_size)
+    assert (old.dropout, new.dropout) == (0.3, 0.0)
+    settings = json.loads((continued / "provenance.json").read_text())["settings"]
+    assert (settings["hidden_size"], settings["vocab_size"]) == (8, old.vocab_size)
+
+
+def test_provenance_and_card_name_the_model_it_went_on_from(trained, continued):
+    inputs = [entry["name"] for entry in json.loads((continued / "provenance.json").read_text())["inputs"]]
+    assert trained.name in inputs and len(inputs) == 2
+    assert f"went on from the weights and the units of `{trained.name}`" in (continued / "README.md").read_text()
+    assert "went on from" not in (trained / "README.md").read_text()
+
+
+def test_going_on_fits_the_training_pairs_better_than_the_model_did(trained, continued, tiny_bitext):
+    pairs = DataFolder(tiny_bitext).table("train")
+    totals = [
+        score_translations(*load_translation_model(folder), pairs["source"].to_pylist(), pairs["target"].to_pylist())
+        for folder in (trained, continued)
+    ]
+    assert totals[1].log_probs.sum() > totals[0].log_probs.sum()
+
+
+def test_a_model_of_other_languages_or_another_kind_is_one_line(trained, tiny_bitext, tmp_path, capsys):
+    other = tmp_path / "other"
+    other.mkdir()
+    for path in trained.iterdir():
+        (other / path.name).write_bytes(path.read_bytes())
+    config = json.loads((other / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps({**config, "source_lang": "de"}))
+    for folder, problem in [
+        (other, "de→en"),
+        (tmp_path / "none", "no such model folder"),
+        (tiny_bitext, "config.json"),
+    ]:
+        assert train(tiny_bitext, tmp_path / "model", "--initial-model", str(folder)) == 2
+        assert problem in capsys.readouterr().err.strip().splitlines()[-1]
+        assert not (tmp_path / "model").exists()
