@@ -359,6 +359,9 @@ def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> I
     """
     path = check_output(output, overwrite=overwrite, is_file=True)
     with locked(path):
+        for left in _hidden(path):
+            if left.is_file():
+                left.unlink()  # what a killed run was writing
         # A run that has ended since the first check may have left its output.
         yield check_output(path, overwrite=overwrite, is_file=True)
 
@@ -444,15 +447,17 @@ def recorded_job(record: Path) -> str | None:
 
 def incomplete_runs(target: Path) -> list[Path]:
     """Lists the hidden folders that earlier runs for an output have left, of this user and not links."""
+    return [path for path in _hidden(target) if path.is_dir()]
+
+
+def _hidden(target: Path) -> list[Path]:
+    """Lists what runs of this user for an output are writing or have left."""
     pattern = re.compile(rf"\.{re.escape(_shortened(target.name))}\.[0-9a-f]{{16}}\.partial")
     if not target.parent.is_dir():
         return []
     with os.scandir(target.parent) as entries:
-        return sorted(
-            Path(entry.path)
-            for entry in entries
-            if pattern.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False) and _is_own(entry)
-        )
+        found = [Path(entry.path) for entry in entries if pattern.fullmatch(entry.name) and not entry.is_symlink()]
+    return sorted(path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid())
 
 
 def _acquire(target: Path, *, wait: bool) -> FileLock:
@@ -485,10 +490,6 @@ def _release(lock: FileLock) -> None:
 
 def _begun(runs: Iterable[Path]) -> list[Path]:
     return [work for work in runs if (work / JOB).is_file()]
-
-
-def _is_own(entry: os.DirEntry[str]) -> bool:
-    return not hasattr(os, "geteuid") or entry.stat(follow_symlinks=False).st_uid == os.geteuid()
 
 
 def _has_state(work: Path) -> bool:
