@@ -87,5 +87,5 @@ def test_a_model_whose_weights_are_no_numbers_is_not_opened(words, value, work, 
     save_file(weights, work / "avg" / "model.safetensors", {"format": "pt"})
     assert main(words.split()) == 2
     told = capsys.readouterr().err.splitlines()[-1]
-    assert "avg: " in told and "weights of embeddings are no numbers" in told, told
+    assert "avg: " in told and "weights of embeddings are NaN" in told, told
     assert not (work / "out").exists() and not (work / "out.npy").exists()
