@@ -23,7 +23,7 @@ def space(gradio, tmp_path, capfd):
     return folder
 
 
-def test_a_space_is_what_push_sends(gradio, space):
+def test_a_space_is_what_push_sends(gradio, space, tmp_path, monkeypatch):
     plan = plan_push(space, "someone/demo")
     assert plan.repo_type == "space"
     assert {file.name for file in plan.files} == {"README.md", "app.py", "provenance.json", "requirements.txt"}
@@ -33,6 +33,8 @@ def test_a_space_is_what_push_sends(gradio, space):
     assert (space / "requirements.txt").read_text().startswith("hf-paraphrase[demo]==")
     with pytest.raises(OutputError, match="exists"):
         launch_demo(models=["builtin"], output=str(space))
+    (tmp_path / "builtin").mkdir()
+    monkeypatch.chdir(tmp_path)
     launch_demo(models=["builtin"], output=str(space), overwrite=True)
     assert "['builtin']" in (space / "app.py").read_text()
 

@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.encoders.initial_vectors import (
     FILE,
     SAVED_MODEL,
@@ -142,10 +143,13 @@ def test_tables_side_by_side_that_are_stored_in_half_precision_are_read_and_thos
         read_initial_vectors(graph, words)
 
 
-def test_a_folder_called_builtin_is_taken_as_what_it_is(ours, tmp_path, monkeypatch):
+def test_builtin_lends_the_vectors_of_the_built_in_encoder_and_a_path_those_of_its_folder(ours, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ours.rename(tmp_path / "builtin")
-    assert kind_of_source("builtin") == SAVED_MODEL
+    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", word_piece(tmp_path / "m", TABLE))
+    for source, folder in (("builtin", tmp_path / "m"), ("./builtin", tmp_path / "builtin")):
+        vectors, expected = (read_initial_vectors(place, ["cat"]) for place in (source, folder))
+        assert vectors.words == expected.words and np.array_equal(vectors.matrix, expected.matrix)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
