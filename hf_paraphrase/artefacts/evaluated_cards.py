@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import InputError
 from ..messages import without_secrets
@@ -21,9 +21,6 @@ from .measurements import Measurement, set_results
 from .provenance import add_evaluation, read_provenance
 from .reports.report import write_report
 from .whole_files import write_text_whole
-
-if TYPE_CHECKING:
-    from huggingface_hub import ModelCard
 
 
 def check_evaluated_card(folder: str | os.PathLike[str], section: str) -> None:
@@ -55,12 +52,14 @@ def add_results(
         evaluation: As for :func:`~.provenance.add_evaluation`.
         measurements: Its results for the `model-index` in the card's head.
         section: The section's name in the comments that enclose it.
-        text: Its Markdown text, which goes before the section "Limits".
+        text: Its Markdown text, which goes before the section "Limits". A card without a head gets this text alone.
 
     Raises:
         InputError: As :func:`check_evaluated_card`.
         OutputError: If a file cannot be written.
     """
+    from huggingface_hub import ModelCard
+
     path = Path(folder) / CARD
     with locked(path, wait=True):
         card = _read_card(folder, section)
@@ -70,15 +69,16 @@ def add_results(
             earlier = [Measurement(**item) for item in recorded]
         known = [item for item in measurements if item.known]
         add_evaluation(folder, name, {**evaluation, "measurements": [item.record() for item in known]})
-        card.text = replace_section(card.text, section, without_tags_and_links(without_secrets(text)), "## Limits")
-        set_results(card, Path(folder).resolve().name, known, earlier)
-        write_report(folder, str(card))
-        write_text_whole(path, str(card))
+        card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
+        if split_card(card, path)[0]:
+            with_head = ModelCard(card, ignore_metadata_errors=True)
+            set_results(with_head, Path(folder).resolve().name, known, earlier)
+            card = str(with_head)
+        write_report(folder, card)
+        write_text_whole(path, card)
 
 
-def _read_card(folder: str | os.PathLike[str], section: str) -> ModelCard:
-    from huggingface_hub import ModelCard
-
+def _read_card(folder: str | os.PathLike[str], section: str) -> str:
     path = Path(folder) / CARD
     try:
         text = path.read_bytes().decode("utf-8")
@@ -90,7 +90,7 @@ def _read_card(folder: str | os.PathLike[str], section: str) -> ModelCard:
         raise InputError(
             f"the comments {begin} and {end} do not enclose one section", path=path, remedy="remove them from the card"
         )
-    return ModelCard(text, ignore_metadata_errors=True)
+    return text
 
 
 def replace_section(card: str, name: str, section: str, before: str) -> str:

@@ -114,6 +114,7 @@ def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, eval
     record = {
         **evaluation.record,
         "command": "hf-paraphrase evaluate",
+        "results": {},  # they are in the tables
         "inputs": [*evaluation.record["inputs"], *({**item, "name": Path(item["name"]).name} for item in models)],
     }
     protocol = f"{benchmark.protocol}\n\n" if benchmark.protocol else ""
