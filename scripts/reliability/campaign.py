@@ -29,7 +29,7 @@ ALLOWED_CODES = frozenset({0, 1, 2, 130})
 """What a verb may end with."""
 SECRET = "canary-5e1f0c"  # noqa: S105 - it stands in a file that nothing may read
 """What stands in the private files of the campaign, and nowhere else may ever stand."""
-_LAST_RESORT = re.compile(r"Traceback|the traceback is in|could not be written down|Exception ignored")
+_LAST_RESORT = re.compile(r"Traceback|please report it|Exception ignored")
 _TOO_MUCH = re.compile(r"MemoryError|bad_alloc|allocate memory|not enough memory|realloc", re.IGNORECASE)
 _CHANGING = re.compile(r"0x[0-9a-f]+|\d+")
 
