@@ -58,11 +58,7 @@ class QuickstartSettings(Settings):
     resume: bool = setting("keep the steps that are finished and go on from there", False)
 
     def check(self) -> None:
-        """Refuses what the back-translation would refuse after the training of the translation model.
-
-        Raises:
-            UsageError: For a value out of range, or more translations than the beam is wide.
-        """
+        """Refuses what the back-translation would refuse after the training of the translation model."""
         super().check()
         if self.num_return_sequences > self.num_beams:
             raise UsageError(
@@ -72,12 +68,7 @@ class QuickstartSettings(Settings):
 
 @dataclass(frozen=True)
 class Quickstart:
-    """What a quickstart made and measured; as text it is the report.
-
-    Attributes:
-        folder: The folder of all artefacts.
-        results: What is in its `results.json`.
-    """
+    """The folder that a quickstart made, and its `results.json`; as text it is the report."""
 
     folder: Path
     results: dict[str, Any]

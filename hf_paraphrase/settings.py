@@ -480,12 +480,9 @@ class Recipe(Protocol[P, R_co]):
 
 
 def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]:
-    """Makes a settings class that has the options of the entries of a registry, beside its own fields.
+    """Makes a settings class that also has the options of the dataclasses in a registry.
 
-    Args:
-        settings_class: The settings dataclass.
-        entries: Dataclasses by their names; their fields that :func:`setting` made are options. Where two of them
-            have one of the same name, it is one option, and the first says what it is.
+    Where two of them have one of the same name, it is one option, and the first says what it is.
 
     Raises:
         UsageError: If an option is called like a field of the settings class.

@@ -87,16 +87,7 @@ def _as_json(query: str, found: Sequence[Neighbour]) -> str:
 
 
 def neighbours_as_markdown(query: str, names: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> str:
-    """Lays out the neighbours of a query under one or several encoders side by side (Sjöblom et al. 2018, Table 4).
-
-    Args:
-        query: The sentence.
-        names: What the indexes are called.
-        found: The neighbours in each.
-
-    Returns:
-        The query in bold and a table with two columns an index, sentence and cosine.
-    """
+    """Lays out the neighbours of a query in several indexes side by side (Sjöblom et al. 2018, Table 4)."""
     rows = [[cell for name in names for cell in (name, "cosine")], ["---", "---:"] * len(names)]
     for rank in range(max(map(len, found), default=0)):
         row: list[str] = []

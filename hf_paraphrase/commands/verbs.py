@@ -71,17 +71,7 @@ class Verb:
 
 
 def recipe_and_flags(words: Sequence[str]) -> tuple[str, Recipe[..., Any], list[str]]:
-    """Finds what a command line runs.
-
-    Args:
-        words: Its words, from the verb on.
-
-    Returns:
-        What it is called, the verb and its kind; its recipe; and the words that are left, its flags.
-
-    Raises:
-        UsageError: If there is no such kind.
-    """
+    """Finds for the words of a command line its name (the verb and its kind), its recipe, and its flags."""
     verb, row = words[0], VERBS[words[0]]
     flags = list(words[1:])
     kind = row.kind_of(verb, flags)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
@@ -144,7 +145,15 @@ def test_a_program_that_calls_a_verb_keeps_its_own_handler_and_its_threads_do_wi
     assert seen == [signal.SIG_DFL, seen.append]
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device", "/x/y"), MemoryError()], ids=str)
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device", "/x/y"),
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+    ],
+    ids=str,
+)
 def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(error, failing, capsys):
     failing(error)
     assert main(["env"]) == 2
