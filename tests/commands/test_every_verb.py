@@ -121,6 +121,12 @@ def kill_and_repeat(case, artefacts, tmp_path, at):
         assert_refused(run_here(words, folder))
     stopped.kill()
     assert not output.exists() or differences(done, output) == []
+    if case.resumes and not case.in_parts and not output.exists() and at > 2:
+        left = contents(folder)
+        assert_refused(run_here(words, folder))
+        if "seed" in case.settings:
+            assert_refused(run_here([*words, "--resume", "--seed", "99"], folder))
+        assert contents(folder) == left, "unfinished work is neither continued nor destroyed by another run"
     ended = run_here([*words, "--resume"] if case.resumes else words, folder)
     # A verb without --resume refuses what was complete before the kill.
     assert ended.code == 0 or (ended.code == 2 and not case.resumes and output.exists()), ended
