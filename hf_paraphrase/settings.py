@@ -140,11 +140,6 @@ class Settings:
         """
         check_fields(self)
 
-    @property
-    def computes_here(self) -> bool:
-        """Whether the work is done on this machine, which then must have the device."""
-        return True
-
     def record(self) -> dict[str, Any]:
         """Returns every field that says what is made with its value, ready for `provenance.json`."""
         return {name: value for name, value in settings_of(self).items() if name not in _OF_THE_RUN}

@@ -30,8 +30,7 @@ from ..artefacts.folders import (
 from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import HfParaphraseError, OutputError, UsageError
 from ..messages import log
-from .ray_cluster import check_cluster, connected
-from .ray_shards import run_on_ray
+from .ray import check_cluster, connected, run_on_ray
 from .shard_settings import ShardSettings
 from .shards import REPORTS, Shard, ShardJob, run_shards
 
