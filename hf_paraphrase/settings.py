@@ -196,11 +196,6 @@ class Settings:
         """
         check_fields(self)
 
-    @property
-    def computes_here(self) -> bool:
-        """Whether the work is done on this machine, which then must have the device."""
-        return True
-
     def record(self) -> dict[str, Any]:
         """Returns every field that says what is made, and not how a run treats an earlier one, for the provenance."""
         return {name: value for name, value in settings_of(self).items() if name not in {"overwrite", "resume"}}

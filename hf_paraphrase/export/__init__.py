@@ -1,9 +1,8 @@
 """Exports of sentence encoders: ONNX graphs, and weights in fewer bits.
 
-A model folder comes in, a folder that `SentenceEncoder` opens goes out. `export_encoder` is the recipe, in `run`;
-`stored_weights` rounds matrices, `onnx_model` builds the graph of a model type (`averaging_graphs`,
-`recurrent_graphs`, over `graph_builder`), `verification` compares it with the model, and `export_folder` writes what
-its readers need.
+A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start with `export_encoder` in `run`;
+`stored_weights` rounds matrices, `onnx_graphs` writes the graph of a model type, `verification` compares it with the
+model.
 """
 
 from __future__ import annotations

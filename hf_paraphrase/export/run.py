@@ -1,31 +1,42 @@
-"""The recipe of the verb `export`: a sentence encoder in, an ONNX graph or a folder with weights in fewer bits out."""
+"""The verb `export`: a sentence encoder in, an ONNX graph or a folder with weights in fewer bits out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.artefact import Artefact
-from ..artefacts.hub_models import model_folder
-from ..artefacts.int8_tables import INT8, TABLE_MODELS
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.hub_models import model_folder, repository_name
+from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
+from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, is_int8_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
+from ..artefacts.quiet_libraries import quiet_transformers
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import InputError, ModelError, UsageError
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
+from ..models.sentence_transformers_files import write_module_files
 from ..settings import Settings, recipe, setting
-from .stored_weights import WEIGHTS, StoredWeights, store_weights
+from .stored_weights import WEIGHTS, StoredMatrix, store_weights
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _MEGABYTE = 1e6
+_MODULE_FILES = (
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "1_Pooling/config.json",
+)
+"""By which sentence-transformers and model2vec open a folder with weights."""
 
 
 @dataclass(kw_only=True)
@@ -59,14 +70,10 @@ class ExportSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: If a package of the extra `onnx` is missing.
-        """
+        """Refuses values that do not fit, and an ONNX export without its packages."""
         super().check()
         if self.format == "onnx":
-            require_packages("onnx", "onnxruntime")
+            require_packages("onnx", "onnxscript", "onnxruntime")
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ class Exported:
     Attributes:
         folder: The folder.
         results: `megabytes` of weights and `source_megabytes` of the model's, the `lowest_cosine` of an embedding with
-            the model's; of a graph also the `largest_difference` from PyTorch and how many sentences were `checked`;
+            the model's; of a graph also the `largest_difference` from PyTorch, and how many sentences were `checked`;
             with sentences to compare by how many there are, and their `lowest_sentence_cosine` and
             `mean_sentence_cosine`.
     """
@@ -91,115 +98,61 @@ def export_encoder(settings: ExportSettings) -> Exported:
 
     Returns:
         The folder, and what was measured.
-
-    Raises:
-        UsageError: For weights that the format cannot hold for this type of model.
-        InputError: If the file of sentences is missing or malformed.
-        ModelError: If the folder is not a sentence encoder or is damaged, if its weights cannot be stored so, or if
-            the graph does not compute what the model computes.
-        OutputError: If the output is in the way.
     """
+    import torch
+
     from ..encoders.sentence_encoder import SentenceEncoder
-    from .export_folder import card_of_export
-    from .verification import embeddings, lowest_cosine, probes
+    from .verification import cosines, embeddings
 
     source = model_folder(settings.model)
-    model_type = _check_source(source)
-    if settings.format == "safetensors" and settings.weights == INT8 and model_type not in TABLE_MODELS:
-        raise UsageError(
-            f"--format safetensors --weights int8 is for {' and '.join(TABLE_MODELS)}, not for type {model_type}",
-            remedy="use --format onnx, or --weights float16",
-        )
+    model_type = _check_source(source, settings)
     sentences = _sentences(settings.sentences)
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
-    before = SentenceEncoder(model, tokenizer).encode(sentences)
-    batches = probes(model.config)
-    original = embeddings(model, batches)
-    # Refuses numbers that are too large for it.
+    sentences_before = SentenceEncoder(model, tokenizer).encode(sentences)
+    before = embeddings(model)
     stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
+    model.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
+    results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(model)).min(initial=1.0))}
     with Artefact(
         settings.output, command="export", settings=settings, inputs=[source], overwrite=settings.overwrite
     ) as artefact:
         staging = artefact.staging
         if settings.format == "onnx":
-            measured = _write_graph(staging, model, tokenizer, stored)
+            results |= _write_graph(staging, model, tokenizer, stored)
+        elif settings.weights == INT8:
+            _write_int8_table(staging, model.config, stored[TABLE], tokenizer)
         else:
-            measured = _write_model(staging, model, tokenizer, stored, settings.weights, source)
-        written = [*staging.glob("onnx/*"), *staging.glob("*.safetensors")]
-        lowest = lowest_cosine(original, embeddings(model, batches))
-        results = {**_sizes(written, source), "lowest_cosine": lowest, **measured}
+            _write_weights(staging, model.to(getattr(torch, settings.weights)), tokenizer, source)
+        results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
+        results["source_megabytes"] = _megabytes(source, "*.safetensors")
         if sentences:
-            results |= _compared(before, SentenceEncoder.from_pretrained(staging).encode(sentences))
-        artefact.finish(results=results, card=card_of_export(artefact, model, source=source, results=results))
-    difference = results.get("largest_difference")
-    log(
-        f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
-        f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
-        + ("" if difference is None else f"; the graph differs from PyTorch by {difference:.1e} at most")
-    )
-    if sentences:
-        log(
-            f"cosine of {len(sentences):,} sentences with the model's: {results['mean_sentence_cosine']:.6f} in the "
-            f"mean, {results['lowest_sentence_cosine']:.6f} at least"
-        )
+            found = cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
+            results["sentences"] = len(sentences)
+            results["lowest_sentence_cosine"] = float(found.min(initial=1.0))
+            results["mean_sentence_cosine"] = float(found.mean()) if len(found) else 1.0
+        artefact.finish(results=results, card=_card(artefact, model.config, source, settings, results))
+    _log(settings, source, results)
     return Exported(Path(settings.output), results)
 
 
-def _check_source(source: Path) -> str:
-    """Returns the model type of the folder."""
+def _check_source(source: Path, settings: ExportSettings) -> str:
+    """Returns the model type of the folder, if it can be exported as the settings say."""
     if is_onnx_folder(source):
         raise ModelError(
             "an ONNX export cannot be exported again", path=source, remedy="give the model that it was made from"
         )
-    return check_model_type(
-        source, SENTENCE_ENCODERS, kind="sentence encoder, and nothing else can be exported", verb="train-encoder"
-    )
-
-
-def _write_graph(
-    staging: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stored: StoredWeights
-) -> dict[str, Any]:
-    """Writes graph and configuration; returns what was measured. The model has the weights as they were rounded."""
-    from .export_folder import write_configuration
-    from .graph_builder import OPSET
-    from .onnx_model import build_onnx, save_onnx
-    from .verification import verify
-
-    save_onnx(build_onnx(model.config, stored), staging)
-    _put_back(model, stored)
-    verification = verify(model, staging / ONNX_FILE)
-    write_configuration(staging, model, tokenizer)
-    return {
-        "largest_difference": verification.largest_difference,
-        "checked": verification.sentences,
-        "opset": OPSET,
-    }
-
-
-def _write_model(
-    staging: Path,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    stored: StoredWeights,
-    weights: str,
-    source: Path,
-) -> dict[str, Any]:
-    """Writes a model folder. The model has the weights as they were rounded."""
-    import torch
-
-    from .export_folder import write_int8_table, write_weights
-
-    if weights == INT8:
-        write_int8_table(staging, model.config, stored, tokenizer)
-        _put_back(model, stored)
-    else:
-        write_weights(staging, model.to(getattr(torch, weights)), tokenizer, source)
-    return {}
+    kind = "sentence encoder, and nothing else can be exported"
+    model_type = check_model_type(source, SENTENCE_ENCODERS, kind=kind, verb="train-encoder")
+    if settings.format == "safetensors" and settings.weights == INT8 and model_type not in TABLE_MODELS:
+        raise UsageError(
+            f"--format safetensors --weights int8 is for {' and '.join(TABLE_MODELS)}, not for type {model_type}",
+            remedy="use --format onnx, or --weights float16",
+        )
+    return model_type
 
 
 def _sentences(path: str | None) -> list[str]:
-    """Reads the sentences to compare by; none without a file."""
     if path is None:
         return []
     if not Path(path).exists():
@@ -207,28 +160,117 @@ def _sentences(path: str | None) -> list[str]:
     return [line for block in lines_of_file(Path(path)) for line in block]
 
 
-def _compared(before: NDArray[np.float32], after: NDArray[np.float32]) -> dict[str, Any]:
-    """Computes the cosines of sentences (sentences, dim) before and after; of zero vectors there are none."""
-    from .verification import cosines
-
-    found = cosines(before, after)
-    return {
-        "sentences": len(before),
-        "lowest_sentence_cosine": float(found.min(initial=1.0)),
-        "mean_sentence_cosine": float(found.mean()) if len(found) else 1.0,
-    }
+def _megabytes(folder: Path, pattern: str) -> float:
+    return sum(path.stat().st_size for path in folder.glob(pattern)) / _MEGABYTE
 
 
-def _put_back(model: PreTrainedModel, stored: StoredWeights) -> None:
-    """Gives a model the weights as they were rounded."""
-    import torch
+def _write_graph(
+    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stored: Mapping[str, StoredMatrix]
+) -> dict[str, Any]:
+    """Writes graph, configuration and tokenizer; returns what was measured. The model has the rounded weights."""
+    from ..tokenization.word_level import save_tokenizer
+    from .onnx_graphs import OPSET, save_onnx
+    from .verification import probes, verify
 
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in stored.rounded().items()})
+    encoder = {name: matrix for name, matrix in stored.items() if not name.startswith("decoder.")}
+    save_onnx(model.config, encoder, folder / ONNX_FILE)
+    difference = verify(model, folder / ONNX_FILE)
+    model.config.save_pretrained(folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    # There are no weights for a class to open.
+    code = {name: target for name, target in config.get("auto_map", {}).items() if name == "AutoConfig"}
+    _write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
+    save_tokenizer(tokenizer, folder)
+    checked = sum(len(ids) for ids, _ in probes(model.config))
+    return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
 
-def _sizes(files: Iterable[Path], source: Path) -> dict[str, float]:
-    """Computes the sizes of the weights, new and old, in megabytes."""
-    return {
-        "megabytes": sum(path.stat().st_size for path in files) / _MEGABYTE,
-        "source_megabytes": sum(path.stat().st_size for path in source.glob("*.safetensors")) / _MEGABYTE,
-    }
+def _write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: Path) -> None:
+    """Writes a model folder like that in `source`, with the weights in the type that they have in `model`."""
+    from ..tokenization.word_level import save_tokenizer
+
+    with quiet_transformers():
+        model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    if is_int8_folder(source):
+        write_module_files(folder, model.config.model_type, model.config.hidden_size)
+    for name in _MODULE_FILES:
+        if (source / name).is_file():
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source / name, folder / name)
+
+
+def _write_int8_table(folder: Path, config: Any, table: StoredMatrix, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Writes a folder as `artefacts.int8_tables` reads it.
+
+    There is no code of model or tokenizer in it, nor what sentence-transformers opens: transformers would take the
+    integers for vectors.
+    """
+    from safetensors.numpy import save_file
+
+    from ..tokenization.word_level import save_tokenizer
+
+    assert table.scales is not None
+    save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
+    _write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8})
+    save_tokenizer(tokenizer, folder)
+    for code in folder.glob("*.py"):
+        code.unlink()
+    for name in ("config.json", "tokenizer_config.json"):
+        values = json.loads((folder / name).read_text(encoding="utf-8"))
+        _write_json(folder / name, {k: value for k, value in values.items() if k not in {"auto_map", "architectures"}})
+
+
+def _write_json(path: Path, values: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSettings, results: Mapping[str, Any]) -> Card:
+    import yaml
+
+    name = artefact.target.name
+    has_source_provenance = (source / FILE_NAME).is_file()
+    if has_source_provenance:
+        shutil.copyfile(source / FILE_NAME, artefact.staging / SOURCE_FILE_NAME)
+    metadata = inherited_model_metadata(source)
+    library = "hf-paraphrase" if settings.weights == INT8 else "transformers"
+    return Card(
+        "exported_encoder",
+        {
+            "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
+            "library_name": "onnx" if settings.format == "onnx" else library,
+            "model_type": config.model_type,
+            "format": settings.format,
+            "weights": settings.weights,
+            "title": name,
+            "name": name,
+            "model_license": metadata.get("license"),
+            "source": repository_name(source) or source.resolve().name,
+            "hidden_size": config.hidden_size,
+            "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
+            "has_source_provenance": has_source_provenance,
+            # The text names the record of the source, of which this folder has a copy.
+            "source_text": inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+            "opset": None,
+            "largest_difference": None,
+            "checked": None,
+            "sentences": None,
+            **results,
+        },
+        kind="model_cards",
+    )
+
+
+def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> None:
+    line = (
+        f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
+        f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
+    )
+    if "largest_difference" in results:
+        line += f"; the graph differs from PyTorch by {results['largest_difference']:.1e} at most"
+    log(line)
+    if "sentences" in results:
+        log(
+            f"cosine of {results['sentences']:,} sentences with the model's: {results['mean_sentence_cosine']:.6f} in "
+            f"the mean, {results['lowest_sentence_cosine']:.6f} at least"
+        )

@@ -12,22 +12,16 @@ from ..data.batch_function import BatchFunction
 from ..errors import UsageError
 from ..messages import process_count
 from ..settings import Settings, setting
-from .ray_cluster import RayOptions
+from .ray import RayOptions
 
 RAY = "ray"
-_OF_RAY_WORKERS = ("cpu", "cuda")
-"""Where workers of Ray may compute: it shows each of them the GPUs that are its own, numbered from 0."""
+_RAY_DEVICES = ("cpu", "cuda")
+"""Ray shows each worker the GPUs that are its own, numbered from 0."""
 _Function = TypeVar("_Function", bound=BatchFunction)
-_PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 
 
 def shard_size_setting(rows: str, **constraints: Any) -> Any:
-    """Declares a field that holds the rows of a shard, or None for what :func:`.shards.cut` takes.
-
-    Args:
-        rows: What the rows are.
-        **constraints: As for :func:`..settings.setting`.
-    """
+    """Declares the field `shard_size` of a job over `rows`, with the constraints of :func:`..settings.setting`."""
     return setting(
         f"{rows} of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
         "10,000 and at most 250,000",
@@ -83,11 +77,7 @@ class ShardSettings(Settings):
         return {name: value for name, value in super().record().items() if name not in elsewhere}
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, a part that there is not, and what does not go with Ray.
-        """
+        """Refuses values that do not fit, and what does not go with Ray."""
         super().check()
         _ = self.part
         if self.computes_here:
@@ -96,12 +86,13 @@ class ShardSettings(Settings):
             raise UsageError("--engine ray starts its workers itself", remedy="start it in one process")
         if self.ray_gpus is not None and self.ray_gpus > 1 and self.ray_gpus % 1:
             raise UsageError(
-                f"--ray-gpus {self.ray_gpus:g} is no number of whole GPUs", remedy="give a part of one, or whole ones"
+                f"--ray-gpus {self.ray_gpus:g} is not a number of whole GPUs", remedy="give a fraction, or whole ones"
             )
-        if self._device not in {None, *_OF_RAY_WORKERS}:
+        device = getattr(self, "device", None)
+        if device not in {None, *_RAY_DEVICES}:
             raise UsageError(
-                f"--engine ray and --device {self._device} do not go together",
-                remedy=f"--device {' or '.join(_OF_RAY_WORKERS)}",
+                f"--engine ray and --device {device} exclude each other",
+                remedy=f"--device {' or '.join(_RAY_DEVICES)}",
             )
 
     @property
@@ -111,20 +102,15 @@ class ShardSettings(Settings):
 
     @property
     def ray(self) -> RayOptions | None:
-        """What there is to say of workers of Ray; None where they do not do the work."""
+        """The options of Ray; None where it does not do the work."""
         if self.computes_here:
             return None
-        gpus = float(self._device == "cuda") if self.ray_gpus is None else self.ray_gpus
-        # Ray knows ten-thousandths, and refuses 1/3.
-        return RayOptions(self.ray_address, self.ray_workers, self.ray_cpus, math.floor(gpus * 10_000 + 1e-6) / 10_000)
-
-    @property
-    def _device(self) -> str | None:
-        device: str | None = getattr(self, "device", None)
-        return device
+        gpus = float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
+        # Ray counts in ten-thousandths, and refuses 1/3.
+        return RayOptions(self.ray_address, self.ray_workers, self.ray_cpus, math.floor(gpus * 10_000) / 10_000)
 
     def here(self, function: _Function) -> _Function:
-        """Returns a function whose model this process opens, to look at it, where the device may be elsewhere."""
+        """Returns a function whose model this process opens to look at it: on the CPU if workers do the work."""
         return function if self.computes_here else dataclasses.replace(function, device="cpu")  # type: ignore[type-var]
 
     @property
@@ -132,11 +118,11 @@ class ShardSettings(Settings):
         """The number of the part, from 1, and how many there are; None for all of the work."""
         if self.shard is None:
             return None
-        found = _PART.fullmatch(self.shard)
-        number, count = map(int, found.groups()) if found else (0, 0)
+        numbers = re.fullmatch(r"(\d{1,9})/(\d{1,9})", self.shard)
+        number, count = map(int, numbers.groups()) if numbers else (0, 0)
         if not 1 <= number <= count:
             raise UsageError(
-                f"--shard {self.shard} is no part of the work",
+                f"--shard {self.shard} is not a part of the work",
                 remedy=f"1/{count} to {count}/{count}" if count else "e.g. 3/64 for the third of 64",
             )
         return number, count

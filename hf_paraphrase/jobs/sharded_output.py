@@ -18,8 +18,7 @@ from tqdm import tqdm
 from ..artefacts.artefact import Artefact, Card
 from ..errors import UsageError
 from ..messages import log
-from .ray_cluster import check_cluster, connected
-from .ray_shards import run_on_ray
+from .ray import check_cluster, connected, run_on_ray
 from .shard_settings import ShardSettings
 from .shards import REPORTS, Shard, ShardJob, run_shards
 

@@ -1,7 +1,7 @@
-"""The project's scores as `evaluate` modules, each a folder that is whole in itself and travels alone as a Space.
+"""The project's scores as `evaluate` modules, each a self-contained folder that can be published as a Space.
 
-A folder holds the metric (`NAME/NAME.py`, which imports nothing of this package), the app that shows it (`app.py`),
-what the app needs (`requirements.txt`), and its card. `evaluate.load(str(metric_path(NAME)))` opens it offline.
+A folder has the metric (`NAME/NAME.py`, which imports nothing of this package), the app that shows it (`app.py`), the
+requirements of the app (`requirements.txt`), and its card. `evaluate.load(str(metric_path(NAME)))` opens it offline.
 """
 
 from __future__ import annotations
@@ -19,30 +19,14 @@ METRICS = ("sts_correlation", "paraphrase_detection", "corpus_diversity")
 
 
 def metric_path(name: str) -> Path:
-    """Returns the folder of a metric, in an installed package as well as in a checkout.
-
-    Args:
-        name: One of :data:`METRICS`.
-
-    Raises:
-        UsageError: If there is no such metric.
-    """
+    """Returns the folder of a metric, one of :data:`METRICS`."""
     if name not in METRICS:
         raise UsageError(f"no metric is called `{name}`", remedy=choice_of(name, METRICS))
     return Path(__file__).parent / name
 
 
 def load_metric(name: str, **options: Any) -> evaluate.Metric:
-    """Opens a metric with `evaluate.load`.
-
-    Args:
-        name: One of :data:`METRICS`.
-        **options: Passed to `evaluate.load`, e.g. `num_process`, `process_id` and `experiment_id` for several
-            processes.
-
-    Raises:
-        UsageError: If there is no such metric.
-    """
+    """Opens a metric, one of :data:`METRICS`, with `evaluate.load`, which takes the options."""
     path = metric_path(name)
     # It takes seconds to import, and imports torch.
     import evaluate

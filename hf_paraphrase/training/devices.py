@@ -35,7 +35,7 @@ class DeviceSettings(Settings):
             UsageError: For a value out of range, and a device that is not here.
         """
         super().check()
-        if self.computes_here:
+        if getattr(self, "computes_here", True):
             check_device(self.device)
 
 

@@ -57,7 +57,7 @@ class SearchSettings(Settings):
             UsageError: For a value out of range, a device that is not here, and limits that no length satisfies.
         """
         super().check()
-        if self.device is not None and self.computes_here:
+        if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)
         if not self.min_length_ratio < self.max_length_ratio:
             raise UsageError(

@@ -5,49 +5,165 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from exported_models import MAIN, SKIPPING, VARIANTS, graph_of, make, name_of, stored
 
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.export import onnx_model
-from hf_paraphrase.export.graph_builder import OPSET
-from hf_paraphrase.export.onnx_model import build_onnx, save_onnx
-from hf_paraphrase.export.verification import TOLERANCE, lowest_cosine, probes, verify
+from hf_paraphrase.export.onnx_graphs import GRAPHS, OPSET, OUTPUTS, save_onnx
+from hf_paraphrase.export.stored_weights import store_weights
+from hf_paraphrase.export.verification import TOLERANCE, cosines, probes, verify
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.registry import config_class, model_class
 
-OUTPUTS = ["last_hidden_state", "pooler_output", "sentence_embedding"]
+CELLS = [
+    {"cell": "lstm"},
+    {"cell": "lstm", "peepholes": False, "output_gate": False},
+    {"cell": "lstm", "bidirectional": True, "skip_unknown": True},
+    {"cell": "lstm", "bidirectional": True, "direction_merge": "sum", "output_gate": False},
+    {"cell": "gru"},
+    {"cell": "gru", "candidate_activation": "tanh", "bidirectional": True, "direction_merge": "sum"},
+    {"cell": "gru", "negative_slope": 0.05, "bidirectional": True},
+]
+VARIANTS = [
+    ("avg", {}),
+    ("avg", {"skip_unknown": True}),
+    ("concatenation", {}),
+    ("concatenation", {"part_weights": [0.8, 0.2, 0.4]}),
+    *(("gran", cell) for cell in CELLS),
+    *(("recurrent", {"pooling": pooling, **cell}) for cell in CELLS for pooling in ("last", "mean")),
+    ("sdae", {}),
+]
+EXPORTED = [
+    ("avg", {"skip_unknown": True}, "float32"),
+    ("concatenation", {"part_weights": [0.8, 0.2, 0.4]}, "int8"),
+    ("gran", {}, "float32"),
+    ("recurrent", {"bidirectional": True, "pooling": "last", "skip_unknown": True}, "int8"),
+    ("sdae", {}, "float16"),
+]
 
 
-def session_of(graph):
-    return onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+def name_of(variant):
+    return " ".join([variant[0], *(f"{key}={value}" for key, value in variant[1].items()), *variant[2:]])
 
 
-def run(session, ids, mask, outputs=OUTPUTS):
-    return session.run(list(outputs), {"input_ids": np.asarray(ids), "attention_mask": np.asarray(mask)})
+def make(model_type, settings):
+    """A small encoder with all parameters moved away from where they start."""
+    given = {"vocab_size": 40, "hidden_size": 6, "initializer_range": 0.8, **settings}
+    if model_type == "concatenation":
+        given = {"vocab_sizes": [8, 3, 29], "part_size": 6, "initializer_range": 0.8, **settings}
+    if model_type in ("recurrent", "sdae"):
+        given["embedding_size"] = 4
+    torch.manual_seed(3)
+    model = model_class(model_type)(config_class(model_type)(**given))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape) * 0.3)
+    return model.eval()
 
 
-def assert_near(found, expected):
-    """The states of a GRU have no bound, and large ones are rounded more coarsely."""
-    expected = expected.numpy()
-    assert found.dtype == expected.dtype == np.float32
-    largest = max(1.0, np.abs(expected).max(initial=0.0))
-    np.testing.assert_allclose(found, expected, atol=TOLERANCE * largest, rtol=0)
+def stored(model, weights="float32"):
+    return store_weights({name: value.numpy() for name, value in model.state_dict().items()}, weights)
 
 
-@pytest.mark.parametrize("variant", [*VARIANTS, *SKIPPING], ids=name_of)
-def test_the_graph_gives_the_vectors_of_the_model_whatever_batch_length_and_padding(variant):
-    model = make(variant)
-    session = session_of(graph_of(model))
+def run(session, ids, mask):
+    return session.run(list(OUTPUTS), {"input_ids": np.asarray(ids), "attention_mask": np.asarray(mask)})
+
+
+@pytest.fixture(scope="module", params=EXPORTED, ids=name_of)
+def exported(request, tmp_path_factory):
+    """A model with rounded weights, and the file of its graph."""
+    model_type, settings, weights = request.param
+    model = make(model_type, settings)
+    matrices = stored(model, weights)
+    model.load_state_dict({name: torch.from_numpy(value.rounded()) for name, value in matrices.items()})
+    path = tmp_path_factory.mktemp("graph") / "onnx" / "model.onnx"
+    save_onnx(model.config, matrices, path)
+    return model, path
+
+
+def scan_in_python(step, carry, steps, reverse=False):
+    """`scan` of PyTorch, which compiles its step, as a loop."""
+    order = range(len(steps[0]))[:: -1 if reverse else 1]
+    states = [None] * len(steps[0])
+    for index in order:
+        carry, states[index] = step(carry, tuple(values[index] for values in steps))
+    return carry, torch.stack(states)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=name_of)
+def test_the_module_that_is_exported_computes_what_the_model_computes(variant, monkeypatch):
+    monkeypatch.setattr("torch._higher_order_ops.scan", scan_in_python)
+    model = make(*variant)
+    graph = GRAPHS[variant[0]](model.config, stored(model))
     for ids, mask in probes(model.config):
+        arguments = torch.from_numpy(ids), torch.from_numpy(mask)
         with torch.inference_mode():
-            expected = model(torch.from_numpy(ids), torch.from_numpy(mask))
-        states, pooled, again = run(session, ids, mask)
-        assert_near(states, expected.last_hidden_state)
-        assert_near(pooled, expected.pooler_output)
-        np.testing.assert_array_equal(pooled, again)
+            expected, (states, pooled, again) = model(*arguments), graph(*arguments)
+        for found, wanted in ((states, expected.last_hidden_state), (pooled, expected.pooler_output)):
+            # The states of a GRU have no bound, and large ones are rounded more coarsely.
+            largest = max(1.0, np.abs(wanted.numpy()).max(initial=0.0))
+            np.testing.assert_allclose(found, wanted, atol=TOLERANCE * largest, rtol=0)
+        assert torch.equal(pooled, again)
+
+
+def test_the_graph_gives_the_vectors_of_the_model_whatever_batch_length_and_padding(exported):
+    model, path = exported
+    assert 0 <= verify(model, path) <= TOLERANCE * 10
+
+
+def test_padding_and_other_sentences_of_the_batch_change_nothing(exported):
+    _, path = exported
+    session = onnxruntime.InferenceSession(path)
+    generator = np.random.default_rng(1)
+    lengths = [4, 1, 0, 11]
+    alone = [generator.integers(0, 40, (1, length)) for length in lengths]
+    expected = np.concatenate([run(session, ids, np.ones_like(ids))[1] for ids in alone])
+    ids, mask = generator.integers(0, 40, (4, 30)), np.zeros((4, 30), np.int64)
+    for row, tokens in enumerate(alone):
+        places = np.sort(generator.choice(30, lengths[row], replace=False))
+        ids[row, places], mask[row, places] = tokens[0], 1
+    states, pooled, _ = run(session, ids, mask)
+    np.testing.assert_allclose(pooled, expected, atol=1e-5, rtol=0)
+    assert not expected[2].any()
+    means = (states * mask[..., None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
+    np.testing.assert_allclose(means, pooled, atol=1e-5)
+
+
+def test_the_graph_has_the_names_that_readers_look_for_and_no_paths_of_this_machine(exported):
+    model, path = exported
+    graph = onnx.load(path)
+    onnx.checker.check_model(graph, full_check=True)
+    assert [(item.domain, item.version) for item in graph.opset_import] == [("", OPSET)]
+    assert b".py" not in path.read_bytes() and b"stack_trace" not in path.read_bytes()
+    assert {item.key: item.value for item in graph.metadata_props}["model_type"] == model.config.model_type
+    session = onnxruntime.InferenceSession(path)
+    dim, axes = model.config.hidden_size, ["batch_size", "sequence_length"]
+    inputs = {item.name: (item.type, item.shape) for item in session.get_inputs()}
+    assert inputs == {"input_ids": ("tensor(int64)", axes), "attention_mask": ("tensor(int64)", axes)}
+    assert [item.name for item in session.get_outputs()] == list(OUTPUTS)
+    assert [item.shape for item in session.get_outputs()] == [[*axes, dim], ["batch_size", dim], ["batch_size", dim]]
+
+
+def test_int8_and_float16_shrink_the_file_to_a_quarter_and_a_half(tmp_path):
+    config = config_class("avg")(vocab_size=400, hidden_size=300)
+    model, sizes = model_class("avg")(config), {}
+    for weights in ("float32", "float16", "int8"):
+        save_onnx(config, stored(model, weights), tmp_path / weights)
+        sizes[weights] = (tmp_path / weights).stat().st_size / (400 * 300)
+    assert sizes == {
+        "float32": pytest.approx(4, rel=0.1),
+        "float16": pytest.approx(2, rel=0.1),
+        "int8": pytest.approx(1, rel=0.2),
+    }
+
+
+def test_the_same_model_gives_the_same_file_byte_for_byte(tmp_path):
+    model = make("gran", {"bidirectional": True})
+    for name in ("first", "second"):
+        save_onnx(model.config, stored(model), tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 def test_the_probes_have_every_kind_of_batch_and_are_always_the_same():
-    config = make(("avg", {})).config
+    config = make("avg", {}).config
     batches = probes(config)
     shapes = {ids.shape for ids, _ in batches}
     assert {shape[0] for shape in shapes} >= {0, 1, 2} and (2, 0) in shapes
@@ -60,117 +176,24 @@ def test_the_probes_have_every_kind_of_batch_and_are_always_the_same():
         np.testing.assert_array_equal(mask, other_mask)
 
 
-@pytest.mark.parametrize("variant", MAIN, ids=name_of)
-@pytest.mark.parametrize("weights", ["float16", "int8"])
-def test_a_graph_with_rounded_weights_is_the_model_with_these_weights(variant, weights):
-    model = make(variant)
-    session = session_of(graph_of(model, weights))
-    rounded = stored(model, weights).rounded()
-    assert any(not np.array_equal(rounded[name], value.numpy()) for name, value in model.state_dict().items())
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in rounded.items()})
-    for ids, mask in probes(model.config):
-        with torch.inference_mode():
-            expected = model(torch.from_numpy(ids), torch.from_numpy(mask)).pooler_output
-        assert_near(run(session, ids, mask)[1], expected)
+def test_verification_refuses_a_graph_of_other_weights(tmp_path):
+    model = make("avg", {})
+    save_onnx(model.config, stored(model), tmp_path / "graph")
+    for change, problem in ((0.01, r"differs from the model by 0\.0\d+ \(use another version"), (torch.nan, "by nan")):
+        with torch.no_grad():
+            model.embeddings[5, 2] += change
+        with pytest.raises(ModelError, match=problem):
+            verify(model, tmp_path / "graph")
 
 
-@pytest.mark.parametrize("variant", [*MAIN, ("gran", {"bidirectional": True})], ids=name_of)
-def test_what_stands_at_padding_and_who_shares_the_batch_changes_nothing(variant):
-    session = session_of(graph_of(make(variant, size=32)))
-    generator = np.random.default_rng(1)
-    lengths = [4, 1, 0, 11]
-    alone = [generator.integers(0, 40, (1, length)) for length in lengths]
-    expected = np.concatenate([run(session, ids, np.ones_like(ids))[1] for ids in alone])
-    ids, mask = generator.integers(0, 40, (4, 30)), np.zeros((4, 30), np.int64)
-    for row, tokens in enumerate(alone):
-        places = np.sort(generator.choice(30, lengths[row], replace=False))
-        ids[row, places], mask[row, places] = tokens[0], 1
-    np.testing.assert_allclose(run(session, ids, mask)[1], expected, atol=1e-6, rtol=0)
-    assert not expected[2].any()
+def test_a_model_type_without_a_graph_is_refused(tmp_path):
+    problem = r"`rnn_search` cannot be exported to ONNX \(use one of avg, concatenation, gran"
+    with pytest.raises(ModelError, match=problem):
+        save_onnx(RnnSearchConfig(), {}, tmp_path / "graph")
 
 
-@pytest.mark.parametrize("variant", [*MAIN, ("recurrent", {"bidirectional": True, "skip_unknown": True})], ids=name_of)
-def test_the_graph_keeps_to_the_standard_and_to_the_names_that_readers_look_for(variant):
-    graph = graph_of(make(variant))
-    onnx.checker.check_model(graph, full_check=True)
-    assert [(item.domain, item.version) for item in graph.opset_import] == [("", OPSET)]
-    session = session_of(graph)
-    dim = 18 if variant[0] == "concatenation" else 6
-    axes = ["batch_size", "sequence_length"]
-    inputs = {item.name: (item.type, item.shape) for item in session.get_inputs()}
-    assert inputs == {"input_ids": ("tensor(int64)", axes), "attention_mask": ("tensor(int64)", axes)}
-    assert [item.name for item in session.get_outputs()] == OUTPUTS
-    shapes = [item.shape for item in session.get_outputs()]
-    assert shapes == [[*axes, dim], ["batch_size", dim], ["batch_size", dim]]
-
-
-def test_the_mean_of_the_token_vectors_over_the_tokens_is_the_embedding():
-    for variant in MAIN:
-        session = session_of(graph_of(make(variant)))
-        ids, mask = probes(make(variant).config)[0]
-        states, pooled, _ = run(session, ids, mask)
-        means = (states * mask[..., None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
-        np.testing.assert_allclose(means, pooled, atol=1e-5)
-
-
-@pytest.mark.parametrize("weights", ["float32", "int8"])
-def test_large_constants_go_to_a_file_beside_the_graph(tmp_path, monkeypatch, weights):
-    model = make(("gran", {}), size=40)
-    (single,) = save_onnx(graph_of(model, weights), tmp_path / "single")
-    monkeypatch.setattr(onnx_model, "_LARGEST_FILE", 1000)
-    files = save_onnx(graph_of(model, weights), tmp_path / "split")
-    assert [path.name for path in files] == ["model.onnx", "model.onnx_data"]
-    assert sorted(files) == sorted(path for path in (tmp_path / "split").rglob("*") if path.is_file())
-    assert sum(path.stat().st_size for path in files) == pytest.approx(single.stat().st_size, rel=0.2)
-    # It is opened where it lies after the folder was renamed.
-    (tmp_path / "split").rename(tmp_path / "renamed")
-    sessions = [
-        onnxruntime.InferenceSession(tmp_path / name / "onnx" / "model.onnx") for name in ("single", "renamed")
-    ]
-    ids, mask = probes(model.config)[0]
-    np.testing.assert_array_equal(*(run(session, ids, mask)[1] for session in sessions))
-
-
-def test_int8_and_float16_shrink_the_file_to_a_quarter_and_a_half(tmp_path):
-    model = make(("avg", {}), size=300)
-    sizes = {
-        weights: save_onnx(graph_of(model, weights), tmp_path / weights)[0].stat().st_size
-        for weights in ("float32", "float16", "int8")
-    }
-    parameters = 40 * 300
-    assert sizes["float32"] == pytest.approx(4 * parameters, rel=0.1)
-    assert sizes["float16"] == pytest.approx(2 * parameters, rel=0.1)
-    assert sizes["int8"] == pytest.approx(parameters + 4 * 40, rel=0.2)
-
-
-def test_the_same_model_gives_the_same_file_byte_for_byte():
-    first, second = (graph_of(make(("gran", {"bidirectional": True})), "int8") for _ in range(2))
-    assert first.SerializeToString(deterministic=True) == second.SerializeToString(deterministic=True)
-
-
-def test_verification_reports_the_difference_and_refuses_a_graph_of_other_weights(tmp_path):
-    model = make(("gran", {}))
-    (path,) = save_onnx(graph_of(model), tmp_path)
-    found = verify(model, path)
-    assert 0 < found.largest_difference <= TOLERANCE
-    assert found.batches == len(probes(model.config)) and found.sentences > 20
-    with torch.no_grad():
-        model.embeddings[5, 2] += 0.01
-    with pytest.raises(ModelError, match=r"differs from the model by 0\.0\d+ \(use another version of onnxruntime"):
-        verify(model, path)
-    with torch.no_grad():
-        model.embeddings[5, 2] = torch.nan
-    with pytest.raises(ModelError, match="by nan"):
-        verify(model, path)
-
-
-def test_a_model_type_without_a_graph_is_refused():
-    with pytest.raises(ModelError, match=r"`rnn_search` cannot be exported to ONNX \(one of avg, concatenation, gran"):
-        build_onnx(RnnSearchConfig(), stored(make(("avg", {}))))
-
-
-def test_the_lowest_cosine_leaves_out_rows_of_zeros():
+def test_cosines_leave_out_rows_of_zeros():
     first = np.array([[1, 0], [0, 0], [0, 2]], np.float32)
-    assert lowest_cosine(first, first) == 1.0
-    assert lowest_cosine(first, np.array([[1, 0], [1, 1], [3, 3]], np.float32)) == pytest.approx(2**-0.5)
-    assert lowest_cosine(first[:0], first[:0]) == 1.0
+    assert cosines(first, first).tolist() == [1.0, 1.0]
+    assert cosines(first, np.array([[1, 0], [1, 1], [3, 3]], np.float32)).min() == pytest.approx(2**-0.5)
+    assert cosines(first[:0], first[:0]).shape == (0,)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import datasets
@@ -74,16 +75,7 @@ class CorpusDiversity(evaluate.Metric):
         references: Sequence[str] | None = None,
         **options: Any,
     ) -> dict[str, float] | None:
-        """Computes the measures of sentences, and of pairs where there are references.
-
-        Args:
-            predictions: The sentences; None after :meth:`add_batch`, which needs both sides.
-            references: The reference of each sentence; None if there are none.
-            **options: Passed on.
-
-        Raises:
-            ValueError: If the lists differ in length, or hold no sentence, no token, or None.
-        """
+        """Computes the measures of sentences, and of pairs where there are references; after `add_batch` of both."""
         if predictions is not None and references is None:
             # `evaluate` wants a text for every input.
             references, options = [""] * len(predictions), {**options, "paired": False}
@@ -104,7 +96,7 @@ class CorpusDiversity(evaluate.Metric):
                 " ".join(str(one).lower().split()) == " ".join(str(two).lower().split())
                 for one, two in zip(predictions, references, strict=True)
             )
-            result["identical"] = _mean(map(float, same))
+            result["identical"] = fmean(map(float, same))
         return result
 
 
@@ -149,9 +141,9 @@ def _pairs(sentences: list[list[str]], references: list[list[str]]) -> dict[str,
         for tokens, there in zip(sentences, map(set, references), strict=True)
         if tokens
     ]
-    found = {"copy_rate": _mean(copied)}
+    found = {"copy_rate": fmean(copied)}
     for order in _ORDERS:
-        found[f"overlap_{order}"] = _mean(
+        found[f"overlap_{order}"] = fmean(
             _overlap(_ngrams(one, order), _ngrams(two, order)) for one, two in zip(sentences, references, strict=True)
         )
     return found
@@ -161,8 +153,3 @@ def _overlap(sentence: list[Any], reference: list[Any]) -> float:
     # Of equally long sides the reference counts as the shorter, as in the measures of the corpus.
     shorter, longer = (reference, set(sentence)) if len(reference) <= len(sentence) else (sentence, set(reference))
     return sum(gram in longer for gram in shorter) / len(shorter) if shorter else 0.0
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return sum(listed) / len(listed)

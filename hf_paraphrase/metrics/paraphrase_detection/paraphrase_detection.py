@@ -63,20 +63,11 @@ class ParaphraseDetection(evaluate.Metric):
 def detection_measures(
     predictions: Sequence[float], references: Sequence[int], threshold: float | None = None
 ) -> dict[str, float]:
-    """Computes what the metric gives, without the machinery round it.
-
-    Args:
-        predictions: A score for each pair.
-        references: 1 for a paraphrase, 0 for another pair.
-        threshold: Optionally a threshold chosen on other pairs.
-
-    Raises:
-        ValueError: For values that are no scores or labels, and if all labels are equal.
-    """
+    """Computes the measures of the metric from arrays, without `evaluate`; see its description for the arguments."""
     scores, labels = _checked(predictions, references)
     order = np.argsort(-scores, kind="stable")
     ordered, hits = scores[order], labels[order].cumsum()
-    # A threshold cannot part equal scores, so only the last pair of a run of them can be the last one taken.
+    # A threshold does not separate equal scores: of these only the last can be the last one taken.
     taken = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
     found, count, positives = hits[taken], taken + 1, int(hits[-1])
     precision, recall = found / count, found / positives
@@ -104,23 +95,23 @@ def _checked(predictions: Sequence[float], references: Sequence[int]) -> tuple[n
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise ValueError(f"predictions[{bad[0]}] is {scores[bad[0]]}: every pair needs a finite score")
-    strange = np.flatnonzero((labels != 0) & (labels != 1))
-    if len(strange):
-        raise ValueError(f"references[{strange[0]}] is {labels[strange[0]]}: 1 is a paraphrase, 0 another pair")
+    wrong = np.flatnonzero((labels != 0) & (labels != 1))
+    if len(wrong):
+        raise ValueError(f"references[{wrong[0]}] is {labels[wrong[0]]}: 1 is a paraphrase, 0 another pair")
     if labels.min() == labels.max():
         raise ValueError(f"all {len(labels)} references are {labels[0]}: detection needs pairs of both kinds")
     return scores, labels
 
 
 def _threshold(ordered: np.ndarray, taken: np.ndarray, values: np.ndarray, *, nothing: float) -> float:
-    """Finds the threshold of the greatest value, the highest of several; `nothing` is the value of taking no pair."""
+    """Finds the highest threshold of the greatest value; `nothing` is the value of taking no pair."""
     best = int(np.argmax(values))
     if values[best] <= nothing:
         return float("inf")
     last = int(taken[best])
     if last + 1 == len(ordered):
         return float(ordered[last])
-    # Neighbouring floats have nothing between them; then the score itself is the border.
+    # There is nothing between neighbouring floats; then the score itself is the threshold.
     middle = ordered[last + 1] + (ordered[last] - ordered[last + 1]) / 2
     return float(middle if middle > ordered[last + 1] else ordered[last])
 

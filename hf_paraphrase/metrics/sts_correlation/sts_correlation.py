@@ -8,7 +8,7 @@ from typing import Any
 import datasets
 import evaluate
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import pearsonr, spearmanr
 
 _DESCRIPTION = """\
 Correlates the similarities that a system gives to pairs of sentences with human scores: Pearson's r and \
@@ -60,31 +60,20 @@ class StsCorrelation(evaluate.Metric):
         self, predictions: Sequence[float], references: Sequence[float], groups: Sequence[str] | None = None
     ) -> dict[str, Any]:
         similarities, scores = _checked("predictions", predictions), _checked("references", references)
+        result: dict[str, Any] = _correlations(similarities, scores)
         undefined = [] if _defined(similarities, scores) else ["all"]
-        result: dict[str, Any] = {
-            "pearson": 100.0 * _pearson(similarities, scores),
-            "spearman": 100.0 * _pearson(rankdata(similarities), rankdata(scores)),
-            "pairs": len(scores),
-        }
         if groups is not None:
-            names = [str(name) for name in groups]
+            names = np.array([str(name) for name in groups])
             if len(names) != len(scores):
                 raise ValueError(f"{len(names)} groups for {len(scores)} pairs: give one group a pair")
             result["groups"] = {}
-            for name in dict.fromkeys(names):
-                rows = np.array([other == name for other in names])
-                x, y = similarities[rows], scores[rows]
-                if not _defined(x, y):
-                    undefined.append(name)
-                result["groups"][name] = {
-                    "pearson": 100.0 * _pearson(x, y),
-                    "spearman": 100.0 * _pearson(rankdata(x), rankdata(y)),
-                    "pairs": int(rows.sum()),
-                }
+            for name in dict.fromkeys(names.tolist()):
+                x, y = similarities[names == name], scores[names == name]
+                result["groups"][name] = _correlations(x, y)
+                undefined += [] if _defined(x, y) else [name]
             for kind in ("pearson", "spearman"):
                 result[f"mean_{kind}"] = float(np.mean([group[kind] for group in result["groups"].values()]))
-        result["undefined"] = undefined
-        return result
+        return result | {"undefined": undefined}
 
 
 def _checked(name: str, values: Sequence[float]) -> np.ndarray:
@@ -97,18 +86,11 @@ def _checked(name: str, values: Sequence[float]) -> np.ndarray:
     return array
 
 
-def _defined(x: np.ndarray, y: np.ndarray) -> bool:
-    return not (_is_constant(x) or _is_constant(y))
+def _defined(*sides: np.ndarray) -> bool:
+    """Whether no side is constant, up to rounding."""
+    return all(len(side) > 1 and np.ptp(side) > 1e-12 * max(1.0, np.abs(side).max()) for side in sides)
 
 
-def _is_constant(x: np.ndarray) -> bool:
-    return len(x) < 2 or bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))
-
-
-def _pearson(x: np.ndarray, y: np.ndarray) -> float:
-    if not _defined(x, y):
-        return 0.0
-    x, y = x - x.mean(), y - y.mean()
-    # Scaling first keeps the squares of very small deviations from underflowing.
-    x, y = x / np.abs(x).max(), y / np.abs(y).max()
-    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+def _correlations(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    pearson, spearman = (pearsonr(x, y)[0], spearmanr(x, y)[0]) if _defined(x, y) else (0.0, 0.0)
+    return {"pearson": 100.0 * float(pearson), "spearman": 100.0 * float(spearman), "pairs": len(x)}

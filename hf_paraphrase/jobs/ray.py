@@ -1,0 +1,189 @@
+"""Shards made on a Ray cluster, one task per shard.
+
+Ray starts a task again when its worker dies. A shard has a fixed path and is renamed into it when it is complete, so a
+shard that is written twice is the same file.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..data.batch_function import Progress, no_progress
+from ..data.parallel import available_cores
+from ..errors import HfParaphraseError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from .shards import Shard, ShardJob
+
+_CONNECT_SECONDS = 3.0
+_VISIBLE_SECONDS = 60.0
+"""How long a network file system may take to show what another machine wrote."""
+_START_ONE = "start one with `ray start --head` and give the HOST:PORT that it prints, or use --shard without Ray"
+_SHARE = "use a file system that all nodes share, or --shard"
+
+
+@dataclass(frozen=True)
+class RayOptions:
+    """The options `--ray-...` of `ShardSettings`."""
+
+    address: str | None = None
+    workers: int | None = None
+    cpus: int = 1
+    gpus: float = 0.0
+
+    @property
+    def cluster(self) -> str:
+        """The address as `ray.init` takes it; `local` starts a cluster of this machine."""
+        return self.address or os.environ.get("RAY_ADDRESS") or "local"
+
+
+def check_cluster(options: RayOptions) -> None:
+    """Raises a UsageError if Ray is not installed, or nothing listens at the address: Ray would try for 40 s."""
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError("--engine ray needs the package ray", remedy='pip install "hf-paraphrase[ray]"')
+    if options.cluster in {"auto", "local"}:
+        return
+    host, _, port = options.cluster.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        raise UsageError(f"--ray-address {options.cluster} is not an address", remedy="give HOST:PORT or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"no Ray cluster runs at {options.cluster}: {error}", remedy=_START_ONE) from error
+
+
+@contextmanager
+def connected(options: RayOptions) -> Iterator[None]:
+    """Connects this process to the cluster until the block ends; an existing connection is used as it is."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    sigterm = signal.getsignal(signal.SIGTERM)
+    local = {"num_cpus": available_cores(), "include_dashboard": False} if options.cluster == "local" else {}
+    try:
+        ray.init(options.cluster, log_to_driver=False, logging_level="ERROR", **local)
+    except (OSError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
+        raise UsageError(f"cannot join the Ray cluster at {options.cluster}: {error}", remedy=_START_ONE) from error
+    try:
+        with suppress(ValueError):  # not in the main thread
+            # Ray's own handler ends the process with another exit code.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        yield
+    finally:
+        ray.shutdown()
+        with suppress(ValueError):
+            signal.signal(signal.SIGTERM, sigterm or signal.SIG_DFL)
+
+
+def run_on_ray(
+    job: ShardJob, shards: Sequence[Shard], folder: Path, *, options: RayOptions, progress: Progress = no_progress
+) -> Iterator[Shard]:
+    """Makes shards on the cluster to which this process is connected, and yields each when it is complete.
+
+    Raises:
+        HfParaphraseError: The first error of any shard, or what the nodes lack; complete shards stay.
+    """
+    import ray
+
+    _check_room(options)
+    # In a list Ray passes the reference on as it is, so that each process opens the job once.
+    reference = [ray.put(job)]
+    task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus)(_write_shard)
+    waiting = list(reversed(shards))
+    running: dict[Any, Shard] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (options.workers or len(shards)):
+                shard = waiting.pop()
+                call = task.remote(reference, shard, str(Path.cwd()), str(folder), options.cpus, __version__)
+                running[call] = shard
+            (call,), _ = ray.wait(list(running))
+            shard = running.pop(call)
+            try:
+                ray.get(call)
+            except ray.exceptions.RayTaskError as error:
+                raise _cause(error) from error
+            except ray.exceptions.RayError as error:
+                raise UsageError(
+                    f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: "
+                    f"{' '.join(str(error).split())[:400]}",
+                    remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer "
+                    "workers on a node; complete shards stay, and --resume continues",
+                ) from error
+            _wait_until_visible(shard, folder)
+            progress(shard.rows)
+            yield shard
+    finally:
+        for call in running:
+            ray.cancel(call, force=True)
+
+
+def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: str, threads: int, version: str) -> None:
+    """Writes a shard in a worker, whose relative paths then mean what they mean in the run."""
+    from .shards import limit_threads, write_shard
+
+    worker = f"the worker on {socket.gethostname()}"
+    if version != __version__:
+        raise UsageError(
+            f"{worker} has hf-paraphrase {__version__}, and this run {version}",
+            remedy="install the same version on all nodes",
+        )
+    for path in (cwd, folder):
+        if not Path(path).is_dir():
+            raise OutputError(f"{worker} does not see the folder", path=path, remedy=_SHARE)
+    os.chdir(cwd)
+    limit_threads(threads)
+    write_shard(_job_of_process(reference[0]), shard, Path(folder))
+
+
+@functools.lru_cache(maxsize=1)
+def _job_of_process(reference: Any) -> ShardJob:
+    import ray
+
+    job: ShardJob = ray.get(reference)
+    return job
+
+
+def _cause(error: Any) -> BaseException:
+    """Returns the error that ended a task."""
+    if "No module named 'hf_paraphrase" in str(error):
+        return UsageError(
+            "a worker of the Ray cluster lacks this package", remedy="install the same version on all nodes"
+        )
+    cause: BaseException = error.cause if isinstance(error.cause, HfParaphraseError) else error
+    return cause
+
+
+def _check_room(options: RayOptions) -> None:
+    """Refuses tasks for which no node is large enough: Ray would wait for one for ever."""
+    import ray
+
+    wanted = {"CPU": options.cpus, "GPU": options.gpus}
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
+        raise UsageError(
+            f"no node of the Ray cluster has {options.cpus} CPU and {options.gpus:g} GPU for a worker",
+            remedy="give a smaller --ray-cpus or --ray-gpus",
+        )
+
+
+def _wait_until_visible(shard: Shard, folder: Path) -> None:
+    end = time.monotonic() + _VISIBLE_SECONDS
+    while not shard.is_finished(folder):
+        if time.monotonic() > end:
+            raise OutputError("a worker wrote the file, but it is not here", path=shard.path(folder), remedy=_SHARE)
+        time.sleep(0.5)

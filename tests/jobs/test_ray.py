@@ -1,0 +1,279 @@
+"""What the engine `ray` refuses and how errors reach the user; a real cluster has `commands/test_verbs_on_ray.py`."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+import sys
+from collections import Counter
+from types import ModuleType, SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.encoders.encode_settings import EncodeSettings
+from hf_paraphrase.encoders.sentence_embedder import SentenceEmbedder
+from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.filtering.measuring import PairScorer
+from hf_paraphrase.jobs import ray as engine
+from hf_paraphrase.jobs import shards as shards_module
+from hf_paraphrase.jobs.ray import RayOptions, check_cluster, connected, run_on_ray
+from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
+
+
+class RayError(Exception):
+    pass
+
+
+class RayTaskError(RayError):
+    def __init__(self, cause):
+        super().__init__(f"a long traceback of {cause}")
+        self.cause = cause
+
+
+class FakeRay(ModuleType):
+    """As much of Ray as a job needs, in this process: a task runs when it is waited for, the newest first.
+
+    `lost` are the numbers of the tasks whose workers have died too often.
+    """
+
+    def __init__(self, lost=(), cpus=(2, 1)):
+        super().__init__("ray")
+        self.exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+        self.lost, self.cpus, self.init_error = lost, cpus, None
+        self.finished, self.running, self.most, self.joined = 0, set(), 0, []
+
+    def is_initialized(self):
+        return bool(self.joined)
+
+    def init(self, address, **options):
+        if self.init_error:
+            raise self.init_error
+        self.joined.append(address)
+
+    def shutdown(self):
+        self.joined.clear()
+
+    def nodes(self):
+        return [{"Alive": True, "Resources": {"CPU": number}} for number in self.cpus] + [{"Alive": False}]
+
+    def put(self, value):
+        return (value.folder, value)
+
+    def remote(self, **resources):
+        def submit(function, arguments):
+            call = Call(function, arguments)
+            self.running.add(call)
+            self.most = max(self.most, len(self.running))
+            return call
+
+        return lambda function: SimpleNamespace(remote=lambda *arguments: submit(function, arguments))
+
+    def get(self, call):
+        if isinstance(call, tuple):
+            return call[1]
+        self.running.remove(call)
+        self.finished += 1
+        if self.finished in self.lost:
+            raise RayError("killed by signal 9")
+        try:
+            return call.function(*call.arguments)
+        except Exception as error:
+            raise RayTaskError(error) from error
+
+    def wait(self, calls):
+        return calls[-1:], calls[:-1]
+
+    def cancel(self, call, force):
+        self.running.remove(call)
+
+
+class Call:
+    def __init__(self, function, arguments):
+        self.function, self.arguments = function, arguments
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Puts a fake in the place of Ray."""
+    monkeypatch.setattr(shards_module, "limit_threads", lambda threads: None)
+    monkeypatch.setattr(engine, "_job_of_process", lambda reference: sys.modules["ray"].get(reference))
+
+    def put(**settings):
+        monkeypatch.setitem(sys.modules, "ray", FakeRay(**settings))
+        return sys.modules["ray"]
+
+    return put
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    table = pa.table({"sentence1": [f"a {row}" for row in range(20)], "sentence2": ["a b"] * 20})
+    write_split(tmp_path / "pairs", "train", [table], table.schema)
+    return tmp_path / "pairs"
+
+
+def plan(pairs):
+    folder = DataFolder(pairs)
+    return ShardJob(folder, {"train": PairScorer(("length", "bleu"))}, 100), cut("train", folder.count(), 3)
+
+
+def tree(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_every_shard_is_made_once_with_the_bytes_of_a_local_run(fake, pairs, tmp_path, workers):
+    job, shards = plan(pairs)
+    ray = fake()
+    (tmp_path / "ray").mkdir()
+    rows = []
+    made = list(run_on_ray(job, shards, tmp_path / "ray", options=RayOptions(workers=workers), progress=rows.append))
+    assert Counter(made) == Counter(shards) and sum(rows) == 20
+    assert ray.most == (workers or len(shards))
+    assert list(run_shards(job, shards, tmp_path / "local")) == shards
+    assert tree(tmp_path / "ray") == tree(tmp_path / "local")
+
+
+def test_a_shard_at_which_workers_die_ends_the_work_and_cancels_the_rest(fake, pairs, tmp_path):
+    job, shards = plan(pairs)
+    ray = fake(lost=[3])
+    with pytest.raises(
+        UsageError, match=r"died again and again at rows 6 to 9 of `train`: killed by signal 9"
+    ) as caught:
+        list(run_on_ray(job, shards, tmp_path, options=RayOptions(workers=1)))
+    assert "--resume continues" in str(caught.value) and not ray.running
+    assert [shard.is_finished(tmp_path) for shard in shards] == [True] * 2 + [False] * 5
+
+
+def test_an_error_of_ours_in_a_worker_is_raised_as_it_is(fake, pairs, tmp_path):
+    job, shards = plan(pairs)
+    ray = fake()
+    (file,) = (pairs / "data").iterdir()
+    file.write_bytes(b"no Parquet")
+    with pytest.raises(InputError) as caught:
+        list(run_on_ray(job, shards, tmp_path, options=RayOptions()))
+    assert caught.value.path == str(file) and not ray.running
+
+
+def test_a_task_for_which_no_node_is_large_enough_is_refused(fake, pairs, tmp_path):
+    job, shards = plan(pairs)
+    fake(cpus=(16, 9))
+    for options, what in ((RayOptions(cpus=17), "17 CPU and 0 GPU"), (RayOptions(gpus=0.5), "1 CPU and 0.5 GPU")):
+        with pytest.raises(UsageError, match=f"no node of the Ray cluster has {what} for a worker"):
+            list(run_on_ray(job, shards, tmp_path, options=options))
+
+
+def test_a_worker_that_does_not_see_the_folders_or_has_another_version_is_named(fake, pairs, tmp_path, monkeypatch):
+    job, shards = plan(pairs)
+    fake()
+    with pytest.raises(OutputError, match=rf"gone: the worker on {socket.gethostname()} does not see the folder"):
+        list(run_on_ray(job, shards, tmp_path / "gone", options=RayOptions()))
+    arguments = [[("folder", job)], shards[0], str(tmp_path), str(tmp_path), 1]
+    with pytest.raises(UsageError, match=r"has hf-paraphrase .*, and this run 9\.9 \(install the same"):
+        engine._write_shard(*arguments, "9.9")
+
+
+def test_a_shard_that_another_machine_wrote_and_is_not_visible_is_an_error(fake, pairs, tmp_path, monkeypatch):
+    job, shards = plan(pairs)
+    fake()
+    monkeypatch.setattr(engine, "_VISIBLE_SECONDS", 0)
+    monkeypatch.setattr(engine, "_write_shard", lambda *arguments: None)
+    with pytest.raises(OutputError, match="a worker wrote the file, but it is not here"):
+        list(run_on_ray(job, shards, tmp_path, options=RayOptions()))
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "nowhere.invalid:6379"])
+def test_an_address_where_no_cluster_runs_is_one_line_and_nothing_is_written(address, pairs, tmp_path, capsys):
+    address = address.format(port=free_port())
+    words = ["--pairs", str(pairs), "--output", str(tmp_path / "made"), "--engine", "ray", "--ray-address", address]
+    assert main(["score", *words]) == 2
+    error = capsys.readouterr().err
+    assert f"no Ray cluster runs at {address}: " in error and "--shard" in error and error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
+
+
+@pytest.mark.parametrize("address", ["somewhere", "ray://head:10001", "head:", ":"])
+def test_what_is_not_an_address_is_refused(address):
+    with pytest.raises(UsageError, match="is not an address"):
+        check_cluster(RayOptions(address))
+
+
+def test_a_connection_lasts_as_long_as_the_work_and_one_of_the_caller_stays(fake):
+    ray = fake()
+    with connected(RayOptions("head:6379")):
+        assert ray.joined == ["head:6379"]
+        with connected(RayOptions("other:6379")):
+            pass
+        assert ray.joined == ["head:6379"]
+    assert ray.joined == []
+
+
+def test_a_cluster_that_lets_nobody_in_is_one_error(fake):
+    ray = fake()
+    ray.init_error = ConnectionError("AuthenticationError: no token")
+    problem = "cannot join the Ray cluster at head:6379: AuthenticationError: no token"
+    with pytest.raises(UsageError, match=problem), connected(RayOptions("head:6379")):
+        pass
+
+
+def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_path, capsys):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "ray" else find(name, *more))
+    assert main(["score", "--pairs", str(pairs), "--output", str(tmp_path / "made"), "--engine", "ray"]) == 2
+    error = capsys.readouterr().err
+    assert 'needs the package ray (pip install "hf-paraphrase[ray]")' in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (
+            "filter --pairs p --output o --engine ray --sample 3",
+            "--sample looks at all pairs, and --engine ray at a part",
+        ),
+        ("filter --pairs p --output o --shard-size 3", "--shard-size is for --shard or --engine ray"),
+        ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
+        ("score --pairs p --output o --engine ray --ray-gpus 1.5", "--ray-gpus 1.5 is not a number of whole GPUs"),
+        ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
+        ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),
+        (
+            "encode --input p --output o --columns a --engine ray --device cuda:1",
+            "--engine ray and --device cuda:1 exclude each other (--device cpu or cuda)",
+        ),
+        ("score --pairs p --output o --engine spark", "invalid choice: 'spark': one of local, ray"),
+    ],
+)
+def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
+    assert main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1
+
+
+def test_ray_starts_its_processes_itself(monkeypatch, capsys):
+    for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["back-translate", "--model", "m", "--bitext", "b", "--output", "o", "--engine", "ray"]) == 2
+    assert "--engine ray starts its workers itself" in capsys.readouterr().err
+
+
+def test_workers_take_the_device_that_this_machine_need_not_have():
+    settings = EncodeSettings(input="p", output="o", columns=["a"], engine="ray", device="cuda")
+    settings.check()
+    assert settings.ray == RayOptions(gpus=1.0)
+    for gpus, asked in ((0.25, 0.25), (1 / 3, 0.3333)):  # Ray counts in ten-thousandths
+        settings.ray_gpus = gpus
+        assert settings.ray == RayOptions(gpus=asked)
+    assert "engine" not in settings.record() and not [name for name in settings.record() if name.startswith("ray")]
+    embedder = SentenceEmbedder(settings.model, ("a",), device="cuda")
+    assert settings.here(embedder).device == "cpu"
+    settings.engine = "local"
+    assert settings.here(embedder) is embedder and settings.ray is None
