@@ -23,7 +23,6 @@ from ..data.batch_function import Progress, no_progress
 from ..errors import HfParaphraseError, OutputError, UsageError
 from ..messages import log
 from ..shown_text import shown_line
-from ..training.threads import keep_freed_memory
 from .ray_cluster import RayOptions, room
 from .shards import Shard, ShardJob, limit_threads, write_shard
 
@@ -67,7 +66,6 @@ class ShardWorker:
             threads: Threads of this process.
         """
         limit_threads(threads)
-        keep_freed_memory()
         with suppress(OSError):
             os.chdir(folder)
         return _Facts(

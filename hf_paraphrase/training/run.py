@@ -41,11 +41,9 @@ from ..artefacts.unfinished import JOB, check_same_job, job_fingerprint
 from ..errors import OutputError
 from ..messages import is_main_process, log, process_count
 from ..shown_text import as_given
-from .accelerators import AcceleratorSettings
-from .joining import check_in_common, lost_processes_told, wait_before_training
+from .devices import AcceleratorSettings
+from .processes import check_in_common, lost_processes_reported, refuse_sharding, wait_before_training
 from .run_settings import RunSettings
-from .sharding import refuse_sharding
-from .threads import keep_freed_memory
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -102,7 +100,6 @@ class TrainingRun:
             UsageError: If the launcher asks for models that are spread over processes.
         """
         refuse_sharding()
-        keep_freed_memory()
         settings = self.settings
         flags = {"overwrite": settings.overwrite, "resume": settings.resume}
         self._output = Path(settings.output).expanduser().resolve()
@@ -243,12 +240,12 @@ class TrainingRun:
             UsageError: If wandb cannot log, as where nobody is logged in, or the processes were started differently.
             HfParaphraseError: If another process of the training has ended.
         """
-        from .logs import kept_logs
+        from .callbacks import kept_logs
 
         self._trained = False
         folder = Path(trainer.args.output_dir)
         logs = self.folder / LOGS / folder.relative_to(self.checkpoints)
-        with lost_processes_told():
+        with lost_processes_reported():
             # Before anything is written down: where logging is not possible nothing is begun.
             with kept_logs(trainer, logs, self._output.name):
                 self._train(trainer, folder)

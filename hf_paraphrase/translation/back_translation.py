@@ -25,7 +25,6 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import is_main_process, log
 from ..settings import recipe, setting
-from ..training.threads import keep_freed_memory
 from .bleu import translation_table
 from .search_settings import SearchSettings
 
@@ -131,8 +130,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         ModelError: If there is no translation model, or it cannot translate.
         OutputError: If the output is in the way or cannot be written, or the unfinished job had other settings.
     """
-    # Before any library has threads.
-    keep_freed_memory()
     with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
         return _back_translate(settings, output)
 
@@ -211,7 +208,7 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
 
 
 def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
-    from ..training.arguments import is_bf16
+    from ..training.devices import is_bf16
     from .table_translator import SearchOptions
 
     return SearchOptions(

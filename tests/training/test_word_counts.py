@@ -7,7 +7,7 @@ import pytest
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.word_frequencies import frequency_weight, read_counts
+from hf_paraphrase.training.word_vectors import frequency_weight, read_counts
 
 TOKENIZER = build_word_level_tokenizer(["the", "cat", "do", "n't"])
 
