@@ -24,6 +24,7 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
 
     per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
+    save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
     logging_nan_inf_filter: bool = field(
         default=False,
         metadata={"help": "hide a loss that is not finite; a GPU is waited for in every step to find one"},

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -20,7 +21,6 @@ from transformers import (
     TrainerCallback,
     TrainerControl,
     TrainerState,
-    TrainingArguments,
 )
 from transformers.integrations import TensorBoardCallback, WandbCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
@@ -41,9 +41,7 @@ class OneLineProgress(ProgressCallback):
         super().__init__()
         self.figures: dict[str, str] = {}
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Shows the bar; the steps of a run that is continued do not count as done by this one."""
         if state.is_world_process_zero:
             self.training_bar = tqdm(
@@ -51,15 +49,8 @@ class OneLineProgress(ProgressCallback):
             )
         self.current_step = state.global_step
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Puts loss and dev scores behind the bar."""
+    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any) -> None:
+        """Shows the loss and the dev scores behind the bar."""
         for name, value in (logs or {}).items():
             if isinstance(value, int | float) and (name == "loss" or name.startswith("eval_")):
                 self.figures[name.replace("eval_", "dev ")] = f"{value:.4g}"
@@ -68,11 +59,11 @@ class OneLineProgress(ProgressCallback):
 
 
 def keep_standard_output(trainer: Trainer) -> None:
-    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays, in one line."""
+    """Removes the callbacks of a Trainer that print to standard output, which is for data, and unneeded warnings."""
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
         trainer.add_callback(OneLineProgress)
-    # Checkpoints of a short training are younger than the clock of the file system tells apart: nothing is wrong.
+    # It is about checkpoints that were written within a second of each other, which is no fault.
     logging.getLogger("transformers.trainer_utils").addFilter(_is_of_interest)
 
 
@@ -108,9 +99,7 @@ class EpochOfBatches(TrainerCallback):
         self.set_epoch = set_epoch
         self.updates = updates
 
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Passes on the number."""
         self.set_epoch(state.global_step // self.updates)
 
@@ -131,9 +120,7 @@ class EpochMarks(EpochOfBatches):
     def _is_at_mark(self, state: TrainerState) -> bool:
         return (state.global_step - 1) % self.updates + 1 in self.marks
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Asks for a score and a checkpoint if the step is at a mark."""
         if self._is_at_mark(state):
             control.should_save = control.should_save or args.save_strategy == SaveStrategy.EPOCH
@@ -141,9 +128,7 @@ class EpochMarks(EpochOfBatches):
             control.should_evaluate = control.should_evaluate or evaluates
         return control
 
-    def on_epoch_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
+    def on_epoch_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Takes back what the last step of the epoch has had already."""
         if self._is_at_mark(state):
             control.should_save = control.should_evaluate = False
@@ -157,9 +142,7 @@ class LastStep(TrainerCallback):
     chosen by the score. A newer one asks for both itself; what is asked for twice at a step is done once.
     """
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Asks for both if the step is the last one."""
         if state.global_step >= state.max_steps:
             control.should_evaluate = control.should_evaluate or args.eval_strategy == IntervalStrategy.STEPS
@@ -174,9 +157,7 @@ class LossAtCheckpoints(TrainerCallback):
     in an undisturbed run.
     """
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Asks for a log."""
         control.should_log = control.should_log or control.should_save
         return control
@@ -190,9 +171,7 @@ class EndAtDivergence(TrainerCallback):
     Where the best weights are kept and there are some, it goes on: those are the result.
     """
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Checks the weights if they are about to be used."""
         has_best = args.load_best_model_at_end and state.best_model_checkpoint is not None
         if (control.should_save or control.should_evaluate) and not has_best:
@@ -239,20 +218,20 @@ def kept_logs(trainer: Trainer, folder: Path, name: str) -> Iterator[None]:
     if wandb is None or wandb.run is not None or not is_main_process():
         yield
         return
-    project = os.environ.get("WANDB_PROJECT", "huggingface")
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        # Without its link to the latest run: no output has links.
-        wandb.init(project=project, name=name, dir=str(folder), settings={"symlink": False})
-    except Exception as error:
-        shutil.rmtree(folder)
-        raise UsageError(
-            f"--report-to wandb: {shown_line(str(error), 200)}",
-            remedy="`wandb login` first, or WANDB_MODE=offline in the environment",
-        ) from error
-    failed = True
-    try:
-        yield
-        failed = False
-    finally:
-        wandb.finish(exit_code=int(failed))
+    # It writes links, which no output has, so it gets another folder first.
+    with TemporaryDirectory(prefix="hf_paraphrase_wandb_", ignore_cleanup_errors=True) as temporary:
+        try:
+            wandb.init(project=os.environ.get("WANDB_PROJECT", "huggingface"), name=name, dir=temporary)
+        except Exception as error:
+            raise UsageError(
+                f"--report-to wandb: {shown_line(str(error), 200)}",
+                remedy="`wandb login` first, or WANDB_MODE=offline in the environment",
+            ) from error
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            wandb.finish(exit_code=int(failed))
+            its_own = shutil.ignore_patterns("debug*.log", "latest-run", "logs", "tmp")
+            shutil.copytree(temporary, folder, ignore=its_own, dirs_exist_ok=True)

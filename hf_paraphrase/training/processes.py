@@ -36,20 +36,13 @@ def refuse_sharding(arguments: Any = None) -> None:
     Raises:
         UsageError: If FSDP, DeepSpeed, Megatron-LM or a parallelism configuration is asked for.
     """
-    asked = [
-        (library, f"the launcher sets {name}")
-        for name, library in _SHARDING.items()
-        if os.environ.get(name, "").strip().lower() in _ON
-    ]
-    asked += [
-        (library, f"the arguments have {name}={value!r}")
-        for name, library in (("fsdp", "FSDP"), ("deepspeed", "DeepSpeed"))
-        if (value := getattr(arguments, name, None))
-    ]
+    asked = {library: name for name, library in _SHARDING.items() if os.environ.get(name, "").strip().lower() in _ON}
+    given = {"FSDP": "fsdp", "DeepSpeed": "deepspeed"}
+    asked |= {library: name for library, name in given.items() if getattr(arguments, name, None)}
     if asked:
-        library, by = asked[0]
+        library, name = next(iter(asked.items()))
         raise UsageError(
-            f"{library} is asked for ({by}), and in a training here every process holds the whole model",
+            f"{library} is asked for by {name}, and in a training here every process holds the whole model",
             remedy="leave it out, and start the processes with torchrun or accelerate launch --multi_gpu",
         )
 

@@ -292,12 +292,7 @@ def _dimension(fields: list[str], path: Path, line: int) -> int:
     while numbers < len(fields) - 1 and _NUMBER.fullmatch(fields[-1 - numbers]):
         numbers += 1
     if not numbers:
-        raise InputError(
-            "not a word followed by numbers",
-            path=path,
-            line=line,
-            remedy="give vectors in the GloVe or word2vec layout",
-        )
+        raise _bad_line("not a word followed by numbers", path, line)
     return numbers
 
 
@@ -305,8 +300,7 @@ def _word(fields: list[str], dimension: int, path: Path, line: int) -> str:
     numbers = len(fields) - 1
     # A word of several parts is legitimate, but a fraction among the parts means a number too many.
     if numbers < dimension or any(_FRACTION.fullmatch(part) for part in fields[1:-dimension]):
-        message = f"{numbers} numbers where {dimension} are expected"
-        raise InputError(message, path=path, line=line, remedy="correct or remove the line")
+        raise _bad_line(f"{numbers} numbers where {dimension} are expected", path, line)
     return " ".join(fields[:-dimension])
 
 
@@ -316,9 +310,12 @@ def _vector(fields: list[str], path: Path, line: int) -> NDArray[np.float32]:
             vector = np.array(fields, np.float32)
     except ValueError:
         wrong = next(item for item in fields if _NUMBER.fullmatch(item) is None)
-        message = f"`{wrong}` is not a number"
-        raise InputError(message, path=path, line=line, remedy="correct or remove the line") from None
+        raise _bad_line(f"`{wrong}` is not a number", path, line) from None
     if not np.isfinite(vector).all():
-        message = f"`{fields[int(np.flatnonzero(~np.isfinite(vector))[0])]}` is not finite"
-        raise InputError(message, path=path, line=line, remedy="correct or remove the line")
+        raise _bad_line(f"`{fields[int(np.flatnonzero(~np.isfinite(vector))[0])]}` is not finite", path, line)
     return vector
+
+
+def _bad_line(message: str, path: Path, line: int) -> InputError:
+    remedy = "give a word and its numbers on each line, as GloVe and word2vec do; correct or remove this one"
+    return InputError(message, path=path, line=line, remedy=remedy)

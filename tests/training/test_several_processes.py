@@ -72,7 +72,7 @@ def test_a_launcher_that_spreads_models_is_refused(monkeypatch, variable):
         monkeypatch.setenv(name, "false")
     refuse_sharding()
     monkeypatch.setenv(variable, "True")
-    with pytest.raises(UsageError, match=f"^{SWITCHES[variable]} is asked for .the launcher sets {variable}"):
+    with pytest.raises(UsageError, match=f"^{SWITCHES[variable]} is asked for by {variable}"):
         refuse_sharding()
 
 

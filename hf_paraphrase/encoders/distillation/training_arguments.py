@@ -62,6 +62,7 @@ class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
     lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rates"})
     # With 0.999 the first steps of a rare row are three times as long: its moments start from nothing.
     adam_beta2: float = field(default=0.99, metadata={"help": "decay of the second moment"})
+    save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
 
     def __post_init__(self) -> None:
         ObjectiveSettings(**{item.name: getattr(self, item.name) for item in fields(ObjectiveSettings)}).check()
