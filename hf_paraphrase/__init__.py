@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from .studies.supervised.predictions import predict
     from .studies.supervised.training import train_supervised
     from .tokenization.train import train_tokenizer
-    from .training.environment import environment
+    from .training.devices import environment
     from .translation.back_translation import back_translate
     from .translation.back_translator import BackTranslator
     from .translation.evaluate import evaluate_translation

@@ -17,7 +17,7 @@ from hf_paraphrase.filtering import tokens as filtering_tokens
 from hf_paraphrase.filtering.language_model import arpa
 from hf_paraphrase.messages import printable, without_secrets
 from hf_paraphrase.studies.expansion import definitions, wordnet, words
-from hf_paraphrase.training import word_frequencies, word_vectors
+from hf_paraphrase.training import word_vectors
 
 MEASURABLE = 0.001
 FACTOR, MOST = 16, 64
@@ -84,9 +84,9 @@ CASES = [
     (whole(word_vectors._NUMBER), lambda n: "1" * n + "x"),
     (whole(word_vectors._NUMBER), lambda n: "1." + "1" * n + "x"),
     (whole(word_vectors._FRACTION), lambda n: "1" * n + "x"),
-    (whole(word_frequencies._COUNT_LINE), lambda n: " " * n + "x"),
-    (whole(word_frequencies._COUNT_LINE), lambda n: "x" + " " * n + "y"),
-    (whole(word_frequencies._COUNT_LINE), lambda n: "x 1" + "1" * n + "y"),
+    (whole(word_vectors._COUNT_LINE), lambda n: " " * n + "x"),
+    (whole(word_vectors._COUNT_LINE), lambda n: "x" + " " * n + "y"),
+    (whole(word_vectors._COUNT_LINE), lambda n: "x 1" + "1" * n + "y"),
     (whole(arpa._COUNT), lambda n: "ngram" + " " * n + "x"),
     (whole(arpa._COUNT), lambda n: "ngram 1" + " " * n + "x"),
     (every(filtering_tokens._TOKEN), lambda n: "a'" * n),

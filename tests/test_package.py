@@ -14,7 +14,7 @@ import hf_paraphrase
 from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.registry import lazy_exports
-from hf_paraphrase.training.environment import environment
+from hf_paraphrase.training.devices import environment
 
 PACKAGE = Path(hf_paraphrase.__file__).parent
 SUBPACKAGES = sorted(

@@ -96,7 +96,7 @@ JOURNEYS = {
             "open a page to try models and look at data in a browser, on this machine alone", "demo.run:launch_demo"
         ),
         "env": Verb(
-            "print versions and devices, for a bug report", "training.environment:environment", shown=results.as_text
+            "print versions and devices, for a bug report", "training.devices:environment", shown=results.as_text
         ),
     },
     "sentences to vectors": {

@@ -44,7 +44,7 @@ class BatchLossTrainer(ScoredTrainer):
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
         """Takes the batches of one update and notes the `place` of each: the epoch and its number in the epoch."""
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
-        epoch, update = divmod(self.state.global_step, self.marks.steps)
+        epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
         for number, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
             sample["place"] = (epoch, number)
         return samples, items

@@ -78,7 +78,7 @@ def encode(settings: EncodeSettings) -> Encoded:
 def _is_bf16(settings: EncodeSettings) -> bool:
     if settings.precision == "fp32":
         return False
-    from ..training.arguments import is_bf16
+    from ..training.devices import is_bf16
 
     return is_bf16(settings.precision, settings.device)
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..training.word_frequencies import FREQUENCY_CONSTANT, read_counts
-from ..training.word_vectors import Coverage, WordVectors, initial_embeddings
+from ..training.word_vectors import FREQUENCY_CONSTANT, Coverage, WordVectors, initial_embeddings, read_counts
 from .initial_vectors import (
     SENTENCE_ENCODER,
     check_coverage,
@@ -195,7 +194,7 @@ def start_embeddings(
         dimension: The number of components.
         frequency_weights: Whether to weight the rows by a / (a + p).
         frequency_constant: The a.
-        frequency_counts: A file from which p is counted instead, see :func:`~..training.word_frequencies.read_counts`.
+        frequency_counts: A file from which p is counted instead, see :func:`~..training.word_vectors.read_counts`.
         seed: Seed of the random vectors.
 
     Returns:

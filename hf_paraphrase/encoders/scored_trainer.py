@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,8 @@ from transformers import (
 
 from ..training.batches import EpochBatches, PairItems
 from ..training.callbacks import EpochMarks, keep_standard_output
-from ..training.loader import training_batches
+from ..training.devices import take_one_gpu
+from ..training.epoch_trainer import training_batches
 from ..training.sparse_gradients import SparseGradientTrainer
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, scores_of
 from .model_folder import write_model_files, write_saved_card
@@ -28,10 +28,10 @@ from .sentence_encoder import SentenceEncoder
 
 
 class ScoredTrainer(SparseGradientTrainer):
-    """A Trainer of an encoder that is scored before the first step and at every mark, where a checkpoint is written.
+    """A Trainer of an encoder that is scored before the first step, and at every mark, where a checkpoint is written.
 
     The weights of the best mark are in the model when :meth:`train` returns. The untrained state is scored but cannot
-    win. Without a score the last state is kept.
+    win. Without a score the last state is kept. The arguments may ask for other evaluations and checkpoints.
 
     Args:
         model: The encoder.
@@ -47,14 +47,15 @@ class ScoredTrainer(SparseGradientTrainer):
 
     Attributes:
         batches: As given.
-        marks: Where an epoch is scored.
+        is_scored: Whether the model is scored while it is trained.
+        updates_of_epoch: Updates of the model in an epoch.
     """
 
     loss_is_scaled_for_ga = False
     optimizer: Any
     control: Any
+    eval_dataset: Any
     batches: EpochBatches
-    marks: EpochMarks
 
     def __init__(
         self,
@@ -74,27 +75,27 @@ class ScoredTrainer(SparseGradientTrainer):
         self.tokenizer = tokenizer
         self.evaluator = evaluator
         self.report = report
-        judged = evaluator is not None or compute_metrics is not None
-        if judged:
-            args.load_best_model_at_end = True
-            self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
-            args.metric_for_best_model = args.metric_for_best_model or CHOOSES
-            args.greater_is_better = True if args.greater_is_better is None else args.greater_is_better
+        if args.dataloader_drop_last:
+            batches.leave_out_last()
+        self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
+        has_dev = evaluator is not None or compute_metrics is not None
+        self.is_scored: bool = args.settle_evaluation(has_dev, CHOOSES)
+        self.updates_of_epoch = -(-batches.joint_batches // args.gradient_accumulation_steps)
+        take_one_gpu(args)
         super().__init__(
             model=model,
             args=args,
             data_collator=collate,
             train_dataset=PairItems(batches.size),
+            # The Trainer requires a set before it calls `evaluate`, which scores by itself.
+            eval_dataset=PairItems(0) if has_dev else None,
             compute_metrics=compute_metrics,
             callbacks=callbacks,
             optimizers=optimizers,
         )
-        if judged:
-            # Early stopping wants to hear that there are evaluations; the marks ask for them.
-            args.eval_strategy, args.eval_steps = args.save_strategy, args.save_steps
+        self.eval_dataset = None
         keep_standard_output(self)
-        self.marks = EpochMarks(batches, args, args.evaluations_per_epoch, judged)
-        self.add_callback(self.marks)
+        self.add_callback(EpochMarks(batches.set_epoch, self.updates_of_epoch, args.evaluations_per_epoch))
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
@@ -125,8 +126,8 @@ class ScoredTrainer(SparseGradientTrainer):
             return {}
         self.model.train(training)
         if self.args.metric_for_best_model is not None:
-            by_default = getattr(self, "_chosen_by_default", True)
-            self.args.metric_for_best_model = chosen_score(scores, self.args.metric_for_best_model, by_default)
+            wanted = self.args.metric_for_best_model
+            self.args.metric_for_best_model = chosen_score(scores, wanted, self._chosen_by_default)
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -165,10 +166,9 @@ class ScoredTrainer(SparseGradientTrainer):
 
         With no epochs to train, scoring is all.
         """
-        judged = self.marks.evaluate
         if self.args.num_train_epochs == 0:
-            return self.evaluate() if judged else {}
-        self.args.eval_on_start = judged and not resume_from_checkpoint
+            return self.evaluate() if self.is_scored else {}
+        self.args.eval_on_start = self.is_scored and not resume_from_checkpoint
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def _write_saved(self, folder: Path, weights: dict[str, Tensor] | None, trained_on: str, **card: Any) -> None:
@@ -205,15 +205,6 @@ class ScoredTrainer(SparseGradientTrainer):
         command = f"{name}.save_model (from Python)"
         model = cast(PreTrainedModel, self.model)
         write_saved_card(folder, model, command=command, settings=settings, results=known, card=card)
-
-    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        if self.args.should_save:
-            last = f"checkpoint-{self.state.global_step}"
-            best = Path(self.state.best_model_checkpoint or last).name
-            for path in Path(self.args.output_dir).glob("checkpoint-*"):
-                if path.name not in {last, best}:
-                    shutil.rmtree(path)
 
 
 class OwnGradients(TrainerCallback):

@@ -290,7 +290,7 @@ class _EncoderTraining:
 
     def _start(self) -> str:
         """Says for the card what the word vectors started from."""
-        from ..training.word_frequencies import FREQUENCY_CONSTANT
+        from ..training.word_vectors import FREQUENCY_CONSTANT
         from .initial_vectors import SENTENCE_ENCODER, kind_of_source
 
         settings, start = self.settings, "random"

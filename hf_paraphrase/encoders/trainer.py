@@ -59,7 +59,7 @@ class EncoderTrainer(BatchLossTrainer):
     The word vectors of our models get sparse gradients, until :meth:`train` returns, and `RowAdam`, whose cost does
     not grow with the vocabulary; several processes exchange the rows of the joint batch. With `dense_optimizer`, with
     `lambda_w` above 0 (which moves all rows anyway) and with `torch_compile`, which knows no sparse gradients, it is
-    `torch.optim.Adam` over the whole table.
+    `torch.optim.Adam` over the whole table; with another `optim` or `weight_decay` it is the Trainer's optimizer.
 
     :meth:`save_model` and :meth:`push_to_hub` write a whole model folder, which opens like one of `train-encoder`. The
     first writes a card where there is none: what the trainer knows and what whoever publishes the model should add;
@@ -151,7 +151,7 @@ class EncoderTrainer(BatchLossTrainer):
         self.sparse_gradients = (
             hasattr(model, "sparse_gradients")
             and isinstance(optimizers[0], type(None) | RowAdam | torch.optim.SparseAdam)
-            and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile)
+            and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile or args.names_optimizer)
         )
         if args.relative_steps and not self.sparse_gradients:
             raise UsageError(
@@ -166,8 +166,14 @@ class EncoderTrainer(BatchLossTrainer):
             self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam, over rows where gradients are sparse."""
-        if self.optimizer is None:
+        """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
+        if self.optimizer is not None:
+            return self.optimizer
+        if self.args.names_optimizer:
+            self.optimizer = super().create_optimizer(model)
+            if own_weights := [item for item in self.loss.parameters() if item.requires_grad]:
+                self.optimizer.add_param_group({"params": own_weights})
+        else:
             parameters = [*(model or self.model).parameters(), *self.loss.parameters()]
             own: dict[str, Any] = {"relative": self.args.relative_steps} if self.sparse_gradients else {}
             self.optimizer = (RowAdam if self.sparse_gradients else torch.optim.Adam)(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import UsageError
 from ..messages import is_main_process, log
-from ..training.word_frequencies import FREQUENCY_CONSTANT
+from ..training.word_vectors import FREQUENCY_CONSTANT
 from .encoded_pairs import EncodedPairs
 from .encoder_vocabulary import (
     EncoderVocabulary,

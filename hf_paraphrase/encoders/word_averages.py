@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..training.threads import computing_alone
+from ..training.threads import one_thread
 
 if TYPE_CHECKING:
     from ..models.modeling_avg import AvgModel
@@ -140,7 +140,7 @@ class ModelAverages:
 
         def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
             # These settings hold for one thread only.
-            with torch.inference_mode(), computing_alone():
+            with torch.inference_mode(), one_thread():
                 tokens = torch.from_numpy(ids).to(model.device)
                 lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
                 found: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
@@ -212,7 +212,7 @@ def _row_means_by_torch(
 
     if not len(ids):
         return np.zeros((len(offsets) - 1, table.shape[1]), np.float32)
-    with torch.inference_mode(), computing_alone():
+    with torch.inference_mode(), one_thread():
         # Its own means take a quarter longer than sums that NumPy divides, to the same bits.
         sums: NDArray[np.float32] = torch.nn.functional.embedding_bag(
             torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="sum"

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
+from ..errors import UsageError
+
 Item = tuple[int, int]
 """An epoch (from 0) and the number of a pair."""
 
@@ -61,7 +63,14 @@ class EpochBatches:
     @property
     def joint_batches(self) -> int:
         """The number of joint batches in an epoch, i.e. of batches on each process."""
-        return -(-self.size // (self.batch_pairs * self.num_processes))
+        whole, rest = divmod(self.size, self.batch_pairs * self.num_processes)
+        return whole + (rest > 0 and not self.drop_last)
+
+    def leave_out_last(self) -> None:
+        """Leaves out the last joint batch of every epoch where it is smaller than the others."""
+        if self.size < self.batch_pairs * self.num_processes:
+            raise UsageError(f"dataloader_drop_last leaves nothing of {self.size} examples", remedy="leave it out")
+        self.drop_last = True
 
     def order(self, epoch: int) -> NDArray[np.int64]:
         """Returns the numbers of the pairs in the order of an epoch (pairs,)."""

@@ -1,12 +1,16 @@
-"""What happens beside the steps of a training: progress, scores and checkpoints."""
+"""Callbacks of trainings: progress, scores and checkpoints, divergence, and the folders of logs."""
 
 from __future__ import annotations
 
 import json
+import logging
 import math
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -17,11 +21,13 @@ from transformers import (
     TrainerCallback,
     TrainerControl,
     TrainerState,
-    TrainingArguments,
 )
+from transformers.integrations import TensorBoardCallback, WandbCallback
+from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
 from ..artefacts.weights import check_finite
-from .batches import EpochBatches
+from ..errors import UsageError
+from ..messages import is_main_process, shown_line
 
 
 class OneLineProgress(ProgressCallback):
@@ -34,9 +40,7 @@ class OneLineProgress(ProgressCallback):
         super().__init__()
         self.figures: dict[str, str] = {}
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Shows the bar; the steps of a run that is continued do not count as done by this one."""
         if state.is_world_process_zero:
             self.training_bar = tqdm(
@@ -44,15 +48,8 @@ class OneLineProgress(ProgressCallback):
             )
         self.current_step = state.global_step
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Puts loss and dev scores behind the bar."""
+    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any) -> None:
+        """Shows the loss and the dev scores behind the bar."""
         for name, value in (logs or {}).items():
             if isinstance(value, int | float) and (name == "loss" or name.startswith("eval_")):
                 self.figures[name.replace("eval_", "dev ")] = f"{value:.4g}"
@@ -61,111 +58,106 @@ class OneLineProgress(ProgressCallback):
 
 
 def keep_standard_output(trainer: Trainer) -> None:
-    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays, in one line."""
+    """Removes the callbacks of a Trainer that print to standard output, which is for data, and unneeded warnings."""
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
         trainer.add_callback(OneLineProgress)
+    # It is about checkpoints that were written within a second of each other, which is no fault.
+    logging.getLogger("transformers.trainer_utils").addFilter(_is_of_interest)
 
 
-def log_of_steps(log: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Takes from the log of a Trainer what it says of its steps, the same whether the run was resumed or not.
+def _is_of_interest(record: logging.LogRecord) -> bool:
+    return "mtime may not be reliable" not in str(record.msg)
 
-    The summary at the end is left out: its times and its mean loss are those of the last process alone. So is a number
-    that is not finite, as the loss of a training that diverged behind its best weights.
+
+def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the log of a Trainer's steps, the same whether the run was resumed or not.
+
+    The summary at the end is left out, because its times and its mean loss are those of the last process alone, and
+    so are NaN and infinite numbers, as the loss of a training that diverged after its best weights.
     """
     return [
-        {name: value for name, value in sorted(entry.items()) if not (isinstance(value, float) and _is_lost(value))}
-        for entry in log
+        {name: value for name, value in sorted(entry.items()) if not isinstance(value, float) or math.isfinite(value)}
+        for entry in entries
         if "train_runtime" not in entry
     ]
 
 
-def _is_lost(value: float) -> bool:
-    return not math.isfinite(value)
-
-
-class EpochMarks(TrainerCallback):
-    """Asks for a score and a checkpoint at the end of every epoch and at equal fractions of it.
-
-    Args:
-        batches: The batches, which are told the epoch.
-        args: The settings.
-        marks: The number of marks in an epoch.
-        evaluate: Whether there is a dev set to score.
-    """
-
-    def __init__(self, batches: EpochBatches, args: TrainingArguments, marks: int, evaluate: bool) -> None:
-        self.batches = batches
-        self.evaluate = evaluate
-        self.steps = -(-len(batches) // (batches.num_processes * args.gradient_accumulation_steps))
-        self.marks = {-(-self.steps * mark // marks) for mark in range(1, marks + 1)}
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Tells the batches which epoch begins, or is continued."""
-        self.batches.set_epoch(state.global_step // self.steps)
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
-        """Asks for a score and a checkpoint if the step is at a mark."""
-        if (state.global_step - 1) % self.steps + 1 in self.marks:
-            control.should_save = True
-            control.should_evaluate = self.evaluate
-        return control
-
-
 class EpochOfBatches(TrainerCallback):
-    """Tells a sampler which epoch begins, or is continued.
+    """Passes on the number of an epoch, from 0, when it begins or is continued.
 
-    The Trainer and accelerate tell it too, but not through the two wrappers that it has when several processes share
-    its batches and the first ones are skipped after a resume.
+    The Trainer and accelerate do so too, but not through the two wrappers around a sampler that several processes
+    share and of which the first batches are skipped after a resume.
 
     Args:
-        sampler: What has a `set_epoch`.
+        set_epoch: Called with the number.
         updates: Updates of the model in an epoch.
     """
 
-    def __init__(self, sampler: Any, updates: int) -> None:
-        self.sampler = sampler
+    def __init__(self, set_epoch: Callable[[int], None], updates: int) -> None:
+        self.set_epoch = set_epoch
         self.updates = updates
 
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Tells it the epoch, from 0."""
-        self.sampler.set_epoch(state.global_step // self.updates)
+    def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Passes on the number."""
+        self.set_epoch(state.global_step // self.updates)
+
+
+class EpochMarks(EpochOfBatches):
+    """Evaluates and saves at equal fractions of every epoch where the Trainer does so at its end.
+
+    Args:
+        set_epoch: Called with the number of an epoch that begins.
+        updates: Updates of the model in an epoch.
+        marks: The number of marks in an epoch; the last one is its end.
+    """
+
+    def __init__(self, set_epoch: Callable[[int], None], updates: int, marks: int) -> None:
+        super().__init__(set_epoch, updates)
+        self.marks = {-(-updates * mark // marks) for mark in range(1, marks + 1)}
+
+    def _is_at_mark(self, state: TrainerState) -> bool:
+        return (state.global_step - 1) % self.updates + 1 in self.marks
+
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
+        """Asks for a score and a checkpoint if the step is at a mark."""
+        if self._is_at_mark(state):
+            control.should_save = control.should_save or args.save_strategy == SaveStrategy.EPOCH
+            evaluates = args.eval_strategy == IntervalStrategy.EPOCH and args.eval_delay <= (state.epoch or 0.0)
+            control.should_evaluate = control.should_evaluate or evaluates
+        return control
+
+    def on_epoch_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
+        """Takes back what the last step of the epoch has had already."""
+        if self._is_at_mark(state):
+            control.should_save = control.should_evaluate = False
+        return control
 
 
 class LastStep(TrainerCallback):
-    """Asks for a score and a checkpoint behind the last update, whatever the interval between them is.
+    """Asks for a score and a checkpoint after the last update, whatever number of steps lies between them.
 
-    The Trainer of the oldest transformers that is allowed saves there without scoring, so that the end of the training
-    would neither be measured nor count where the weights are chosen by the score. A newer one asks for both itself;
-    what is asked for twice at a step is done once.
+    The Trainer of transformers 5.0 saves there without scoring, so that the end would not count where the weights are
+    chosen by the score. A newer one asks for both itself; what is asked for twice at a step is done once.
     """
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Asks for both if the step is the last one."""
         if state.global_step >= state.max_steps:
-            control.should_evaluate = control.should_save = True
+            control.should_evaluate = control.should_evaluate or args.eval_strategy == IntervalStrategy.STEPS
+            control.should_save = control.should_save or args.save_strategy == SaveStrategy.STEPS
         return control
 
 
 class LossAtCheckpoints(TrainerCallback):
     """Logs the loss wherever a checkpoint is written.
 
-    A run that goes on from it has forgotten the losses before it; were its next log to mean them too, that would say
-    something else than the log of an undisturbed run.
+    A run that is resumed has forgotten the losses before its checkpoint: its next log would be the mean of others than
+    in an undisturbed run.
     """
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
-        """Asks for it."""
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
+        """Asks for a log."""
         control.should_log = control.should_log or control.should_save
         return control
 
@@ -173,19 +165,13 @@ class LossAtCheckpoints(TrainerCallback):
 
 
 class EndAtDivergence(TrainerCallback):
-    """Ends a training whose weights are no numbers any more, before they are measured or kept.
+    """Ends a training whose weights are NaN or infinite, before they are evaluated or saved.
 
     Where the best weights are kept and there are some, it goes on: those are the result.
     """
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Looks at the weights if they are about to be used.
-
-        Raises:
-            ModelError: If one is infinite or not a number.
-        """
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Checks the weights if they are about to be used."""
         has_best = args.load_best_model_at_end and state.best_model_checkpoint is not None
         if (control.should_save or control.should_evaluate) and not has_best:
             check_finite(kwargs["model"])
@@ -206,3 +192,45 @@ def last_checkpoint(folder: Path) -> Path | None:
         except (OSError, ValueError, KeyError):
             shutil.rmtree(path)
     return max(complete)[1] if complete else None
+
+
+@contextmanager
+def kept_logs(trainer: Trainer, folder: Path, name: str) -> Iterator[None]:
+    """Makes TensorBoard and wandb write below a folder that stays, while the block trains.
+
+    TensorBoard would write beside the checkpoints, which are removed, and wandb into the working directory. A run of
+    wandb that the caller has begun is left as it is.
+
+    Args:
+        trainer: The Trainer that logs.
+        folder: The folder; made if need be.
+        name: The name of the run.
+
+    Raises:
+        UsageError: If wandb cannot log.
+    """
+    callbacks = trainer.callback_handler.callbacks
+    for callback in callbacks:
+        if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
+            callback.logging_dir = str(folder)
+    wandb: Any = next((callback._wandb for callback in callbacks if isinstance(callback, WandbCallback)), None)
+    if wandb is None or wandb.run is not None or not is_main_process():
+        yield
+        return
+    # It writes links, which no output has, so it gets another folder first.
+    with TemporaryDirectory(prefix="hf_paraphrase_wandb_", ignore_cleanup_errors=True) as temporary:
+        try:
+            wandb.init(project=os.environ.get("WANDB_PROJECT", "huggingface"), name=name, dir=temporary)
+        except Exception as error:
+            raise UsageError(
+                f"--report-to wandb: {shown_line(str(error), 200)}",
+                remedy="`wandb login` first, or WANDB_MODE=offline in the environment",
+            ) from error
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            wandb.finish(exit_code=int(failed))
+            its_own = shutil.ignore_patterns("debug*.log", "latest-run", "logs", "tmp")
+            shutil.copytree(temporary, folder, ignore=its_own, dirs_exist_ok=True)

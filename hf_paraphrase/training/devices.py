@@ -1,18 +1,30 @@
-"""The setting `device` of what runs a model."""
+"""Where models compute: the setting `device`, the settings of a Trainer's accelerator, and the verb `env`."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import shutil
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from ..artefacts.provenance import versions
 from ..errors import UsageError, choice_of
-from ..settings import Settings, setting
+from ..messages import log
+from ..settings import Settings, recipe, setting
+
+if TYPE_CHECKING:
+    from transformers import TrainingArguments
+
+    A = TypeVar("A", bound=TrainingArguments)
 
 CPU = "cpu"
+_COMPILERS = ("c++", "g++", "clang++")
 
 
 def device_setting() -> Any:
-    """Declares a field `device`; who is no :class:`DeviceSettings` calls :func:`check_device`."""
+    """Declares a field `device`; settings without :class:`DeviceSettings` call :func:`check_device` themselves."""
     return setting(
         "where models compute: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
         "results of different devices differ by rounding",
@@ -22,32 +34,28 @@ def device_setting() -> Any:
 
 @dataclass(kw_only=True)
 class DeviceSettings(Settings):
-    """The settings of what runs a model."""
+    """The settings of a verb that runs a model."""
 
     GROUP: ClassVar[str] = "computing"
 
     device: str = device_setting()
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and a device that is not here.
-        """
+        """Refuses a value out of range and a device that this machine does not have."""
         super().check()
         if getattr(self, "computes_here", True):
             check_device(self.device)
 
 
 def check_device(device: str) -> str:
-    """Returns a device that torch has on this machine.
+    """Returns the name of a device of this machine.
 
     Raises:
-        UsageError: If there is no such device here.
+        UsageError: If torch has no such device here.
     """
-    # The CPU is always there, and torch takes seconds to import.
-    if device != CPU and device not in (found := devices()):
-        raise UsageError(f"there is no --device {device} here", remedy=choice_of(device, found))
+    # The CPU is always available, and torch takes a second to import.
+    if device != CPU and device not in (available := devices()):
+        raise UsageError(f"there is no --device {device} here", remedy=choice_of(device, available))
     return device
 
 
@@ -55,10 +63,138 @@ def devices() -> list[str]:
     """Lists the names that torch has for the devices of this machine."""
     import torch
 
-    found = [CPU]
+    names = [CPU]
     for kind, module in (("cuda", torch.cuda), ("xpu", getattr(torch, "xpu", None))):
         if module is not None and module.is_available():
-            found += [kind, *(f"{kind}:{number}" for number in range(module.device_count()))]
+            names += [kind, *(f"{kind}:{index}" for index in range(module.device_count()))]
     if torch.backends.mps.is_available():
-        found.append("mps")
-    return found
+        names.append("mps")
+    return names
+
+
+def bf16_is_fast(device: str | None = None) -> bool:
+    """Returns whether a device multiplies bfloat16 matrices in hardware.
+
+    Args:
+        device: As torch names it; None for a GPU if there is one, else the CPU.
+    """
+    import torch
+
+    if device != CPU and torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+
+
+def is_bf16(precision: str, device: str | None = None) -> bool:
+    """Returns whether a `--precision` is bfloat16: `bf16` is, and `auto` where the device is fast at it."""
+    return precision == "bf16" or (precision == "auto" and bf16_is_fast(device))
+
+
+@dataclass(kw_only=True)
+class AcceleratorSettings(Settings):
+    """The settings of a training's device and arithmetic."""
+
+    device: str | None = setting(
+        "where to train: cpu, or a kind of device of this machine as torch names it, such as cuda, of which a process "
+        "takes one [default: a GPU where there is one]",
+        None,
+    )
+    tf32: bool = setting(
+        "multiply float32 matrices with 10 bits of their mantissa on GPUs that can: faster; nothing changes elsewhere",
+        False,
+    )
+    torch_compile: bool = setting(
+        "compile the model before it is trained, which takes minutes, needs a C++ compiler and changes results by "
+        "rounding",
+        False,
+    )
+
+    def check(self) -> None:
+        """Refuses a device that is missing or is one of several GPUs, and compiling without a compiler."""
+        super().check()
+        if self.device is not None:
+            kind, _, index = check_device(self.device).partition(":")
+            if index:
+                raise UsageError(
+                    f"--device {self.device} is for verbs that do not train: a training takes the first GPU it sees",
+                    remedy=f"CUDA_VISIBLE_DEVICES={index} and --device {kind}; or a process for each, by accelerate",
+                )
+        if self.torch_compile and not any(map(shutil.which, (os.environ.get("CXX", ""), *_COMPILERS))):
+            raise UsageError("--torch-compile needs a C++ compiler, and none is here", remedy="install g++")
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether the training runs on the CPU."""
+        import torch
+
+        return self.device == CPU or (self.device is None and not torch.accelerator.is_available())
+
+    @property
+    def computing_device(self) -> str:
+        """The device that the Trainer takes, for other models of the same training."""
+        import torch
+
+        return CPU if self.is_on_cpu else self.device or str(torch.accelerator.current_accelerator() or CPU)
+
+    def trainer_arguments(self, arguments_class: type[A], **settings: Any) -> A:
+        """Makes the arguments of a Trainer on this device, on one GPU at most; `settings` win over these."""
+        from transformers.utils import is_torch_tf32_available
+
+        own = {
+            "use_cpu": self.is_on_cpu,
+            # Elsewhere the Trainer refuses it, and one file of settings would not serve two machines.
+            "tf32": True if self.tf32 and not self.is_on_cpu and is_torch_tf32_available() else None,
+            "torch_compile": self.torch_compile,
+        }
+        arguments = arguments_class(**{**own, **settings})
+        take_one_gpu(arguments)
+        return arguments
+
+
+def take_one_gpu(arguments: TrainingArguments) -> None:
+    """Makes a process train on one GPU however many it sees.
+
+    `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
+    """
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1
+        log("training on one GPU of those that are here; `accelerate launch` or `torchrun` starts a process for each")
+
+
+@dataclass(kw_only=True)
+class EnvironmentSettings(Settings):
+    """Print the versions of Python and of the packages that matter, the processor and the accelerators."""
+
+    json: bool = setting("print JSON instead of lines", False)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The versions of packages, then processor and accelerators; it prints as lines of name and value, or as JSON."""
+
+    facts: dict[str, str]
+    json: bool = False
+
+    def __str__(self) -> str:
+        """Returns the text, ending in a newline."""
+        if self.json:
+            return json.dumps(self.facts, indent=2) + "\n"
+        width = max(map(len, self.facts))
+        return "".join(f"{name:{width}}  {value}\n" for name, value in self.facts.items())
+
+
+@recipe(EnvironmentSettings)
+def environment(settings: EnvironmentSettings) -> Environment:
+    """Finds the versions of Python and of the packages that matter, the processor and the accelerators."""
+    import torch
+
+    accelerators = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    facts = {
+        **versions(),
+        "platform": platform.platform(),
+        "cpu cores": str(os.cpu_count()),
+        "torch threads": str(torch.get_num_threads()),
+        "bfloat16 in hardware": "yes" if bf16_is_fast() else "no",
+        "accelerators": ", ".join(accelerators) or "none",
+    }
+    return Environment(facts, settings.json)

@@ -1,75 +1,140 @@
-"""What the trainers of classifiers and autoencoders have in common: arguments, batches by epoch, Adam, dev scores."""
+"""What trainers share: arguments, batches by epoch, the loader of batches, Adam, and dev scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, Trainer, TrainingArguments
+from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from .accelerators import take_one_gpu_aloud
-from .arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from .batches import EpochBatches, PairItems
-from .callbacks import keep_standard_output
-from .loader import training_batches
-from .processes import process_index
+from .callbacks import EpochOfBatches, keep_standard_output
+from .devices import take_one_gpu
+from .processes import process_index, refuse_sharding
 
 
 @dataclass
 class EpochTrainingArguments(TrainingArguments):
-    """`TrainingArguments` of Adam at a constant rate, with dev scores and a checkpoint at the end of every epoch.
+    """`TrainingArguments` with other defaults: a dev score and a checkpoint at the end of every epoch, plain Adam.
 
-    Attributes:
-        criterion: The dev score by which the best epoch is kept, the earliest of equals; None to keep the last one.
+    All fields mean what they mean in transformers. Two defaults depend on others:
+
+    * `optim` and `weight_decay` as they are stand for the trainer's own Adam, which may update the rows of a batch
+      alone; other values for the optimizer that they name, with dense gradients.
+    * `load_best_model_at_end` None keeps the best weights if there is a dev set and every checkpoint has a score.
 
     Raises:
-        ValueError: If a setting would have no effect.
+        ValueError: For a value out of range, and for `label_smoothing_factor`: the trainers compute their own loss.
+        UsageError: If the model would be spread over processes.
     """
 
     lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
     max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
-    criterion: ClassVar[str | None] = None
+    logging_strategy: Any = field(default="epoch", metadata={"help": "when the loss is logged"})
+    eval_strategy: Any = field(default="epoch", metadata={"help": "when the dev set is scored"})
+    save_strategy: Any = field(default="epoch", metadata={"help": "when a checkpoint is written"})
+    save_total_limit: int | None = field(default=1, metadata={"help": "checkpoints kept, beside the best one"})
+    load_best_model_at_end: bool | None = field(
+        default=None, metadata={"help": "load the best weights at the end; None does if every checkpoint has a score"}
+    )
+    metric_for_best_model: str | None = field(
+        default=None, metadata={"help": "the score that chooses the best weights; None for the trainer's own"}
+    )
+    greater_is_better: bool | None = field(
+        default=None, metadata={"help": "whether more of it is better; None for yes unless it is a loss"}
+    )
 
     def __post_init__(self) -> None:
-        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
-        self.logging_strategy = self.save_strategy = "epoch"
-        self.save_total_limit = 1
-        if self.criterion is not None:
-            self.keep_best(self.criterion)
+        refuse_sharding(self)
+        if self.label_smoothing_factor:
+            raise ValueError("label_smoothing_factor: the trainer computes its own loss; override its `compute_loss`")
+        metric = self.metric_for_best_model
         super().__post_init__()
+        if metric is None:
+            # Not the loss, as the Trainer has it, but the score of the trainer; see `settle_evaluation`.
+            self.metric_for_best_model = self.greater_is_better = None
 
-    def keep_best(self, criterion: str) -> None:
-        """Has the dev part measured at the end of every epoch, and the weights of the best one kept."""
-        self.eval_strategy = "epoch"
-        self.load_best_model_at_end = True
-        self.metric_for_best_model = f"eval_{criterion}"
-        self.greater_is_better = True
+    @property
+    def names_optimizer(self) -> bool:
+        """Whether the caller wants another optimizer than the trainer's own Adam."""
+        return bool(self.weight_decay or self.optim_args) or self.optim not in ("adamw_torch", "adamw_torch_fused")
+
+    def settle_evaluation(self, has_dev: bool, metric: str) -> bool:
+        """Settles what depends on whether there is a dev set, and returns whether it is scored in the training.
+
+        Args:
+            has_dev: Whether there is one.
+            metric: The score that chooses the weights if none is named.
+        """
+        if not has_dev and self.eval_strategy == IntervalStrategy.EPOCH and not self.load_best_model_at_end:
+            self.eval_strategy = IntervalStrategy.NO
+        is_scored = has_dev and self.eval_strategy != IntervalStrategy.NO
+        if self.load_best_model_at_end is None:
+            in_step = self.eval_strategy == IntervalStrategy.EPOCH or self.save_steps % (self.eval_steps or 1) == 0
+            together = self.save_strategy == self.eval_strategy and in_step
+            self.load_best_model_at_end = is_scored and (together or self.save_strategy == SaveStrategy.BEST)
+        if has_dev and self.metric_for_best_model is None:
+            self.metric_for_best_model = metric
+        if has_dev and self.greater_is_better is None:
+            self.greater_is_better = not str(self.metric_for_best_model).endswith("loss")
+        return is_scored
+
+
+def training_batches(
+    trainer: Trainer, dataset: Any, sampler: Iterable[list[Any]], *, workers: bool = False
+) -> DataLoader[Any]:
+    """Makes the loader of a trainer's batches, prepared for its device and its share of them.
+
+    Where there is a GPU, batches are made in pinned memory and copied from there without waiting, one ahead of the one
+    that is trained on.
+
+    Args:
+        trainer: The trainer, whose collator makes the batches.
+        dataset: The items.
+        sampler: The ids of the items of each batch.
+        workers: Whether `dataloader_num_workers` processes make the batches. They do not learn of the epoch, so not
+            where draws change with it.
+    """
+    args = trainer.args
+    loader: DataLoader[Any] = DataLoader(
+        dataset,
+        batch_sampler=sampler,
+        collate_fn=trainer.data_collator,
+        num_workers=args.dataloader_num_workers if workers else 0,
+        persistent_workers=workers and args.dataloader_persistent_workers,
+        pin_memory=args.dataloader_pin_memory and args.device.type == "cuda",
+    )
+    trainer.accelerator.dataloader_config.non_blocking = True
+    trainer.accelerator.even_batches = False
+    prepared: DataLoader[Any] = trainer.accelerator.prepare(loader)
+    return prepared
 
 
 class EpochTrainer(Trainer):
     """A Trainer whose batches, orders and draws depend on the seed and the epoch alone.
 
-    A run that is continued from a checkpoint therefore ends with the weights of an undisturbed one. A class says what
-    a batch is and how `evaluate` measures the dev part, and hands what it found to :meth:`report_scores`.
+    A run that is continued from a checkpoint therefore ends with the weights of an undisturbed one. A subclass defines
+    what a batch is and how `evaluate` scores the dev set, and passes the scores to :meth:`report_scores`.
 
-    Several processes share joint batches; each weighs its loss by the size of its part, so that the mean of their
+    Several processes share joint batches; each weights its loss by the size of its part, so that the mean of their
     gradients is that of the mean over all items of the joint batch.
 
     Args:
         model: The model.
         args: The settings.
-        batches: The batches of the training part, by number of the item.
-        collate: Makes a batch of (epoch, number) of items.
-        dev_size: How many items the dev part has; None without one.
+        batches: The batches of the training set, by index of the item.
+        collate: Makes a batch of (epoch, index) of items.
+        dev_size: The number of items in the dev set; None without one.
         report: Called with a line of text after each evaluation.
 
     Attributes:
-        criterion: The name of the score that every evaluation has; the epoch is chosen by it where one is.
-        forward_options: What else the model's `forward` is told.
+        criterion: The name of the score that every evaluation has; the weights are chosen by it if no other is named.
+        forward_options: Further arguments of the model's `forward`.
     """
 
     criterion: ClassVar[str]
@@ -81,7 +146,7 @@ class EpochTrainer(Trainer):
     def __init__(
         self,
         model: PreTrainedModel,
-        args: TrainingArguments,
+        args: EpochTrainingArguments,
         batches: EpochBatches,
         collate: Callable[..., dict[str, Tensor]],
         *,
@@ -90,25 +155,28 @@ class EpochTrainer(Trainer):
     ) -> None:
         self.batches = batches
         self.report = report
-        take_one_gpu_aloud(args)
+        if args.dataloader_drop_last:
+            batches.leave_out_last()
+        args.settle_evaluation(dev_size is not None, f"eval_{self.criterion}")
+        take_one_gpu(args)
         super().__init__(
             model=model,
             args=args,
             data_collator=collate,
             train_dataset=PairItems(batches.size),
-            # The Trainer insists on a set before it calls `evaluate`, which reads the dev part itself.
+            # The Trainer requires a set before it calls `evaluate`, which reads the dev set itself.
             eval_dataset=None if dev_size is None else PairItems(dev_size),
         )
         keep_standard_output(self)
-        self.add_callback(_EpochBegin(self))
+        self.add_callback(EpochOfBatches(self.begin_epoch, self.updates_of_epoch))
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns the batches of this process; they are made in it, because draws may change with the epoch."""
         return training_batches(self, self.train_dataset, self.batches)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam over all parameters that have a gradient."""
-        if self.optimizer is None:
+        """Makes Adam over all parameters that have a gradient, or the optimizer that the arguments name."""
+        if self.optimizer is None and not self.args.names_optimizer:
             parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
             self.optimizer = self.adam(
                 parameters,
@@ -116,7 +184,7 @@ class EpochTrainer(Trainer):
                 betas=(self.args.adam_beta1, self.args.adam_beta2),
                 eps=self.args.adam_epsilon,
             )
-        return self.optimizer
+        return super().create_optimizer(model)
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
@@ -146,7 +214,7 @@ class EpochTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Computes the mean loss of a batch, by its `weight` if it has one; `num_items_in_batch` is unused."""
+        """Computes the mean loss of a batch, times its `weight` if it has one; `num_items_in_batch` is unused."""
         weight = inputs.get("weight")
         inputs = {name: value for name, value in inputs.items() if name != "weight"}
         output = model(**inputs, **self.forward_options)
@@ -155,13 +223,7 @@ class EpochTrainer(Trainer):
         return (loss, output) if return_outputs else loss
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the loss of a batch; classes add their penalties to that of the model.
-
-        Args:
-            output: What the model gave for the batch.
-            model: The model, possibly wrapped.
-            inputs: The batch.
-        """
+        """Returns the loss of a batch from the model's output; subclasses add their penalties."""
         loss: Tensor = output.loss
         return loss
 
@@ -170,12 +232,7 @@ class EpochTrainer(Trainer):
         self.batches.set_epoch(epoch)
 
     def report_scores(self, metrics: dict[str, float], line: str) -> dict[str, float]:
-        """Logs dev scores, lets the Trainer choose by them, and reports them in a line; returns the scores.
-
-        Args:
-            metrics: The scores by their names with `eval_` before them.
-            line: What they are, for the user.
-        """
+        """Logs dev scores, which are named `eval_…`, and reports them to the user in a line; returns the scores."""
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         if self.report is not None and self.is_world_process_zero():
@@ -184,19 +241,11 @@ class EpochTrainer(Trainer):
 
     def scores(self) -> list[dict[str, float]]:
         """Lists for every evaluation `epoch`, `step` and the dev scores."""
-        found = [entry for entry in self.state.log_history if f"eval_{self.criterion}" in entry]
-        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in found]
+        entries = [entry for entry in self.state.log_history if f"eval_{self.criterion}" in entry]
+        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in entries]
 
     def best_scores(self) -> dict[str, float] | None:
         """Returns the entry of :meth:`scores` whose weights are kept, the earliest of equals; None without any."""
-        return max(self.scores(), key=lambda entry: entry[self.criterion], default=None)
-
-
-class _EpochBegin(TrainerCallback):
-    def __init__(self, trainer: EpochTrainer) -> None:
-        self.trainer = trainer
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.trainer.begin_epoch(state.global_step // self.trainer.updates_of_epoch)
+        chosen = (self.args.metric_for_best_model or self.criterion).removeprefix("eval_")
+        best = min if self.args.greater_is_better is False else max
+        return best(self.scores(), key=lambda entry: entry[chosen], default=None)

@@ -1,53 +1,150 @@
-"""Several processes that train together: waiting for one another, and what they computed put together."""
+"""Several processes that train together: what they must have in common, waiting for one another, joint tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import torch
-import torch.distributed as distributed
-from torch import Tensor
+from ..errors import HfParaphraseError, OutputError, UsageError
+from ..messages import process_count
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_PATIENCE = 60.0
+"""Seconds for which a folder may stay hidden: network file systems cache that a path does not exist."""
+_SHARDING = {
+    "ACCELERATE_USE_FSDP": "FSDP",
+    "ACCELERATE_USE_DEEPSPEED": "DeepSpeed",
+    "ACCELERATE_USE_MEGATRON_LM": "Megatron-LM",
+    "ACCELERATE_USE_PARALLELISM_CONFIG": "a parallelism configuration",
+}
+"""The variables by which `accelerate launch` passes on its flags and its configuration file."""
+_ON = {"1", "true", "yes", "on", "y", "t"}
+
+
+def refuse_sharding(arguments: Any = None) -> None:
+    """Refuses to train where a model would be spread over processes: here each of them holds the whole of it.
+
+    Args:
+        arguments: `TrainingArguments` that may ask for it; the launcher's variables are always checked.
+
+    Raises:
+        UsageError: If FSDP, DeepSpeed, Megatron-LM or a parallelism configuration is asked for.
+    """
+    asked = {library: name for name, library in _SHARDING.items() if os.environ.get(name, "").strip().lower() in _ON}
+    given = {"FSDP": "fsdp", "DeepSpeed": "deepspeed"}
+    asked |= {library: name for library, name in given.items() if getattr(arguments, name, None)}
+    if asked:
+        library, name = next(iter(asked.items()))
+        raise UsageError(
+            f"{library} is asked for by {name}, and in a training here every process holds the whole model",
+            remedy="leave it out, and start the processes with torchrun or accelerate launch --multi_gpu",
+        )
 
 
 def num_processes() -> int:
     """Returns the number of processes that train together."""
+    import torch.distributed as distributed
+
     return distributed.get_world_size() if _joined() else 1
 
 
 def process_index() -> int:
     """Returns the number of this process among them, from 0."""
+    import torch.distributed as distributed
+
     return distributed.get_rank() if _joined() else 0
+
+
+def wait_before_training(*, on_cpu: bool) -> None:
+    """Waits for the other processes, which have not joined for a training yet."""
+    if process_count() > 1:
+        from accelerate import PartialState
+
+        PartialState(cpu=on_cpu).wait_for_everyone()
 
 
 def wait_for_all() -> None:
     """Waits for the other processes, whose group exists once `TrainingArguments` were made."""
     if _joined():
+        import torch.distributed as distributed
+
         distributed.barrier()
 
 
+def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> None:
+    """Refuses processes that would not train the same, or that do not see the folder of process 0.
+
+    All joined processes call it, once process 0 has made its folder, and all raise the same error.
+
+    Args:
+        job: The fingerprint of the job (hexadecimal digits).
+        folder: The incomplete output, in which process 0 writes and all read.
+        patience: Seconds to wait for the folder.
+    """
+    if num_processes() == 1:
+        return
+    import torch
+    from accelerate import PartialState
+
+    device = PartialState().device
+    fingerprints = gathered(torch.tensor(list(bytes.fromhex(job)), device=device))
+    until = time.monotonic() + patience
+    while not folder.is_dir() and time.monotonic() < until:
+        time.sleep(0.2)
+    seen = gathered(torch.tensor(int(folder.is_dir()), device=device))
+    different = [str(index) for index, found in enumerate(fingerprints) if not torch.equal(found, fingerprints[0])]
+    if different:
+        raise UsageError(
+            f"settings or inputs of process {', '.join(different)} are not those of process 0",
+            remedy="start the same command on all nodes, with the same files",
+        )
+    blind = [str(index) for index, sees in enumerate(seen) if not sees]
+    if blind:
+        raise OutputError(
+            f"process {', '.join(blind)} does not see this folder of process 0",
+            path=folder,
+            remedy="give an --output in a folder that all nodes share",
+        )
+
+
+@contextmanager
+def lost_processes_reported() -> Iterator[None]:
+    """Turns the error of an exchange with a process that has ended into one line that says what to do."""
+    try:
+        yield
+    except RuntimeError as error:
+        if num_processes() == 1:
+            raise
+        # Only a torch with distributed training has this name.
+        from torch.distributed import DistError
+
+        # The errors of gloo have no type of their own, but they name its source file.
+        if not (isinstance(error, DistError) or "/gloo/" in str(error)):
+            raise
+        raise HfParaphraseError(
+            "another process of this training has ended, or cannot be reached",
+            remedy="its own messages say why; started again on all nodes with --resume, the training goes on",
+        ) from error
+
+
 def gathered(tensor: Tensor) -> list[Tensor]:
-    """Returns what every process has in place of a tensor, process 0 first; all must have one of the same shape."""
+    """Returns the tensors of all processes, process 0 first; they must have one shape."""
+    import torch
+    import torch.distributed as distributed
+
     parts = [torch.empty_like(tensor) for _ in range(num_processes())]
     distributed.all_gather(parts, tensor)
     return parts
 
 
-def all_rows(rows: Tensor, counts: Sequence[int]) -> Tensor:
-    """Lays the rows of all processes end to end, without gradient.
-
-    Args:
-        rows: The rows of this process (rows, …).
-        counts: How many each process has.
-    """
-    # The collective wants equal shapes.
-    padded = rows.new_zeros(max(counts), *rows.shape[1:])
-    padded[: rows.shape[0]] = rows
-    return torch.cat([part[:count] for part, count in zip(gathered(padded), counts, strict=True)])
-
-
 def gather_rows(rows: Tensor) -> Tensor:
-    """Lays the rows of all processes end to end; the gradient flows back to the process that a row came from.
+    """Concatenates the rows of all processes; the gradient flows back to the process that a row came from.
 
     Each process receives the sum of the gradients that all processes have for its rows. So if every process computes
     the same loss from the gathered rows, and the gradients of the parameters are averaged over the processes as
@@ -62,8 +159,15 @@ def gather_rows(rows: Tensor) -> Tensor:
     """
     if num_processes() == 1:
         return rows
-    counts = gathered(torch.tensor([rows.shape[0]], device=rows.device))
-    joint: Tensor = _GatherRows.apply(rows, [int(item) for item in counts])
+    import torch
+
+    counts = [int(count) for count in gathered(torch.tensor([rows.shape[0]], device=rows.device))]
+    parts = _all_rows(rows.detach(), counts)
+    # The one part with a history: the gradient of the whole reaches it, summed over the processes on its way.
+    parts[process_index()] = rows
+    joint = torch.cat(parts)
+    if joint.requires_grad:
+        joint.register_hook(_sum_over_processes)
     return joint
 
 
@@ -79,29 +183,29 @@ def joint_sides(rows: Tensor, pairs: int) -> Tensor:
 
 
 def mean_over_processes(value: Tensor) -> Tensor:
-    """Computes the mean of a number over the processes, without gradient."""
+    """Computes the mean of a tensor over the processes, without gradient."""
     if num_processes() == 1:
         return value.detach()
-    total = value.detach().clone()
-    distributed.all_reduce(total)
-    return total / num_processes()
+    return _sum_over_processes(value.detach()) / num_processes()
 
 
 def _joined() -> bool:
+    import torch.distributed as distributed
+
     return distributed.is_available() and distributed.is_initialized()
 
 
-class _GatherRows(torch.autograd.Function):
-    """:func:`gather_rows` with the numbers of rows known."""
+def _all_rows(rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
+    """Returns the rows of all processes, of which each has so many, without gradient."""
+    # The collective requires equal shapes.
+    padded = rows.new_zeros(max(counts), *rows.shape[1:])
+    padded[: rows.shape[0]] = rows
+    return [part[:count] for part, count in zip(gathered(padded), counts, strict=True)]
 
-    @staticmethod
-    def forward(context: Any, rows: Tensor, counts: list[int]) -> Tensor:
-        context.counts = counts
-        return all_rows(rows, counts)
 
-    @staticmethod
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        total = gradients[0].contiguous().clone()
-        distributed.all_reduce(total)
-        start = sum(context.counts[: process_index()])
-        return total[start : start + context.counts[process_index()]], None
+def _sum_over_processes(tensor: Tensor) -> Tensor:
+    import torch.distributed as distributed
+
+    total = tensor.contiguous().clone()
+    distributed.all_reduce(total)
+    return total

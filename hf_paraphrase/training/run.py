@@ -34,11 +34,9 @@ from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.weights import check_finite_files
 from ..errors import HfParaphraseError
 from ..messages import is_main_process, log, process_count
-from .accelerators import AcceleratorSettings
-from .joining import check_in_common, lost_processes_told, wait_before_training
+from .devices import AcceleratorSettings
+from .processes import check_in_common, lost_processes_reported, refuse_sharding, wait_before_training
 from .run_settings import RunSettings
-from .sharding import refuse_sharding
-from .threads import keep_freed_memory
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -96,7 +94,6 @@ class TrainingRun:
             UsageError: If the launcher asks for models that are spread over processes.
         """
         refuse_sharding()
-        keep_freed_memory()
         wait_before_training(on_cpu=self._accelerator.is_on_cpu)
         self.is_finished, self.folder, self.checkpoints = done_by_first(self._begin)
         return self
@@ -162,11 +159,11 @@ class TrainingRun:
             UsageError: If wandb cannot log, as where nobody is logged in, or the processes were started differently.
             HfParaphraseError: If another process of the training has ended.
         """
-        from .logs import kept_logs
+        from .callbacks import kept_logs
 
         folder = Path(trainer.args.output_dir)
         logs = self.folder / LOGS / folder.relative_to(self.checkpoints)
-        with lost_processes_told():
+        with lost_processes_reported():
             # Before anything is written down: where logging is not possible nothing is begun.
             with kept_logs(trainer, logs, self.artefact.target.name):
                 self._train(trainer, folder)

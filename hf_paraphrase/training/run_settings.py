@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..artefacts.cards import check_license
 from ..errors import UsageError
 from ..settings import Settings, seed_setting, setting
-from .accelerators import AcceleratorSettings
+from .devices import AcceleratorSettings
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-"""Sparse gradients of word vectors in the Trainer: what several processes have, put together, and the norm to clip to.
+"""Sparse gradients of word vectors in the Trainer: the exchange between processes, and the norm to clip to.
 
 `DistributedDataParallel` exchanges whole tables of vectors, of which a batch needs a few rows. Where gradients are
 sparse it is left out, and the processes exchange the rows that occur in the joint batch.
@@ -6,81 +6,36 @@ sparse it is left out, and the processes exchange the rows that occur in the joi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import torch
 import torch.distributed as distributed
 from torch import Tensor, nn
-from transformers import Trainer, TrainingArguments
+from transformers import Trainer, TrainerCallback
 
-from .accelerators import take_one_gpu_aloud
-from .processes import all_rows, gathered, num_processes
-
-_DENSE, _NONE = -1, -2
-"""What a process says of a gradient that has no number of rows."""
+from .processes import gather_rows, mean_over_processes, num_processes
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Puts the mean over the processes of each gradient in its place, the same to the last bit on all of them.
-
-    Dense gradients travel together, of sparse ones the rows that occur. A process in whose batch a parameter did not
-    take part counts as zeros. A gradient that is dense on one process becomes dense on all.
+    """Replaces gradients by their mean over the processes, the same to the last bit on all of them.
 
     Args:
-        parameters: Those of the model, in the same order on all processes.
+        parameters: Those of the model; all processes have the same ones with a gradient, and the same sparse ones.
     """
-    trained = [item for item in parameters if item.requires_grad]
-    for item in trained:
-        if item.grad is not None and item.grad.is_sparse:
-            # A word that occurs several times travels once.
-            item.grad = item.grad.coalesce()
-    kinds = torch.stack(gathered(torch.tensor([_kind(item.grad) for item in trained], device=trained[0].device)))
-    dense: list[nn.Parameter] = []
-    for item, found in zip(trained, kinds.T.tolist(), strict=True):
-        if _DENSE in found:
-            dense.append(item)
-        elif max(found) >= 0:
-            item.grad = _mean_of_rows(item, found)
-    for dtype in dict.fromkeys(item.dtype for item in dense):
-        _average_dense([item for item in dense if item.dtype == dtype])
-
-
-def _kind(gradient: Tensor | None) -> int:
-    if gradient is None:
-        return _NONE
-    return gradient.indices().shape[1] if gradient.is_sparse else _DENSE
-
-
-def _mean_of_rows(parameter: nn.Parameter, kinds: Sequence[int]) -> Tensor:
-    """Computes the mean of sparse gradients of a parameter, of which the processes have so many rows or none."""
-    if parameter.grad is None:
-        rows, values = torch.empty(0, dtype=torch.long, device=parameter.device), parameter.new_empty(0)
-        values = values.view(0, *parameter.shape[1:])
-    else:
-        rows, values = parameter.grad.indices()[0], parameter.grad.values()
-    counts = [max(0, kind) for kind in kinds]
-    every_row, every_value = all_rows(rows, counts), all_rows(values, counts)
-    # Sums are taken in the order of the processes, wherever they are.
-    total = torch.sparse_coo_tensor(every_row.unsqueeze(0), every_value, parameter.shape, check_invariants=False)
-    return total.coalesce().div_(len(counts))
-
-
-def _average_dense(parameters: Sequence[nn.Parameter]) -> None:
-    gradients = [_densely(item) for item in parameters]
-    joint = torch.cat([gradient.flatten() for gradient in gradients])
-    distributed.all_reduce(joint)
-    joint /= num_processes()
-    for item, values in zip(parameters, joint.split([item.numel() for item in parameters]), strict=True):
-        item.grad = values.view_as(item)
-
-
-def _densely(parameter: nn.Parameter) -> Tensor:
-    gradient = parameter.grad
-    if gradient is None:
-        return torch.zeros_like(parameter)
-    return gradient.to_dense() if gradient.is_sparse else gradient
+    for parameter in parameters:
+        gradient = parameter.grad
+        if gradient is None:
+            continue
+        if gradient.is_sparse:
+            # A word that occurs several times travels once; sums are taken in the order of the processes.
+            gradient = gradient.coalesce()
+            rows, values = gather_rows(gradient.indices()[0]), gather_rows(gradient.values())
+            total = torch.sparse_coo_tensor(rows.unsqueeze(0), values, parameter.shape, check_invariants=False)
+            parameter.grad = total.coalesce().div_(num_processes())
+        else:
+            parameter.grad = mean_over_processes(gradient)
 
 
 class SparseGradientTrainer(Trainer):
@@ -95,10 +50,6 @@ class SparseGradientTrainer(Trainer):
     """
 
     sparse_gradients: bool = False
-
-    def __init__(self, model: nn.Module, args: TrainingArguments, *given: Any, **settings: Any) -> None:
-        take_one_gpu_aloud(args)
-        super().__init__(model, args, *given, **settings)
 
     @property
     def _joins_rows(self) -> bool:
@@ -116,7 +67,7 @@ class SparseGradientTrainer(Trainer):
             vars(accelerator).pop("prepare_model", None)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Makes a step on a mini-batch; behind the last one of an update the gradients are those of all processes."""
+        """Makes a step on a batch; after the last one of an update the gradients are those of all processes."""
         loss = super().training_step(*args, **kwargs)
         if self._joins_rows and self.accelerator.sync_gradients:
             average_gradients(self.model.parameters())
@@ -134,6 +85,16 @@ class SparseGradientTrainer(Trainer):
     def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
         # The base class would compute a norm over whole tables of vectors in every step only to log it.
         return grad_norm
+
+
+class DenseGradients(TrainerCallback):
+    """Makes sparse gradients dense before an update, for optimizers that know no sparse ones."""
+
+    def on_pre_optimizer_step(self, *args: Any, optimizer: Any, **kwargs: Any) -> None:
+        """Replaces them."""
+        for parameter in (item for group in optimizer.param_groups for item in group["params"]):
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.to_dense()
 
 
 @torch.no_grad()

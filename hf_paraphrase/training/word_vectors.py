@@ -1,4 +1,4 @@
-"""Reads word vectors in the text layout of GloVe and word2vec and makes the initial embedding matrix from them.
+"""Word vectors in the text layout of GloVe and word2vec, word counts, and the initial embedding matrix from them.
 
 One word and its numbers a line, separated by single spaces or tabs, optionally after a line `COUNT DIMENSION`; plain,
 .gz, .bz2 or .xz. Such files may be larger than memory: they are streamed and only the wanted words are kept.
@@ -8,31 +8,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError
-from .word_frequencies import FREQUENCY_CONSTANT as FREQUENCY_CONSTANT
-from .word_frequencies import frequency_weight as frequency_weight
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+FREQUENCY_CONSTANT = 1e-3
+"""The a of the weight a / (a + p) (Arora, Liang and Ma 2017, section 5)."""
 UNKNOWN_SPREAD = 0.01
 """The standard deviation of the vectors of words that the file does not have."""
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
 """Names under which published vectors keep one for unknown words; UUUNKKK is that of PARAGRAM."""
 _RAREST = 1000
+_LINES_AT_A_TIME = 10_000
+_COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d{1,18})\s*")
 _SIZE = re.compile(r"\d{1,18}")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
-
-
-def is_header(fields: Sequence[str]) -> bool:
-    """Tells whether the fields of a file's first line are the number of its vectors and that of their components."""
-    return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
 @dataclass
@@ -42,7 +44,7 @@ class WordVectors:
     Attributes:
         words: The words in the order of the file, each once.
         matrix: Their vectors (words, dimension), float32.
-        lines: How many vectors the file or model holds.
+        lines: How many vectors the file or model has.
         repeated: How many lines repeated a word; the first one counts.
         source: Where they come from.
         by_token: Whether `words` are not words but the tokens of the very vocabulary for which they are wanted.
@@ -89,54 +91,44 @@ def read_word_vectors(
 ) -> WordVectors:
     """Reads the vectors of the wanted words.
 
-    A word may contain spaces: the last numbers of a line are the vector, what stands before them is the word. Every
-    line must have enough fields; the numbers of words that are not wanted are not looked at.
+    A word may contain spaces: the last numbers of a line are the vector, what precedes them is the word.
 
     Args:
         path: The file.
         words: The wanted words; None for all. The unknown-word vector (:data:`UNKNOWN_WORDS`) is always kept.
-        first: Keep the first so many words of the file too, whether they are wanted or not: such files begin with the
-            most frequent words.
+        first: Keep the first so many words of the file too: such files begin with the most frequent words.
 
     Raises:
-        InputError: With file and line, for a missing, empty or damaged file, one that is not UTF-8, a line with too
-            few or too many numbers, something that is not a finite number, and a header that names another number of
-            vectors or components than the file has.
+        InputError: With file and line, if the file or a line is damaged.
     """
     path = Path(path)
-    dimension = 0
-    kept: list[str] = []
-    rows: list[NDArray[np.float32]] = []
-    seen: set[str] = set()
-    lines = repeated = number = 0
+    dimension = lines = repeated = number = 0
     promised: int | None = None
+    rows: dict[str, NDArray[np.float32]] = {}
     for number, line in numbered_lines(path):
         fields = line.rstrip(" \t").replace("\t", " ").split(" ")
         if number == 1 and is_header(fields):
             promised, dimension = int(fields[0]), int(fields[1])
             continue
-        if promised is not None and not lines and (found := _dimension(fields, path, number)) != dimension:
-            raise InputError(
-                f"{found} numbers where the first line promises {dimension}",
-                path=path,
-                line=number,
-                remedy="correct the first line, or remove it",
-            )
-        if not dimension:
-            dimension = _dimension(fields, path, number)
+        if not lines:
+            found = _dimension(fields, path, number)
+            if promised is not None and found != dimension:
+                raise InputError(
+                    f"{found} numbers where the first line promises {dimension}",
+                    path=path,
+                    line=number,
+                    remedy="correct the first line, or remove it",
+                )
+            dimension = found
         word = _word(fields, dimension, path, number)
         lines += 1
-        wanted = words is None or word in words or (first is not None and lines <= first) or word in UNKNOWN_WORDS
-        if not wanted:
-            continue
-        if word in seen:
-            repeated += 1
-            continue
-        seen.add(word)
-        kept.append(word)
-        rows.append(_vector(fields[-dimension:], path, number))
+        if words is None or word in words or (first is not None and lines <= first) or word in UNKNOWN_WORDS:
+            if word in rows:
+                repeated += 1
+            else:
+                rows[word] = _vector(fields[-dimension:], path, number)
     if not lines:
-        raise InputError("the file holds no word vectors", path=path)
+        raise InputError("the file has no word vectors", path=path)
     if promised is not None and promised != lines:
         raise InputError(
             f"the first line promises {promised} vectors, the file has {lines}",
@@ -144,8 +136,13 @@ def read_word_vectors(
             line=number,
             remedy="fetch the file again if it was cut off; otherwise correct the first line, or remove it",
         )
-    matrix = np.stack(rows) if rows else np.zeros((0, dimension), np.float32)
-    return WordVectors(kept, matrix, lines, repeated, path)
+    matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
+    return WordVectors(list(rows), matrix, lines, repeated, path)
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Returns whether the fields of a file's first line are the number of vectors and that of their components."""
+    return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
 def initial_embeddings(
@@ -164,15 +161,13 @@ def initial_embeddings(
 ) -> tuple[NDArray[np.float32], Coverage]:
     """Makes the initial embedding matrix of a vocabulary.
 
-    A word with a vector gets it. A word without one gets N(0, 0.01) in each component, so that a word about which
-    nothing is known adds next to nothing to the mean of a sentence, yet can be trained. The unknown word gets the
-    file's own vector for it if there is one (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the
-    vocabulary that come last in the file, which are its rarest: an unknown word is most like those. The padding row is
-    zero.
+    A word with a vector gets it. A word without one gets N(0, 0.01) in each component, so that it adds next to nothing
+    to the mean of a sentence, yet can be trained. The unknown word gets the file's own vector for it if there is one
+    (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in the file,
+    which are its rarest: an unknown word is most like those. The padding row is zero.
 
-    With `frequency_weights` each row is multiplied by a / (a + p), where p is the share of the word among the tokens
-    of the training data, or of `weight_counts` (Arora, Liang and Ma 2017, equation 3), and 0 for words that do not
-    occur there.
+    With `frequency_weights` each row is multiplied by :func:`frequency_weight` of the share of the word among the
+    tokens of the training data, or of `weight_counts`.
 
     Args:
         vocabulary: The words by id, special tokens included.
@@ -185,8 +180,8 @@ def initial_embeddings(
         seed: Seed of the random vectors.
         weight_counts: Counts (vocabulary,) for the weights, where they are others than `counts`.
         constant: The a of the weights.
-        texts: The word that each id stands for, under which its vector is sought, or None for an id that stands for no
-            word (vocabulary,); by default `vocabulary`. Pieces of a sub-word tokenizer carry marks (`▁house`).
+        texts: The word that each id stands for, under which its vector is looked up, or None for an id that stands for
+            no word (vocabulary,); by default `vocabulary`. Pieces of a sub-word tokenizer carry marks (`▁house`).
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.
@@ -194,54 +189,118 @@ def initial_embeddings(
     generator = np.random.default_rng(seed)
     matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(vocabulary), dimension)).astype(np.float32)
     covered = np.zeros(len(vocabulary), bool)
+    special = {pad_id, unknown_id}
     if vectors is not None:
         names = vocabulary if texts is None else texts
-        places = [(row, vectors.index[word]) for row, word in enumerate(names) if word in vectors.index]
-        places = [(row, place) for row, place in places if row not in (pad_id, unknown_id)]
-        for row, place in places:
-            matrix[row] = vectors.matrix[place]
-            covered[row] = True
-        own = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index]
-        if own:
-            matrix[unknown_id] = vectors.matrix[own[0]]
-        elif places:
-            rarest = sorted(place for _, place in places)[-_RAREST:]
-            matrix[unknown_id] = vectors.matrix[rarest].mean(0)
-    total = int(counts.sum())
+        sources = {
+            row: vectors.index[word]
+            for row, word in enumerate(names)
+            if row not in special and word is not None and word in vectors.index
+        }
+        rows = list(sources)
+        matrix[rows] = vectors.matrix[list(sources.values())]
+        covered[rows] = True
+        unknown = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index][:1]
+        if averaged := unknown or sorted(sources.values())[-_RAREST:]:
+            matrix[unknown_id] = vectors.matrix[averaged].mean(0)
     weighting = counts if weight_counts is None else weight_counts
     if frequency_weights and weighting.sum():
         matrix *= frequency_weight(weighting / weighting.sum(), constant)[:, None].astype(np.float32)
     matrix[pad_id] = 0.0
-    words = len(vocabulary) - len({pad_id, unknown_id})
-    return matrix, Coverage(words, int(covered.sum()), total, int(counts[covered].sum()))
+    words = len(vocabulary) - len(special)
+    return matrix, Coverage(words, int(covered.sum()), int(counts.sum()), int(counts[covered].sum()))
+
+
+def frequency_weight(probability: NDArray[np.float64], constant: float = FREQUENCY_CONSTANT) -> NDArray[np.float64]:
+    """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3).
+
+    Args:
+        probability: The share of each word among all tokens.
+        constant: The a, above 0; a word with this share is halved.
+    """
+    if not constant > 0:
+        raise ValueError(f"the constant of the frequency weight must be above 0, not {constant}")
+    return constant / (constant + probability)
+
+
+def read_counts(
+    path: str | os.PathLike[str], tokenizer: PreTrainedTokenizerFast, vocabulary_size: int | None = None
+) -> NDArray[np.int64]:
+    """Counts the tokens of a file of text, or reads a file of counts.
+
+    If the first line that is not blank is a word and a whole number, the file is a list of `WORD COUNT` lines, and all
+    lines must be so; each word is tokenised and each of its tokens counts so often. Otherwise the file is text, one
+    sentence a line.
+
+    Args:
+        path: The file, plain or compressed.
+        tokenizer: The tokenizer whose tokens are counted.
+        vocabulary_size: The length of the result; by default the tokenizer's.
+
+    Returns:
+        How often each id occurs (vocabulary,).
+
+    Raises:
+        InputError: With file and line, if the file is damaged or has no token of the vocabulary.
+    """
+    path = Path(path)
+    counts = np.zeros(len(tokenizer) if vocabulary_size is None else vocabulary_size, np.int64)
+    is_list: bool | None = None
+    for batch in _batches(numbered_lines(path)):
+        if is_list is None:
+            is_list = _COUNT_LINE.fullmatch(batch[0][1]) is not None
+        if is_list:
+            words, numbers = zip(*(_word_and_count(line, path, number) for number, line in batch), strict=True)
+        else:
+            words, numbers = tuple(line for _, line in batch), (1,) * len(batch)
+        encoded = tokenizer.backend_tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
+        lengths = [len(item.ids) for item in encoded]
+        ids = np.fromiter((token for item in encoded for token in item.ids), np.int64, sum(lengths))
+        np.add.at(counts, ids, np.repeat(np.array(numbers, np.int64), lengths))
+    if is_list is None:
+        raise InputError("the file is empty", path=path, remedy="give text, or lines of a word and its count")
+    unknown = 0 if tokenizer.unk_token_id is None else counts[tokenizer.unk_token_id]
+    if counts.sum() == unknown:
+        raise InputError(
+            "no word of this file is in the vocabulary",
+            path=path,
+            remedy="give text, or lines of a word and its count, in the language of the pairs",
+        )
+    return counts
+
+
+def _word_and_count(line: str, path: Path, number: int) -> tuple[str, int]:
+    match = _COUNT_LINE.fullmatch(line)
+    if match is None:
+        raise InputError(
+            f"`{line.strip()[:40]}` is not a word and its count as on the lines before",
+            path=path,
+            line=number,
+            remedy="give lines of WORD COUNT only, or text only",
+        )
+    return match[1], min(int(match[2]), 1 << 40)
+
+
+def _batches(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    while batch := list(islice(lines, _LINES_AT_A_TIME)):
+        yield batch
 
 
 def _dimension(fields: list[str], path: Path, line: int) -> int:
-    count = 0
-    for item in reversed(fields[1:]):
-        if _NUMBER.fullmatch(item) is None:
-            break
-        count += 1
-    if not count:
-        raise InputError(
-            "not a word followed by numbers",
-            path=path,
-            line=line,
-            remedy="give vectors in the GloVe or word2vec layout",
-        )
-    return count
+    """Counts the numbers at the end of a line."""
+    numbers = 0
+    while numbers < len(fields) - 1 and _NUMBER.fullmatch(fields[-1 - numbers]):
+        numbers += 1
+    if not numbers:
+        raise _bad_line("not a word followed by numbers", path, line)
+    return numbers
 
 
 def _word(fields: list[str], dimension: int, path: Path, line: int) -> str:
     numbers = len(fields) - 1
     # A word of several parts is legitimate, but a fraction among the parts means a number too many.
-    if numbers < dimension or any(_FRACTION.fullmatch(item) for item in fields[1:-dimension]):
-        raise InputError(
-            f"{numbers} numbers where {dimension} are expected",
-            path=path,
-            line=line,
-            remedy="mend or remove the line",
-        )
+    if numbers < dimension or any(_FRACTION.fullmatch(part) for part in fields[1:-dimension]):
+        raise _bad_line(f"{numbers} numbers where {dimension} are expected", path, line)
     return " ".join(fields[:-dimension])
 
 
@@ -251,10 +310,12 @@ def _vector(fields: list[str], path: Path, line: int) -> NDArray[np.float32]:
             vector = np.array(fields, np.float32)
     except ValueError:
         wrong = next(item for item in fields if _NUMBER.fullmatch(item) is None)
-        raise InputError(
-            f"`{wrong}` is not a number", path=path, line=line, remedy="mend or remove the line"
-        ) from None
+        raise _bad_line(f"`{wrong}` is not a number", path, line) from None
     if not np.isfinite(vector).all():
-        wrong = fields[int(np.flatnonzero(~np.isfinite(vector))[0])]
-        raise InputError(f"`{wrong}` is not finite", path=path, line=line, remedy="mend or remove the line")
+        raise _bad_line(f"`{fields[int(np.flatnonzero(~np.isfinite(vector))[0])]}` is not finite", path, line)
     return vector
+
+
+def _bad_line(message: str, path: Path, line: int) -> InputError:
+    remedy = "give a word and its numbers on each line, as GloVe and word2vec do; correct or remove this one"
+    return InputError(message, path=path, line=line, remedy=remedy)

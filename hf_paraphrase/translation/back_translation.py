@@ -26,7 +26,6 @@ from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.run import done_by_first
-from ..training.threads import keep_freed_memory
 from .bleu import translation_table
 from .search_settings import SearchSettings
 
@@ -135,8 +134,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         ModelError: If there is no translation model, or it cannot translate.
         OutputError: If the output is in the way or cannot be written, or the unfinished job had other settings.
     """
-    # Before any library has threads.
-    keep_freed_memory()
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
 
@@ -198,7 +195,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
 
 
 def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
-    from ..training.arguments import is_bf16
+    from ..training.devices import is_bf16
     from .table_translator import SearchOptions
 
     return SearchOptions(

@@ -120,6 +120,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
             same number of steps, or those that are done leave the others waiting for ever; so some of the first
             mini-batches come again at the end if the number does not come out even.
         lengths_of_epoch: Gives the lengths in an epoch, where they change; it is called before the first mini-batch.
+        drops_last: Leave out the smaller mini-batch and, of several processes, those for which not all have one.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
         seed: int = 0,
         processes: int = 1,
         lengths_of_epoch: Callable[[int], np.ndarray] | None = None,
+        drops_last: bool = False,
     ) -> None:
         self.lengths = lengths
         self.lengths_of_epoch = lengths_of_epoch
@@ -138,6 +140,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
         self.batches_per_maxi_batch = batches_per_maxi_batch
         self.seed = seed
         self.processes = processes
+        self.drops_last = drops_last
         self.epoch = 0
         # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
         self.sampler = self
@@ -147,8 +150,9 @@ class MaxiBatchSampler(Sampler[list[int]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        batches = math.ceil(len(self.lengths) / self.pairs_per_batch)
-        return math.ceil(batches / self.processes) * self.processes
+        whole = math.floor if self.drops_last else math.ceil
+        batches = whole(len(self.lengths) / self.pairs_per_batch)
+        return whole(batches / self.processes) * self.processes
 
     def __iter__(self) -> Iterator[list[int]]:
         lengths = self.lengths_of_epoch(self.epoch) if self.lengths_of_epoch else self.lengths
@@ -162,6 +166,8 @@ class MaxiBatchSampler(Sampler[list[int]]):
             batches += [
                 maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
             ]
+        if self.drops_last and len(order) % self.pairs_per_batch:
+            batches.pop()
         shuffled = generator.permutation(len(batches))
         for position in range(len(self)):
             yield batches[shuffled[position % len(batches)]].tolist()

@@ -12,7 +12,6 @@ from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerF
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..errors import ModelError
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from ..training.threads import keep_freed_memory
 
 _GENERATION = ("num_beams", "max_length", "length_penalty", "early_stopping")
 """What `train-nmt` writes into `generation_config.json`, but for the special units."""
@@ -35,7 +34,6 @@ def load_translation_model(
             units to begin, pad and end with that it does not have.
     """
     check_translation_model(folder)
-    keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
     units = _special_units(model, tokenizer, folder)
     settings = {name: getattr(model.generation_config, name) for name in _GENERATION}

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.batch_function import Progress, no_progress
 from ..data.schema import BACK_TRANSLATED
 from ..errors import ModelError
-from ..training.threads import in_threads, single_threaded_operations
+from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalize_punctuation
 from .candidates import CandidateVocabulary
@@ -150,7 +150,7 @@ class TableTranslator:
         sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
         found = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
         batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in found]
-        with single_threaded_operations(self.model.device), closing(self._outcomes(batches)) as outcomes:
+        with one_thread(), closing(self._outcomes(batches)) as outcomes:
             for batch, outcome in outcomes:
                 nbests = self._one_by_one(batch) if outcome is None else outcome
                 for index, nbest in zip(batch.indices, nbests, strict=True):

@@ -163,7 +163,7 @@ def _train_in_stages(
 def _arguments(
     settings: TranslationTrainingSettings, run: TrainingRun, folder: Path, *, epochs: float, learning_rate: float
 ) -> TranslationTrainingArguments:
-    from ..training.arguments import is_bf16
+    from ..training.devices import is_bf16
     from .trainer import TranslationTrainingArguments
 
     adadelta = settings.optimizer == "adadelta"

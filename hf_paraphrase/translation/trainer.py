@@ -36,11 +36,10 @@ from transformers import (
 )
 
 from ..messages import log
-from ..training.accelerators import take_one_gpu_aloud
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
-from ..training.loader import training_batches
-from ..training.processes import wait_for_all
-from ..training.sharding import refuse_sharding
+from ..training.devices import take_one_gpu
+from ..training.epoch_trainer import training_batches
+from ..training.processes import refuse_sharding, wait_for_all
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, split_batch, tokenize_bitext
 from .beam_search import translate
 from .bitext import BitextSides, trainable_rows
@@ -164,7 +163,7 @@ class TranslationTrainer(Trainer):
                 seed=args.seed,
             )
         every = [LastStep()] if eval_dataset is not None and args.eval_strategy == "steps" else []
-        take_one_gpu_aloud(args)
+        take_one_gpu(args)
         super().__init__(
             model=model,
             args=args,
@@ -200,10 +199,13 @@ class TranslationTrainer(Trainer):
             seed=self.args.seed,
             processes=self.args.world_size,
             lengths_of_epoch=dataset.set_epoch if dataset.is_redrawn else None,
+            drops_last=self.args.dataloader_drop_last,
         )
         batches = len(sampler) // self.args.world_size
         self.pop_callback(EpochOfBatches)
-        self.add_callback(EpochOfBatches(sampler, math.ceil(batches / self.args.gradient_accumulation_steps)))
+        self.add_callback(
+            EpochOfBatches(sampler.set_epoch, math.ceil(batches / self.args.gradient_accumulation_steps))
+        )
         return training_batches(self, dataset, sampler)
 
     def training_step(

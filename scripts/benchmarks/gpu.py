@@ -31,8 +31,7 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.accelerators import AcceleratorSettings
-from hf_paraphrase.training.devices import CPU, devices
+from hf_paraphrase.training.devices import CPU, AcceleratorSettings, devices
 from interleaved import (
     ROUNDS,
     Comparison,

@@ -22,7 +22,7 @@ from hf_paraphrase.evaluation.floors import FLOORS, Encode, Scorer, Similarity
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-from hf_paraphrase.training.arguments import bf16_is_fast
+from hf_paraphrase.training.devices import bf16_is_fast
 from hf_paraphrase.training.word_vectors import read_word_vectors
 
 Way = Callable[[list[str]], Any]

@@ -24,6 +24,7 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
 from hf_paraphrase.data.sample import sample_bitext
+from hf_paraphrase.data.text_files import numbered_lines
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.modeling_sdae import SdaeModel
@@ -32,9 +33,8 @@ from hf_paraphrase.studies.sdae.noise import WordNoise
 from hf_paraphrase.studies.sdae.sentences import SdaeSentences, encode_sentences
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.arguments import bf16_is_fast
 from hf_paraphrase.training.batches import EpochBatches
-from hf_paraphrase.training.word_frequencies import numbered_lines
+from hf_paraphrase.training.devices import bf16_is_fast
 from interleaved import (
     ROUNDS,
     Contestant,

@@ -18,7 +18,6 @@ from typing import Any
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.training.threads import keep_freed_memory
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
@@ -58,7 +57,6 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> None:
     """Searches in each arithmetic and writes the table, the ratios as one JSON object on its last line."""
     check_least(arguments, {"sentences": 1, "beams": 2, "rounds": 1})
-    keep_freed_memory()
     folder = DataFolder(arguments.bitext)
     folder.require(*COLUMNS, split=arguments.split)
     bitext = folder.table(arguments.split).slice(0, arguments.sentences)

@@ -37,7 +37,7 @@ from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.accelerators import AcceleratorSettings
+from hf_paraphrase.training.devices import AcceleratorSettings
 from interleaved import (
     CLOCK,
     CLOCKS,
@@ -141,10 +141,10 @@ def train_ours(
             dense_optimizer=dense,
             report_to="none",
             disable_tqdm=True,
+            # A checkpoint between two updates would count.
+            save_strategy="no",
         )
         trainer = EncoderTrainer(model, settings, pairs, tokenizer)
-        # A checkpoint between two updates would count.
-        trainer.marks.marks.clear()
         trainer.add_callback(times)
         trainer.train()
     return times.rate(arguments.batch * process_count())

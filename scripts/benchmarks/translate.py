@@ -33,7 +33,6 @@ import torch
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.training.threads import keep_freed_memory
 from hf_paraphrase.translation.decoder_steps import DecoderMatrices
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.int8_products import int8_is_fast
@@ -121,7 +120,6 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> None:
     """Measures everything and writes the report, the ratios as one JSON object on its last line."""
     check(arguments)
-    keep_freed_memory()
     if arguments.cpu_time:
         torch.set_num_threads(1)
         seconds_now.cpu_time = True

@@ -21,7 +21,7 @@ from hf_paraphrase.encoders.search.run import Searched, search
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.messages import log
 from hf_paraphrase.settings import recipe
-from hf_paraphrase.training.environment import EnvironmentSettings
+from hf_paraphrase.training.devices import EnvironmentSettings
 
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 TOKEN = "hf_" + "a1B2" * 8 + "cD"

@@ -273,26 +273,6 @@ def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(t
         assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "instead"),
-    [
-        ("save_strategy", "epoch", "evaluations_per_epoch"),
-        ("save_steps", 100, "evaluations_per_epoch"),
-        ("eval_strategy", "steps", "evaluator"),
-        ("eval_steps", 100, "evaluator"),
-    ],
-)
-def test_a_setting_without_effect_is_refused_with_what_to_use_instead(tmp_path, name, value, instead):
-    with pytest.raises(ValueError, match=f"{name}=.* would have no effect: .*{instead}"):
-        EncoderTrainingArguments(output_dir=str(tmp_path), **{name: value})
-
-
-def test_the_arguments_of_a_trainer_can_be_copied_with_another_value(tmp_path, data):
-    trainer = trainer_of(tmp_path, data, score=None)
-    assert dataclasses.replace(trainer.args, seed=9).seed == 9
-    EncoderTrainingArguments(output_dir=str(tmp_path), save_strategy="steps", save_steps=500, eval_strategy="no")
-
-
 @pytest.mark.parametrize("wrong", [{"negatives": "all"}, {"scramble": 2.0}, {"evaluations_per_epoch": 0}])
 def test_senseless_settings_are_refused(tmp_path, wrong):
     with pytest.raises(ValueError):

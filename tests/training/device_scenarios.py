@@ -17,15 +17,11 @@ import torch
 from accelerate.state import PartialState
 from stand_in_device import DEVICE, Watched
 
-from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
-from hf_paraphrase.encoders.distillation.finished_table import turn_to_principal_axes
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
 from hf_paraphrase.encoders.untrained import untrained_encoder
-from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_concatenation import ConcatenationModel
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.batching import TokenizedBitext
@@ -164,49 +160,15 @@ def encoding(kind, **settings):
     return {"difference": float(np.abs(here - there).max())} | of_more(*watched, 5)
 
 
-def side_by_side():
-    """Embeds a batch with two averages."""
-    torch.manual_seed(0)
-    config = ConcatenationConfig(vocab_sizes=[5, 7], part_size=3, part_weights=[1.0, 2.0], initializer_range=1.0)
-    model = ConcatenationModel(config)
-    ids = torch.tensor([[1, 7, 3, 11], [8, 2, 0, 0], [0, 0, 0, 0]])
-    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])
-    here = model(ids, mask, return_token_vectors=False).pooler_output
-    with Watched() as waits:
-        there = model.to(DEVICE)(ids.to(DEVICE), mask.to(DEVICE), return_token_vectors=False).pooler_output
-    waited = {"waits": Counter(waits.waits), "copies": Counter(waits.copies)}
-    with Watched():
-        return {"difference": float((here - there.cpu()).abs().max()), **waited}
-
-
-def principal_axes():
-    """Turns a finished table."""
-    tables = []
-    for device in (torch.device("cpu"), DEVICE):
-        model, tokenizer = untrained_encoder("avg", PAIRS, None, seed=0)
-        lists = tokenizer(TEXTS)["input_ids"]
-        texts = EncodedTexts(np.concatenate(lists).astype(np.int32), np.cumsum([0, *map(len, lists)]))
-        with Watched():
-            turn_to_principal_axes(model.to(device), texts, 2)
-            tables.append(model.embeddings.detach().cpu())
-    return {"difference": float((tables[0] - tables[1]).abs().max()), "waits": {}, "copies": {}}
-
-
 SCENARIOS = {
     "avg": lambda: encoder_training("avg"),
-    "avg, mixed negatives": lambda: encoder_training("avg", negatives="mix"),
     "avg, dense": lambda: encoder_training("avg", dense_optimizer=True),
     "avg, relative": lambda: encoder_training("avg", relative_steps=True),
-    "avg, mega-batches": lambda: encoder_training("avg", mega_batch_size=2),
     "gran": lambda: encoder_training("gran"),
-    "recurrent": lambda: encoder_training("recurrent"),
     "translation": translation_training,
-    "greedy": lambda: search(1),
     "beam": lambda: search(4),
     "encode avg": lambda: encoding("avg"),
     "encode gran": lambda: encoding("gran"),
-    "averages side by side": side_by_side,
-    "principal axes": principal_axes,
 }
 
 

@@ -1,94 +1,194 @@
+"""Every setting of a Trainer means for the trainers of this package what it means in transformers."""
+
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 
 import pytest
+import torch
+from transformers import EarlyStoppingCallback
 
 from hf_paraphrase.encoders.distillation.training_arguments import DistillationTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.untrained import untrained_encoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainingArguments
 from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainingArguments
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
+from hf_paraphrase.training.row_adam import RowAdam
 from hf_paraphrase.translation.trainer import TranslationTrainingArguments
 
-EVERY_EPOCH = [ClassifierTrainingArguments, ParallelTrainingArguments, SupervisedTrainingArguments]
+ARGUMENTS = [
+    ClassifierTrainingArguments,
+    DistillationTrainingArguments,
+    EncoderTrainingArguments,
+    ParallelTrainingArguments,
+    SdaeTrainingArguments,
+    SupervisedTrainingArguments,
+]
+PAIRS = [{"sentence1": f"w{row % 7} w{row % 5}", "sentence2": f"w{row % 3} w{row % 7}"} for row in range(20)]
+STEPS = 5
+"""Updates of an epoch of 20 pairs in batches of 4."""
+
+
+class Scores:
+    """An evaluator with other scores at every call; it notes the weights that it was given."""
+
+    def __init__(self, *scores):
+        self.scores = list(scores)
+        self.weights = []
+
+    def __call__(self, encoder):
+        self.weights.append(encoder.model.embeddings.detach().clone())
+        return self.scores[len(self.weights) - 1] if self.scores else 0.0
+
+
+def trained(folder, evaluator=None, callbacks=None, resume=None, **settings):
+    """Trains a small encoder for two epochs."""
+    common = {"use_cpu": True, "report_to": "none", "disable_tqdm": True, "num_train_epochs": 2}
+    args = EncoderTrainingArguments(
+        **{"output_dir": str(folder), "per_device_train_batch_size": 4, **common, **settings}
+    )
+    torch.manual_seed(0)
+    model, tokenizer = untrained_encoder("avg", PAIRS, None, seed=0)
+    trainer = EncoderTrainer(model, args, PAIRS, tokenizer, evaluator=evaluator, callbacks=callbacks)
+    trainer.train(resume_from_checkpoint=resume)
+    return trainer
+
+
+def saved(folder):
+    return sorted(int(path.name.rpartition("-")[2]) for path in Path(folder).glob("checkpoint-*"))
+
+
+def scored(trainer):
+    return [entry["step"] for entry in trainer.scores()]
+
+
+def test_by_default_every_epoch_is_scored_and_saved_and_the_best_one_is_kept(tmp_path):
+    evaluator = Scores(9.0, 2.0, 1.0)
+    trainer = trained(tmp_path, evaluator)
+    assert scored(trainer) == [0, STEPS, 2 * STEPS] and saved(tmp_path) == [STEPS, 2 * STEPS]
+    assert torch.equal(trainer.model.embeddings, evaluator.weights[1]) and type(trainer.optimizer.optimizer) is RowAdam
+
+
+def test_fractions_of_an_epoch_and_the_end_of_a_training_within_one_are_scored_once(tmp_path):
+    trainer = trained(tmp_path, Scores(), evaluations_per_epoch=2, max_steps=2 * STEPS + 1)
+    assert scored(trainer) == [0, 3, STEPS, STEPS + 3, 2 * STEPS, 2 * STEPS + 1]
+
+
+def test_steps_between_scores_and_checkpoints_are_those_that_are_given(tmp_path):
+    steps = {"eval_strategy": "steps", "eval_steps": 2, "save_strategy": "steps", "save_steps": 4}
+    evaluator = Scores(0.0, 1.0, 5.0, 3.0, 2.0, 1.0)
+    trainer = trained(tmp_path, evaluator, save_total_limit=None, **steps)
+    assert scored(trainer) == [0, 2, 4, 6, 8, 10] and saved(tmp_path) == [4, 8, 10]
+    # The best one of those of which there is a checkpoint.
+    assert torch.equal(trainer.model.embeddings, evaluator.weights[2])
+
+
+@pytest.mark.parametrize("settings", [{"load_best_model_at_end": False}, {"save_strategy": "no"}])
+def test_the_last_weights_are_kept_where_the_best_are_not_asked_for_or_not_saved(tmp_path, settings):
+    evaluator = Scores(0.0, 5.0, 1.0)
+    trainer = trained(tmp_path, evaluator, **settings)
+    assert torch.equal(trainer.model.embeddings, evaluator.weights[2])
+
+
+def test_only_the_best_are_saved_where_that_is_asked_for(tmp_path):
+    evaluator = Scores(0.0, 5.0, 1.0)
+    trainer = trained(tmp_path, evaluator, save_strategy="best", load_best_model_at_end=True)
+    assert saved(tmp_path) == [STEPS] and torch.equal(trainer.model.embeddings, evaluator.weights[1])
+
+
+def test_the_named_metric_and_its_direction_choose_the_weights(tmp_path):
+    evaluator = Scores({"loss": 0.0, "r": 1.0}, {"loss": 3.0, "r": 9.0}, {"loss": 2.0, "r": 1.0})
+    trainer = trained(tmp_path, evaluator, load_best_model_at_end=True, metric_for_best_model="loss")
+    assert torch.equal(trainer.model.embeddings, evaluator.weights[2]) and trainer.best_scores()["loss"] == 2.0
+
+
+def test_nothing_is_scored_where_that_is_asked_for_and_early_stopping_counts_scores(tmp_path):
+    assert scored(trained(tmp_path / "none", Scores(), eval_strategy="no")) == []
+    stopping = [EarlyStoppingCallback(early_stopping_patience=1)]
+    trainer = trained(tmp_path / "early", Scores(0.0, 3.0, 2.0, 9.0), stopping, num_train_epochs=4)
+    assert scored(trainer) == [0, STEPS, 2 * STEPS]
+
+
+@pytest.mark.parametrize("settings", [{"eval_strategy": "steps", "eval_steps": 2}, {"load_best_model_at_end": True}])
+def test_scores_without_anything_that_scores_are_refused(tmp_path, settings):
+    with pytest.raises(ValueError, match="eval_dataset"):
+        trained(tmp_path, **settings)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("eval_strategy", "steps"), ("eval_steps", 9), ("save_strategy", "no"), ("save_steps", 9)]
-)
-@pytest.mark.parametrize("arguments", EVERY_EPOCH)
-def test_a_setting_that_would_be_overwritten_is_refused_with_what_happens_instead(tmp_path, arguments, name, value):
-    with pytest.raises(ValueError, match=f"^{name}={value!r} would have no effect: .* at the end of every epoch"):
-        arguments(output_dir=str(tmp_path), **{name: value})
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "instead"),
+    ("settings", "kind"),
     [
-        ("optim", "sgd", "override the trainer's `create_optimizer`"),
-        ("optim_args", "lr=1", "override the trainer's `create_optimizer`"),
-        ("weight_decay", 0.5, "override the trainer's `create_optimizer`"),
-        ("label_smoothing_factor", 0.5, "override its `compute_loss`"),
-        ("dataloader_drop_last", True, "trains on all of its examples"),
+        ({"optim": "sgd"}, torch.optim.SGD),
+        ({"optim": "adafactor"}, None),
+        ({"weight_decay": 0.5}, torch.optim.AdamW),
+        ({"optim_args": "amsgrad=True"}, torch.optim.AdamW),
     ],
 )
-@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, *EVERY_EPOCH])
-def test_a_setting_that_nothing_reads_is_refused_with_what_to_do_instead(tmp_path, arguments, name, value, instead):
-    with pytest.raises(ValueError, match=f"^{name}={value!r} would have no effect: .*{instead}"):
-        arguments(output_dir=str(tmp_path), **{name: value})
+def test_the_optimizer_and_its_weight_decay_are_those_that_are_given(tmp_path, settings, kind):
+    trainer = trained(tmp_path, **settings)
+    assert kind is None or type(trainer.optimizer.optimizer) is kind
+    assert not trainer.sparse_gradients
+    assert trainer.optimizer.param_groups[0].get("weight_decay", 0.0) == settings.get("weight_decay", 0.0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "instead"),
-    [(EncoderTrainingArguments, "give EncoderTrainer an evaluator"), (ParallelTrainingArguments, "a validation part")],
-)
-def test_who_asks_for_the_best_weights_hears_what_chooses_them(tmp_path, arguments, instead):
-    with pytest.raises(ValueError, match=f"^load_best_model_at_end=True would have no effect: .*{instead}"):
-        arguments(output_dir=str(tmp_path), load_best_model_at_end=True)
+def test_weight_decay_shrinks_the_weights_as_adamw_does(tmp_path):
+    """Words of no batch get no gradient: only the decay moves them."""
+    rate, decay = 0.01, 0.5
+    start, tokenizer = untrained_encoder("avg", PAIRS, None, seed=0)
+    trainer = trained(tmp_path, weight_decay=decay, learning_rate=rate)
+    unseen = tokenizer.unk_token_id
+    expected = start.embeddings[unseen] * (1 - rate * decay) ** (2 * STEPS)
+    torch.testing.assert_close(trainer.model.embeddings[unseen], expected)
 
 
-def test_an_autoencoder_has_one_optimizer_one_loss_and_all_of_its_batches(tmp_path):
-    for settings in ({"optim": "sgd"}, {"label_smoothing_factor": 0.5}, {"dataloader_drop_last": True}):
-        with pytest.raises(ValueError, match="would have no effect"):
-            SdaeTrainingArguments(output_dir=str(tmp_path), **settings)
+def test_the_last_batch_of_an_epoch_is_left_out_where_that_is_asked_for_also_after_a_resume(tmp_path):
+    settings = {"per_device_train_batch_size": 6, "dataloader_drop_last": True}
+    settings |= {"save_strategy": "steps", "save_steps": 2, "save_total_limit": None}
+    trainer = trained(tmp_path / "whole", **settings)
+    assert trainer.state.global_step == 2 * 3
+    resumed = trained(tmp_path / "whole", resume=str(tmp_path / "whole/checkpoint-4"), **settings)
+    assert torch.equal(resumed.model.embeddings, trainer.model.embeddings) and resumed.state.global_step == 2 * 3
+    with pytest.raises(UsageError, match="leaves nothing of 20 examples"):
+        trained(tmp_path / "none", **{**settings, "per_device_train_batch_size": 21})
 
 
-@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, SdaeTrainingArguments, *EVERY_EPOCH])
-def test_the_defaults_of_the_trainer_may_be_said(tmp_path, arguments):
-    given = arguments(output_dir=str(tmp_path), optim="adamw_torch_fused", weight_decay=0, use_cpu=True)
-    assert dataclasses.replace(given, optim="adamw_torch", load_best_model_at_end=False).weight_decay == 0
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_settings_of_a_trainer_are_taken_as_given_and_can_be_copied(tmp_path, arguments):
+    given = {"eval_strategy": "steps", "eval_steps": 3, "save_strategy": "steps", "save_steps": 6}
+    given |= {"weight_decay": 0.25, "optim": "sgd", "dataloader_drop_last": True, "load_best_model_at_end": True}
+    args = arguments(output_dir=str(tmp_path), use_cpu=True, **given)
+    for copy in (args, dataclasses.replace(args, seed=9)):
+        assert {name: getattr(copy, name) for name in given} == given and copy.names_optimizer
+    json.loads(args.to_json_string())
 
 
-@pytest.mark.parametrize(("name", "value"), [("eval_strategy", "epoch"), ("save_strategy", "no")])
-def test_an_autoencoder_is_measured_evenly_spread_and_not_otherwise(tmp_path, name, value):
-    with pytest.raises(ValueError, match=f"^{name}={value!r} would have no effect: .*`evaluations` times"):
-        SdaeTrainingArguments(output_dir=str(tmp_path), **{name: value})
-    given = SdaeTrainingArguments(output_dir=str(tmp_path), max_steps=100, use_cpu=True)
-    assert dataclasses.replace(given, max_steps=50).save_steps == 5
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_the_defaults_of_a_trainer_leave_its_own_optimizer(tmp_path, arguments):
+    assert not arguments(output_dir=str(tmp_path), use_cpu=True).names_optimizer
+    assert not arguments(output_dir=str(tmp_path), use_cpu=True, optim="adamw_torch", weight_decay=0).names_optimizer
 
 
-@pytest.mark.parametrize("arguments", EVERY_EPOCH)
-def test_what_is_settled_may_be_said_and_copied(tmp_path, arguments):
-    given = arguments(output_dir=str(tmp_path), eval_strategy="epoch", save_strategy="epoch", use_cpu=True)
-    assert dataclasses.replace(given, seed=9).save_strategy == "epoch"
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_label_smoothing_of_a_loss_that_has_none_is_refused(tmp_path, arguments):
+    with pytest.raises(ValueError, match="label_smoothing_factor"):
+        arguments(output_dir=str(tmp_path), label_smoothing_factor=0.5)
+
+
+def test_an_autoencoder_is_measured_evenly_spread_if_no_steps_are_given(tmp_path):
+    args = SdaeTrainingArguments(output_dir=str(tmp_path), max_steps=100, evaluations=8, use_cpu=True)
+    assert (args.eval_steps, args.save_steps, args.logging_steps) == (13, 13, 13)
 
 
 @pytest.mark.parametrize("settings", [{"fsdp": "full_shard"}, {"fsdp": True}, {"deepspeed": "zero.json"}])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        DistillationTrainingArguments,
-        EncoderTrainingArguments,
-        SdaeTrainingArguments,
-        TranslationTrainingArguments,
-        *EVERY_EPOCH,
-    ],
-)
+@pytest.mark.parametrize("arguments", [*ARGUMENTS, TranslationTrainingArguments])
 def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments, settings):
-    name, value = next(iter(settings.items()))
-    with pytest.raises(UsageError, match=f"is asked for .the arguments have {name}={value!r}.*torchrun"):
+    (name,) = settings
+    with pytest.raises(UsageError, match=f"is asked for by {name}, .*torchrun"):
         arguments(output_dir=str(tmp_path), **settings)
     assert not list(tmp_path.iterdir())

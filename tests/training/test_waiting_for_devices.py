@@ -12,22 +12,16 @@ PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); import device_scenarios 
 SCENARIOS = {
     # A step of training asks for nothing.
     "avg": 0,
-    "avg, mixed negatives": 0,
     "avg, dense": 0,
     "avg, relative": 0,
     "translation": 0,
     # How many sentences still run at each step is needed to start the steps.
     "gran": 1,
-    "recurrent": 1,
     # A step of a search asks whether all sentences are done.
-    "greedy": 1,
     "beam": 1,
     # A batch is encoded to be copied back.
     "encode avg": 0,
     "encode gran": 2,
-    "averages side by side": 0,
-    # The axes are found on the processor, once in a training.
-    "principal axes": 0,
 }
 BATCH = 3
 """Tensors of a batch, each of which is copied to the device."""

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import torch
 
-from hf_paraphrase.training.threads import computing_alone, in_threads, single_threaded_operations
+from hf_paraphrase.training.threads import in_threads, one_thread
 from hf_paraphrase.translation.table_translator import MOST_PLAIN_THREADS, MOST_THREADS, threads_for
 
 CPU = torch.device("cpu")
@@ -20,23 +18,29 @@ def three_threads():
 
 
 def test_operations_have_one_thread_meanwhile_in_new_threads_too(three_threads):
-    with single_threaded_operations(CPU):
+    with one_thread():
         assert torch.get_num_threads() == 1
         assert set(in_threads(lambda batch: torch.get_num_threads(), range(4), 2)) == {1}
-    assert torch.get_num_threads() == 3
-    with pytest.raises(KeyError), single_threaded_operations(CPU):
-        raise KeyError
-    assert torch.get_num_threads() == 3
-
-
-def test_one_thread_computes_alone_and_no_other_learns_of_it(three_threads):
-    with pytest.raises(KeyError), computing_alone():
+        with pytest.raises(KeyError), one_thread():
+            raise KeyError
         assert torch.get_num_threads() == 1
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(torch.get_num_threads).result() == 3
-        with computing_alone():
-            assert torch.get_num_threads() == 1
-        raise KeyError
+    assert torch.get_num_threads() == 3
+
+
+def test_users_of_one_thread_that_end_in_another_order_leave_the_number_as_it_was(three_threads):
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert torch.get_num_threads() == 1
+    second.__exit__(None, None, None)
+    assert torch.get_num_threads() == 3
+
+
+def test_blocks_in_threads_compute_alone_and_interrupting_them_restores_the_threads(three_threads):
+    results = in_threads(lambda block: torch.get_num_threads(), range(4), 2)
+    assert next(results) == 1
+    results.close()
     assert torch.get_num_threads() == 3
 
 
@@ -46,5 +50,3 @@ def test_processors_work_on_a_batch_a_thread_and_other_devices_on_one(three_thre
     torch.set_num_threads(MOST_THREADS + 4)
     assert threads_for(CPU) == MOST_THREADS
     assert threads_for(CPU, fast=False) == MOST_PLAIN_THREADS
-    with single_threaded_operations(torch.device("meta")):
-        assert torch.get_num_threads() == MOST_THREADS + 4

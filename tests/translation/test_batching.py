@@ -105,7 +105,7 @@ def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch(processes):
         inner = DataLoader(dataset, batch_sampler=sampler, collate_fn=TranslationCollator(0))
         settings = {"put_on_device": False, "even_batches": False}
         shared = prepare_data_loader(inner, num_processes=processes, process_index=processes - 1, **settings)
-        return shared, EpochOfBatches(sampler, len(sampler) // processes)
+        return shared, EpochOfBatches(sampler.set_epoch, len(sampler) // processes)
 
     def batches(found):
         return [batch["input_ids"][:, 0].tolist() for batch in found]

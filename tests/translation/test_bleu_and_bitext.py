@@ -7,7 +7,6 @@ import pytest
 
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.training.threads import keep_freed_memory
 from hf_paraphrase.translation.bitext import normalize_punctuation, trainable_rows
 from hf_paraphrase.translation.bleu import corpus_scores
 
@@ -60,9 +59,3 @@ def test_each_side_is_normalised_by_its_own_language():
 def test_a_bitext_with_nothing_to_train_on_is_an_error_that_gives_the_count(rows):
     with pytest.raises(InputError, match=f"none of the {len(rows)} sentence pairs has 1 to 3 words"):
         trainable_rows(bitext(rows), max_words=3)
-
-
-def test_keeping_freed_memory_is_harmless_and_says_whether_it_worked(monkeypatch):
-    assert isinstance(keep_freed_memory(), bool)
-    monkeypatch.setattr("sys.platform", "darwin")
-    assert keep_freed_memory() is False

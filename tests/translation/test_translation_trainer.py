@@ -9,7 +9,7 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.training.arguments import bf16_is_fast, is_bf16
+from hf_paraphrase.training.devices import bf16_is_fast, is_bf16
 from hf_paraphrase.translation import TranslationTrainer, TranslationTrainingArguments, load_translation_model
 
 FRENCH, ENGLISH = ["un", "deux", "trois", "quatre", "cinq", "six"], ["one", "two", "three", "four", "five", "six"]

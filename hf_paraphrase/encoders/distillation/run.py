@@ -81,7 +81,7 @@ class _Distillation:
         """Trains and writes."""
         from tqdm.auto import tqdm
 
-        from ...training.arguments import is_bf16
+        from ...training.devices import is_bf16
         from ..any_encoder import open_encoder
         from .collator import DistillationTexts
         from .neighbours import kept_neighbours

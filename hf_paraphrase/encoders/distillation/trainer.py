@@ -16,6 +16,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 from ...errors import UsageError
 from ...training.batches import EpochBatches
 from ...training.row_adam import RowAdam
+from ...training.sparse_gradients import DenseGradients
 from ..dev_scores import Evaluator
 from ..kinds import check_own_class
 from ..model_folder import write_checkpoint
@@ -109,10 +110,15 @@ class DistillationTrainer(ScoredTrainer):
         if letters is not None:
             letters.to(args.device)
             self.add_callback(OwnGradients(letters))
+        if args.names_optimizer:
+            self.add_callback(DenseGradients())
         self.forward_options = forward_options(model)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam, over rows in the tables; the tables have a learning rate of their own."""
+        """Makes Adam, over rows in the tables, or the optimizer that the arguments name.
+
+        The tables have a learning rate of their own.
+        """
         if self.optimizer is None:
             named = dict((model or self.model).named_parameters())
             tables = [item for name, item in named.items() if name.rpartition(".")[2] == TABLE]
@@ -126,11 +132,15 @@ class DistillationTrainer(ScoredTrainer):
                     (others, self.args.network_learning_rate),
                 )
             ]
-            self.optimizer = RowAdam(
-                [group for group in groups if group["params"]],
-                betas=(self.args.adam_beta1, self.args.adam_beta2),
-                eps=self.args.adam_epsilon,
-            )
+            groups = [group for group in groups if group["params"]]
+            if self.args.names_optimizer:
+                kind, options = self.get_optimizer_cls_and_kwargs(self.args, self.model)
+                self.optimizer = kind(
+                    [{**group, "weight_decay": self.args.weight_decay} for group in groups], **options
+                )
+            else:
+                betas = (self.args.adam_beta1, self.args.adam_beta2)
+                self.optimizer = RowAdam(groups, betas=betas, eps=self.args.adam_epsilon)
         return self.optimizer
 
     def compute_loss(

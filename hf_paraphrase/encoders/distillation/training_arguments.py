@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from transformers import TrainingArguments
-
 from ...errors import UsageError
 from ...settings import Settings, setting
-from ..training_arguments import leave_saving_to_the_trainer
+from ...training.epoch_trainer import EpochTrainingArguments
 
 
 @dataclass(kw_only=True)
@@ -50,15 +48,14 @@ class ObjectiveSettings(Settings):
 
 
 @dataclass
-class DistillationTrainingArguments(ObjectiveSettings, TrainingArguments):
+class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
     """`TrainingArguments` with the settings of the objectives.
 
-    The learning rate falls to zero in a straight line, and gradients are not clipped. When weights are kept and scored
-    is not up to `save_strategy`, `eval_strategy` and the like but to `evaluations_per_epoch` and the trainer's
-    evaluator; another value than the default of such a setting is refused.
+    The learning rate falls to zero in a straight line, and gradients are not clipped. Where `eval_strategy` and
+    `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1 equal fractions of it count.
 
     Raises:
-        ValueError: If a setting is out of its range or would have no effect.
+        ValueError: If a setting is out of its range.
     """
 
     per_device_train_batch_size: int = field(default=1024, metadata={"help": "texts in a batch"})
@@ -67,10 +64,8 @@ class DistillationTrainingArguments(ObjectiveSettings, TrainingArguments):
     lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rates"})
     # With 0.999 the first steps of a rare row are three times as long: its moments start from nothing.
     adam_beta2: float = field(default=0.99, metadata={"help": "decay of the second moment"})
-    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
-    logging_strategy: Any = field(default="epoch", metadata={"help": "when the loss is logged"})
+    save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
 
     def __post_init__(self) -> None:
         ObjectiveSettings(**{item.name: getattr(self, item.name) for item in fields(ObjectiveSettings)}).check()
-        leave_saving_to_the_trainer(self)
         super().__post_init__()

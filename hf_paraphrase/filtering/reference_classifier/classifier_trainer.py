@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -31,10 +31,8 @@ class ClassifierTrainingArguments(EpochTrainingArguments):
     per_device_train_batch_size: int = field(default=100, metadata={"help": "sentences in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the references"})
-    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the penalty is on the embeddings alone"})
     negatives: str = field(default="random", metadata={"help": "how a translation is chosen: random or hardest"})
     embedding_penalty: float = field(default=0.0, metadata={"help": "weight of the word vectors' squared norm"})
-    criterion: ClassVar[str | None] = DEV_SCORE
 
     def __post_init__(self) -> None:
         if self.negatives not in NEGATIVES:

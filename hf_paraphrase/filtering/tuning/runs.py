@@ -163,6 +163,7 @@ class TuningRuns:
             seed=settings.seed,
             report_to=settings.report_to,
             disable_tqdm=True,
+            save_strategy="no",
             **trainer_settings(settings),
         )
         trainer = TuningTrainer(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from ...encoders.dev_scores import DEV_SCORE, Evaluator
@@ -76,7 +76,7 @@ class TuningTrainer(EncoderTrainer):
 
     Args:
         model: The encoder.
-        args: The settings.
+        args: The settings, with `save_strategy="no"`.
         pairs: The pairs.
         tokenizer: The tokenizer with which the pairs were encoded.
         evaluator: Scores the model on the dev set.
@@ -93,10 +93,7 @@ class TuningTrainer(EncoderTrainer):
         evaluator: Evaluator,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        # Without an evaluator the base class does not ask the Trainer to look for the best checkpoint on disk.
-        super().__init__(model, args, pairs, tokenizer, report=report)
-        self.evaluator = evaluator
-        self.marks.evaluate = True
+        super().__init__(model, args, pairs, tokenizer, evaluator=evaluator, report=report)
         self._best: tuple[float, dict[str, Tensor]] | None = None
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
@@ -113,6 +110,3 @@ class TuningTrainer(EncoderTrainer):
         if self._best is not None:
             self.model.load_state_dict(self._best[1])
         return result
-
-    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
-        """Writes nothing."""

@@ -13,7 +13,6 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from ...tokenization.token_ids import TokenIds
-from ...training.arguments import Settled, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
@@ -25,12 +24,6 @@ DEV_SCORE = "best_f1"
 """The key of the criterion by which the epoch is chosen."""
 # Beside the epochs' own draws, which are numbered from 0.
 _DEV_DRAW = 1 << 32
-_KEEPING_THE_BEST: Settled = {
-    "load_best_model_at_end": (
-        (False,),
-        "give ParallelTrainer examples with a validation part: the weights of its best epoch are then kept",
-    )
-}
 
 
 @dataclass
@@ -47,15 +40,11 @@ class ParallelTrainingArguments(EpochTrainingArguments):
     learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the parallel pairs"})
     max_grad_norm: float = field(default=5.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
-    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the paper has none"})
     negatives: int = field(default=5, metadata={"help": "pairs that are not parallel for each one that is"})
 
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ValueError(f"negatives must be at least 1, not {self.negatives}")
-        if self.eval_strategy == "no":
-            # A trainer with a validation part sets both.
-            refuse_without_effect(self, _KEEPING_THE_BEST)
         super().__post_init__()
 
     @property
@@ -101,7 +90,8 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
 
     The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
     with the weights of an undisturbed one. The word vectors get sparse gradients, of which several processes exchange
-    the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies.
+    the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies, unless the arguments name an
+    optimizer.
 
     Args:
         model: The classifier.
@@ -112,7 +102,6 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """
 
     criterion = DEV_SCORE
-    sparse_gradients = True
 
     def __init__(
         self,
@@ -127,9 +116,9 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         self.dev: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         if VALIDATION in examples.pairs:
             self.dev = draw.labelled(examples.pairs[VALIDATION], [args.seed, _DEV_DRAW])
-            args.keep_best(DEV_SCORE)
         batches = EpochBatches(len(examples.pairs[TRAIN]), args.pairs_in_batch, args.seed, args.world_size)
         dev_size = None if self.dev is None else len(self.dev[1])
+        self.sparse_gradients = not args.names_optimizer
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
 
     @property
@@ -139,7 +128,7 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Trains; gradients of the word vectors are sparse for that time only."""
-        self.model.sparse_gradients = True
+        self.model.sparse_gradients = self.sparse_gradients
         try:
             return super().train(*args, **kwargs)
         finally:

@@ -11,34 +11,39 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel, Trainer, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, Trainer, TrainerState
 
-from ...training.arguments import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 from ...training.callbacks import LastStep
-from ...training.epoch_trainer import EpochTrainer
+from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64
 
-_SPREAD = "the dev loss is measured and a checkpoint written `evaluations` times, evenly spread"
-_EVENLY_SPREAD: Settled = {"eval_strategy": (("no", "steps"), _SPREAD), "save_strategy": (("steps",), _SPREAD)}
-
 
 @dataclass
-class SdaeTrainingArguments(TrainingArguments):
+class SdaeTrainingArguments(EpochTrainingArguments):
     """`TrainingArguments` of the denoising autoencoder.
 
     Adam with a constant learning rate of 2e-4 and gradients clipped to the norm 2, as in the code of Hill, Cho and
     Korhonen (2016), which paper 004 builds on. Their batches are of 16 sentences; larger ones train more sentences a
-    second.
+    second. Dev losses, checkpoints and logs are `evaluations` times, evenly spread, if no steps are given.
     """
 
     per_device_train_batch_size: int = field(default=64, metadata={"help": "sentences in a batch on each process"})
     max_steps: int = field(default=10_000, metadata={"help": "updates"})
     learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
-    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
     max_grad_norm: float = field(default=2.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
-    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: this is Adam"})
+    logging_strategy: Any = field(default="steps", metadata={"help": "when the loss is logged"})
+    logging_steps: float | None = field(default=None, metadata={"help": "steps between two logs of the loss"})
+    eval_strategy: Any = field(default="steps", metadata={"help": "when the dev loss is measured"})
+    eval_steps: float | None = field(default=None, metadata={"help": "steps between two dev losses"})
+    save_strategy: Any = field(default="steps", metadata={"help": "when a checkpoint is written"})
+    save_steps: float | None = field(default=None, metadata={"help": "steps between two checkpoints"})
+    load_best_model_at_end: bool | None = field(default=False, metadata={"help": "load the best weights at the end"})
+    remove_unused_columns: bool = field(default=False, metadata={"help": "unused: batches are made by the collator"})
+    ddp_find_unused_parameters: bool | None = field(
+        default=False, metadata={"help": "look for parameters without gradient; the model has none"}
+    )
     evaluations: int = field(default=10, metadata={"help": "dev losses and checkpoints, evenly spread"})
     compositionality_weight: float = field(
         default=1.0, metadata={"help": "weight of 1 - cos(original, expanded), where the batches have both"}
@@ -51,13 +56,9 @@ class SdaeTrainingArguments(TrainingArguments):
             raise ValueError(f"evaluations must be at least 1, not {self.evaluations}")
         if self.compositionality_weight < 0:
             raise ValueError(f"compositionality_weight must not be negative, not {self.compositionality_weight}")
-        refuse_without_effect(self, {**_EVENLY_SPREAD, **BATCHES_AND_LOSS, "optim": ADAM["optim"]})
-        self.eval_strategy = self.save_strategy = self.logging_strategy = "steps"
-        self.eval_steps = self.save_steps = self.logging_steps = math.ceil(self.max_steps / self.evaluations)
-        self.save_total_limit = 1
-        self.optim = "adamw_torch_fused"
-        self.remove_unused_columns = False
-        self.ddp_find_unused_parameters = False
+        for name in ("logging_steps", "eval_steps", "save_steps"):
+            if getattr(self, name) is None:
+                setattr(self, name, math.ceil(self.max_steps / self.evaluations))
         super().__post_init__()
 
 

@@ -13,14 +13,13 @@ from ...artefacts.origins import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.schema import columns_named, require_columns
-from ...data.text_files import check_readable
+from ...data.text_files import check_readable, numbered_lines
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import HfParaphraseError, InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe
 from ...training.run import TrainingRun
-from ...training.word_frequencies import numbered_lines
 from ..expansion.opening import open_expander, wordnet_folder
 from .noise import WordNoise
 from .sentences import FEWEST_WORDS, encode_sentences
@@ -239,7 +238,7 @@ def _collators(
 def _trainer(
     settings: SdaeSettings, model: PreTrainedModel, collators: tuple[SdaeCollator, SdaeCollator], run: TrainingRun
 ) -> SdaeTrainer:
-    from ...training.arguments import is_bf16
+    from ...training.devices import is_bf16
     from .trainer import SdaeTrainer, SdaeTrainingArguments
 
     arguments = run.arguments(

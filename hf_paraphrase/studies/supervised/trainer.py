@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -30,11 +30,9 @@ class SupervisedTrainingArguments(EpochTrainingArguments):
     per_device_train_batch_size: int = field(default=25, metadata={"help": "rows in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the training part"})
-    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the penalties are part of the loss"})
     lambda_w: float = field(default=0.0, metadata={"help": "weight of the word vectors' distance from their start"})
     lambda_c: float = field(default=0.0, metadata={"help": "weight of the encoder's other parameters' distance"})
     lambda_head: float = field(default=0.0, metadata={"help": "weight of the squared norm of the head's matrices"})
-    criterion: ClassVar[str | None] = CRITERION
 
     def __post_init__(self) -> None:
         for name in ("lambda_w", "lambda_c", "lambda_head"):

@@ -19,7 +19,7 @@ from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.distillation import memory
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.training.accelerators import AcceleratorSettings
+from hf_paraphrase.training.devices import AcceleratorSettings
 
 LINES = sentences(400)
 

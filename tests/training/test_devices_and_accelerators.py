@@ -1,25 +1,23 @@
 from __future__ import annotations
 
-import re
 import shutil
-from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy_run import ToySettings
 from transformers import TrainingArguments
 
-import hf_paraphrase
 from hf_paraphrase import train_encoder
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.training.run import TrainingRun
+from hf_paraphrase.training.devices import AcceleratorSettings
 
-PAIRS = [{"sentence1": f"w{place % 7} w{place % 5}", "sentence2": f"w{place % 3} w{place % 7}"} for place in range(60)]
+ROWS = [{"sentence1": f"w{place % 7} w{place % 5}", "sentence2": f"w{place % 3} w{place % 7}"} for place in range(60)]
 
 
-def settings(**given):
-    return ToySettings(data="data", output="output", **given)
+settings = AcceleratorSettings
 
 
 @pytest.fixture
@@ -35,20 +33,6 @@ def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_
     assert not settings(device="cuda").is_on_cpu and not settings().is_on_cpu and settings(device="cpu").is_on_cpu
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
     assert settings().is_on_cpu
-
-
-def test_the_device_of_every_training_is_chosen_in_one_place():
-    package = Path(hf_paraphrase.__file__).parent
-    choosing = [path.name for path in package.rglob("*.py") if "use_cpu" in path.read_text()]
-    assert choosing == ["accelerators.py"]
-
-
-def test_who_asks_whether_bf16_is_fast_says_on_which_device():
-    package = Path(hf_paraphrase.__file__).parent
-    called = re.compile(r"(?<!def )\bis_bf16\((.*)\)")
-    calls = [call for path in package.rglob("*.py") for call in called.findall(path.read_text())]
-    assert len(calls) == 5
-    assert all("device" in call for call in calls)
 
 
 def test_one_of_several_devices_is_chosen_otherwise(two_cards):
@@ -67,17 +51,17 @@ def test_an_absent_device_and_an_absent_compiler_are_refused_before_anything_is_
 def test_tf32_is_for_gpus_and_changes_nothing_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = torch.get_float32_matmul_precision()
-    run = TrainingRun(settings(tf32=True, device="cpu"), command="train-toy", inputs=[])
-    assert run.arguments(TrainingArguments).tf32 is None
+    arguments = settings(tf32=True, device="cpu").trainer_arguments(TrainingArguments, output_dir="out")
+    assert arguments.tf32 is None
     assert torch.get_float32_matmul_precision() == before
 
 
-def test_a_process_trains_on_one_gpu_however_many_there_are(tmp_path, monkeypatch):
+def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(TrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2))
-    run = TrainingRun(settings(), command="train-toy", inputs=[])
-    assert run.arguments(TrainingArguments).n_gpu == 1
-    assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1, "tune has no run"
+    caplog.set_level("INFO")
+    assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1
+    assert "training on one GPU" in caplog.text
 
 
 def test_what_else_computes_in_a_training_takes_the_device_that_the_trainer_takes(monkeypatch):
@@ -89,23 +73,18 @@ def test_what_else_computes_in_a_training_takes_the_device_that_the_trainer_take
     assert settings().computing_device == "cuda" and settings(device="cpu").computing_device == "cpu"
 
 
-def test_no_step_asks_whether_its_loss_is_finite(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run = TrainingRun(settings(), command="train-toy", inputs=[])
-    assert run.arguments(TrainingArguments).logging_nan_inf_filter is False
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["avg", "gran"])
 def test_a_compiled_model_is_trained_as_one_that_is_not(tmp_path, monkeypatch, kind):
     if shutil.which("g++") is None:
         pytest.skip("there is no C++ compiler")
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    write_split(tmp_path / "pairs", "train", [pa.Table.from_pylist(ROWS, PAIRS)], PAIRS)
     found = []
     for compiled in (False, True):
         output = str(tmp_path / str(compiled))
         train_encoder(
-            pairs=write_pairs(tmp_path),
+            pairs=str(tmp_path / "pairs"),
             output=output,
             model_type=kind,
             hidden_size=8,
@@ -116,14 +95,3 @@ def test_a_compiled_model_is_trained_as_one_that_is_not(tmp_path, monkeypatch, k
         found.append(load_file(f"{output}/model.safetensors"))
     for name, expected in found[0].items():
         torch.testing.assert_close(found[1][name], expected, atol=1e-4, rtol=1e-3)
-
-
-def write_pairs(folder):
-    import pyarrow as pa
-
-    from hf_paraphrase.data.folder import write_split
-    from hf_paraphrase.data.schema import PAIRS as SCHEMA
-
-    if not (folder / "pairs").exists():
-        write_split(folder / "pairs", "train", [pa.Table.from_pylist(PAIRS, SCHEMA)], SCHEMA)
-    return str(folder / "pairs")
