@@ -133,7 +133,7 @@ def test_a_config_file_gives_the_settings(text, tmp_path, tiny_wordnet):
         ("--output {t}/o --text {t}/absent", "no such file"),
         ("--output {t}/o --text {t}/text.txt --wordnet {t}/absent", "no such folder"),
         ("--output {t}/o --text {t}/text.txt --wordnet {t}", "WordNet lacks index.noun"),
-        ("--output {t} --text {t}/text.txt", "the output holds the input of --text"),
+        ("--output {t} --text {t}/text.txt", "the output contains the input of --text"),
         ("--output {t}/text.txt --text {t}/text.txt", "the output is the input of --text"),
         ("--output {t}/o --pairs {t}/absent", "no such data folder"),
         ("--output {t}/o --pairs {t}", "not a data folder"),
