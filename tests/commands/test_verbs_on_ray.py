@@ -213,26 +213,3 @@ def test_a_worker_without_the_package_or_with_another_version_is_one_line(
     assert main(score_lively(tmp_path / "made", pause=0.2)) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert problem in error and "install the same" in error and not (tmp_path / "made").exists()
-
-
-def test_workers_for_which_no_node_has_room_are_one_line_and_nothing_is_written(score_lively, tmp_path, capsys):
-    assert main(score_lively(tmp_path / "made", "--ray-cpus", 64, "--ray-gpus", 0.5)) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "no node of the Ray cluster has 64 CPU and 0.5 GPU for a worker" in error
-    assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"mine.py"}
-
-
-def test_an_error_in_a_shard_is_that_of_a_run_without_ray(pairs, cluster, tmp_path, capsys):
-    damaged = tmp_path / "pairs"
-    write_split(damaged, "train", DataFolder(pairs).batches(), DataFolder(pairs).schema())
-    (file,) = (damaged / "data").iterdir()
-    content = bytearray(file.read_bytes())
-    content[40:200] = bytes(160)
-    file.write_bytes(bytes(content))
-    errors = []
-    for words in (["--engine", "ray", "--ray-address", cluster.address], ["--shard", "1/1"]):
-        output = tmp_path / f"made{len(errors)}"
-        assert main(["filter", "--pairs", str(damaged), "--output", str(output), "--keep", "length>0", *words]) == 2
-        errors.append(capsys.readouterr().err.splitlines()[-1])
-        assert not output.exists()
-    assert errors[0] == errors[1] and str(file) in errors[0]
