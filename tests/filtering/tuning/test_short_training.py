@@ -45,14 +45,13 @@ def test_tuning_ends_with_the_weights_and_scores_of_ordinary_training_and_writes
     texts = [" ".join(generator.choice(list("abcdef"), size=3)) for _ in range(60)]
     pairs = PairPool(texts[:30], texts[30:], tokenizer).subset(np.arange(30))
     results = []
-    for kind in (EncoderTrainer, TuningTrainer):
+    for kind, saves in ((EncoderTrainer, "epoch"), (TuningTrainer, "no")):
         model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4))
         with torch.no_grad():
             model.embeddings.copy_(torch.arange(32.0).reshape(8, 4).flip(0))
         folder = tmp_path / kind.__name__
-        arguments = EncoderTrainingArguments(
-            output_dir=str(folder), num_train_epochs=5, per_device_train_batch_size=7, report_to="none", use_cpu=True
-        )
+        common = {"num_train_epochs": 5, "per_device_train_batch_size": 7, "report_to": "none", "use_cpu": True}
+        arguments = EncoderTrainingArguments(output_dir=str(folder), save_strategy=saves, **common)
         # Best after the third epoch.
         marks = iter([50.0, 1.0, 2.0, 9.0, 3.0, 4.0])
         score = lambda encoder, marks=marks: {"dev_mean": next(marks)}  # noqa: E731
