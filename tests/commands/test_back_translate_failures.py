@@ -146,7 +146,7 @@ def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_
         failing(context, lambda batch: searched.append(0) or len(searched) > 1, RuntimeError("the device is lost"))
         assert job(tiny_model, bitext, tmp_path / "pairs") == 2
     assert "the device is lost" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / ".pairs.partial" / "shards").iterdir()] == ["train-00000.json"]
+    assert {path.name[:11] for path in tmp_path.rglob("train-*")} == {"train-00000"}
     assert job(tiny_model, bitext, tmp_path / "pairs", "--resume") == 0
     assert data(tmp_path / "pairs") == data(undisturbed)
 

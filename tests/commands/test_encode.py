@@ -104,16 +104,6 @@ def test_bad_input_is_one_line_and_leaves_what_was_there(model, tmp_path, capsys
     assert (tmp_path / "v.npy").read_bytes() == b"mine" and not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize(
-    ("output", "flags", "message"),
-    [("v.txt", [], "must end in .npy"), (".", [], "npy"), ("v.npy", ["--batch-size", "0"], "at least 1")],
-)
-def test_senseless_arguments_are_refused(model, tmp_path, capsys, output, flags, message):
-    (tmp_path / "text").write_text("w1\n")
-    assert run(model, tmp_path / "text", tmp_path / output, *flags) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_a_folder_without_columns_is_told_of_them(model, tmp_path, capsys):
     assert run(model, tmp_path, tmp_path / "v.npy") == 2
     assert "this is a folder, not a file (name the file in it, or the columns of a data folder with --columns)" in (

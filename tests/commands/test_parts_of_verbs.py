@@ -13,6 +13,7 @@ import pytest
 from tqdm.auto import tqdm
 from train_nmt_runs import SMALL
 
+from comparison import contents, left_over
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -59,7 +60,7 @@ def run(words, output, *more):
     return main([str(word) for word in (*words, "--output", output, *more)])
 
 
-def contents(folder):
+def rows_of(folder):
     opened = DataFolder(folder)
     return {split: repr(opened.table(split).to_pydict()) for split in opened.splits}
 
@@ -79,7 +80,7 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(w
     for part in ("3/3", "1/3", "3/3", "2/3"):
         assert not by_parts.exists()
         assert run(words, by_parts, *size, "--shard", part) == 0
-    assert contents(by_parts) == contents(whole)
+    assert rows_of(by_parts) == rows_of(whole)
     results = [json.loads((folder / "provenance.json").read_text())["results"] for folder in (by_parts, whole)]
     assert results[0] == results[1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]
@@ -107,8 +108,8 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
 def test_columns_to_embed_are_named_with_commas_or_spaces(pairs, tmp_path):
     for name, columns in (("spaces", ["sentence2", "sentence1"]), ("commas", ["sentence2,", "sentence1"])):
         assert run(["encode", "--input", pairs, "--columns", *columns], tmp_path / name) == 0
-    assert contents(tmp_path / "commas") == contents(tmp_path / "spaces")
-    assert "sentence1_embedding" in contents(tmp_path / "commas")["test"]
+    assert rows_of(tmp_path / "commas") == rows_of(tmp_path / "spaces")
+    assert "sentence1_embedding" in rows_of(tmp_path / "commas")["test"]
 
 
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
@@ -169,15 +170,13 @@ def test_a_filter_by_parts_that_leaves_nothing_names_the_step(pairs, tmp_path, c
 
 @pytest.mark.parametrize("words", ["filter"], indirect=True)
 def test_a_filter_without_parts_leaves_the_work_of_parts_alone(words, tmp_path, capsys):
-    output, work = tmp_path / "out", tmp_path / ".out.partial"
+    output = tmp_path / "out"
     assert run(words, output, "--shard-size", 11, "--shard", "1/2") == 0
-    before = {path: path.read_bytes() for path in work.rglob("*") if path.is_file()}
+    before = contents(tmp_path)
     capsys.readouterr()
     assert run(words, output) == 2
-    error = capsys.readouterr().err
-    assert "unfinished work of another run for this output exists (repeat" in error and error.count("\n") == 1
-    assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
-    assert run(words, output, "--overwrite") == 0 and not work.exists()
+    assert capsys.readouterr().err.count("\n") == 1 and contents(tmp_path) == before
+    assert run(words, output, "--overwrite") == 0 and left_over(tmp_path, output) == []
 
 
 def work():

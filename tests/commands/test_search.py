@@ -71,15 +71,6 @@ def test_an_index_folder_is_complete_and_also_a_data_folder(index, model, tmp_pa
     assert "Of 9 texts read, 1 had no character but space and 1 had been there" in card
 
 
-def test_what_happens_to_odd_sentences_is_said(model, corpus, tmp_path, capsys):
-    assert run("--model", model, "--corpus", corpus, "--output", tmp_path / "i") == 0
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    for text in ("1 of 9 sentences without any text", "1 of 9 sentences that had been there before: left out"):
-        assert text in captured.err
-    assert "of which the encoder knows no word" in captured.err and "7 sentences is in" in captured.err
-
-
 def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
     table = pa.table(
         {"sentence1": ["w1", "w3"], "sentence2": ["w2", None], "score": [0.5, 0.5], "other": ["w7", "w8"]}
@@ -217,20 +208,6 @@ def test_flags_that_do_not_fit_are_one_line_and_leave_nothing(tmp_path, monkeypa
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1 and message in captured.err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_queries_that_cannot_be_answered_are_an_error(index, other_model, tmp_path, capsys):
-    assert run("--index", index, "--query", "never heard") == 2
-    assert "the encoder knows none of their words" in capsys.readouterr().err
-    assert run("--index", index, "--model", other_model, "--query", "w1") == 2
-    assert "the encoder gives other vectors" in capsys.readouterr().err
-    assert run("--index", index, "--query", "w1", "--method", "approximate") == 2
-    assert "no lists" in capsys.readouterr().err
-    assert run("--index", index, "--query", "w1", "--probes", "2") == 2
-    assert "no lists for --probes" in capsys.readouterr().err
-    (tmp_path / "queries").write_bytes(b"\xff")
-    assert run("--index", index, "--query-file", tmp_path / "queries") == 2
-    assert "queries:1: not UTF-8" in capsys.readouterr().err
 
 
 def test_from_python_it_gives_the_neighbours_as_they_are_found(model, index, corpus, tmp_path):
