@@ -93,10 +93,10 @@ def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_pa
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--shard", "5/4"], "--shard 5/4 is no part of the work (1/4 to 4/4)"),
-        (["--shard", "0/4"], "--shard 0/4 is no part of the work (1/4 to 4/4)"),
-        (["--shard", "3"], "--shard 3 is no part of the work (e.g. 3/64 for the third of 64)"),
-        (["--shard", "1/0"], "--shard 1/0 is no part of the work"),
+        (["--shard", "5/4"], "--shard 5/4 is not a part of the work (1/4 to 4/4)"),
+        (["--shard", "0/4"], "--shard 0/4 is not a part of the work (1/4 to 4/4)"),
+        (["--shard", "3"], "--shard 3 is not a part of the work (e.g. 3/64 for the third of 64)"),
+        (["--shard", "1/0"], "--shard 1/0 is not a part of the work"),
         (
             ["--shard", "2/12"],
             "--shard 2/12: the 91 rows make 11 shards, fewer than parts (give all parts --shard-size 7 or less)",

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from hf_paraphrase.hub.folder_kinds import check_whole, kind_of
+from hf_paraphrase.hub.travelling_files import list_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +20,6 @@ from hf_paraphrase.filtering.measures.copy_rate import CopyRate
 from hf_paraphrase.filtering.measures.overlap import Overlap
 from hf_paraphrase.filtering.pair_batch import PairBatch
 from hf_paraphrase.filtering.tokens import tokenize
-from hf_paraphrase.hub.folder_kinds import check_whole, kind_of
-from hf_paraphrase.hub.travelling_files import list_files
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
 from hf_paraphrase.studies.analysis.ngram_statistics import count_ngrams
 
