@@ -53,8 +53,8 @@ def set_config(folder, **values):
             "onnxruntime cannot open the graph",
         ),
         (lambda folder: (folder / "config.json").unlink(), "the model cannot be opened"),
-        (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json is damaged"),
-        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "the model cannot be opened"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json: the tokenizer cannot be opened"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "the tokenizer cannot be opened"),
         (lambda folder: set_config(folder, model_type="bert"), "'bert' is not a sentence encoder"),
         (lambda folder: set_config(folder, hidden_size=6), "no `sentence_embedding` of 6 components"),
         (lambda folder: set_config(folder, vocab_size=3), "ids up to 11, the model 3 vectors"),
@@ -94,29 +94,6 @@ def test_what_is_in_a_damaged_graph_is_not_printed(exported, capfd):
         open_session(path)
     assert "\x1b" not in str(refused.value)
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_graph_that_asks_for_more_memory_than_it_may_have_fails_before_it_has_it(tmp_path):
-    from onnx import TensorProto, helper, save
-
-    nodes = [
-        helper.make_node("Shape", ["input_ids"], ["shape"]),
-        helper.make_node("Mul", ["shape", "factor"], ["large"]),
-        helper.make_node("ConstantOfShape", ["large"], ["zeros"]),
-        helper.make_node("ReduceMean", ["zeros"], ["sentence_embedding"]),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "greedy",
-        [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"])],
-        [helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, [1, 1])],
-        [helper.make_tensor("factor", TensorProto.INT64, [2], [40_000, 20_000])],
-    )
-    path = tmp_path / "greedy.onnx"
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    # Two words ask for 6 GiB, which the library says before it takes them.
-    with pytest.raises(Exception, match=r"Available memory of .* is smaller than requested"):
-        open_session(path, threads=1).run(None, {"input_ids": np.ones((1, 2), np.int64)})
 
 
 def test_another_device_than_the_cpu_is_refused(exported):
