@@ -55,6 +55,14 @@ def test_the_last_short_batch_is_kept():
     assert sizes == [3] + [10] * 10
 
 
+@pytest.mark.parametrize(("processes", "batches"), [(1, 10), (3, 9)])
+def test_where_the_last_is_dropped_all_batches_are_full_and_all_processes_have_the_same_number(processes, batches):
+    sampler = MaxiBatchSampler(np.ones(103, int), 10, processes=processes, drops_last=True)
+    found = epoch_of(sampler, 0)
+    assert [len(batch) for batch in found] == [10] * batches and len(sampler) == batches
+    assert len({index for batch in found for index in batch}) == 10 * batches
+
+
 def test_batches_hold_pairs_of_similar_length_and_come_in_random_order():
     lengths = np.random.default_rng(0).integers(1, 100, 2_000)
     batches = epoch_of(MaxiBatchSampler(lengths, 20), 0)
