@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from ..settings import recipe
 from .compared_models import baseline, scorers
 from .evaluate_settings import EvaluateSettings
 from .floors import truncated_name
-from .suite import Benchmark, Scores, Suite
+from .suite import Benchmark, Scores, Suite, model_fingerprints
 
 
 @dataclass(frozen=True)
@@ -78,17 +79,28 @@ def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
     sizes = settings.truncate_dim
     models = [scorer for name in dict.fromkeys(settings.model) for scorer in scorers(name, sizes=sizes, **how)]
     baselines = [baseline(name, **how) for name in dict.fromkeys(settings.baseline)]
+    # Before the work, during which a file may change.
+    fingerprints = model_fingerprints([item.name for item in models])
+    _ = benchmark.input_fingerprints
     scores = tuple(benchmark.measure(scorer) for scorer in (*baselines, *models))
-    evaluation = Evaluation(settings.suite, scores, benchmark.report(scores), benchmark.record(settings, scores))
+    evaluation = Evaluation(
+        settings.suite, scores, benchmark.report(scores), benchmark.record(settings, scores, fingerprints)
+    )
     try:
-        _write(settings, suite, benchmark, evaluation)
+        _write(settings, suite, benchmark, evaluation, fingerprints)
     except HfParaphraseError:
         log(evaluation.text)  # it may have taken hours
         raise
     return evaluation
 
 
-def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
+def _write(
+    settings: EvaluateSettings,
+    suite: Suite,
+    benchmark: Benchmark,
+    evaluation: Evaluation,
+    fingerprints: Mapping[str, str],
+) -> None:
     if settings.output is not None and settings.report is not None:
         text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
         # The report takes its place first, because where the results are there is a report.
@@ -102,7 +114,7 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
         if item.kind == "model":
             names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
             own = [other for other in evaluation.scores if other.kind == "baseline" or other.name in names]
-            name, kept = benchmark.evaluation(settings, item)
+            name, kept = benchmark.evaluation(settings, item, fingerprints)
             text = _card_section(suite.heading, benchmark.trained, benchmark.report(own))
             add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
             log(f"results in {Path(item.name) / 'README.md'}")

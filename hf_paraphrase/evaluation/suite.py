@@ -12,6 +12,7 @@ A suite of one's own is a function from the settings of `evaluate` to a :class:`
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,27 +96,36 @@ class Benchmark:
     kept: tuple[str, ...] | None = None
     trained: str = NOTHING_TRAINED
 
-    def record(self, settings: EvaluateSettings, scores: Sequence[Scores]) -> dict[str, Any]:
+    @functools.cached_property
+    def input_fingerprints(self) -> list[dict[str, str]]:
+        """The names of the inputs with their SHA-256, taken when it is first asked for."""
+        return [{"name": f"{path.parent.name}/{path.name}", "sha256": fingerprint(path)} for path in self.inputs]
+
+    def record(
+        self, settings: EvaluateSettings, scores: Sequence[Scores], models: Mapping[str, str]
+    ) -> dict[str, Any]:
         """Builds the content of the results file: what was measured, on what, with which settings and versions."""
         given = settings.record()
         if len(settings.data) == 1:
             given["data"] = settings.data[0]
-        results = [{"name": item.name, "kind": item.kind, **_fingerprint(item), **item.record} for item in scores]
+        results = [
+            {"name": item.name, "kind": item.kind, **_model_entry(item, models), **item.record} for item in scores
+        ]
         return {
             "suite": settings.suite,
             "protocol": self.protocol,
             "results": results,
             **self.facts,
-            "inputs": [
-                {"name": f"{path.parent.name}/{path.name}", "sha256": fingerprint(path)} for path in self.inputs
-            ],
+            "inputs": self.input_fingerprints,
             "settings": given,
             "versions": versions(),
         }
 
-    def evaluation(self, settings: EvaluateSettings, scores: Scores) -> tuple[str, dict[str, Any]]:
+    def evaluation(
+        self, settings: EvaluateSettings, scores: Scores, models: Mapping[str, str]
+    ) -> tuple[str, dict[str, Any]]:
         """Builds what the provenance of a model keeps of its evaluation, and names it."""
-        record = self.record(settings, [scores])
+        record = self.record(settings, [scores], models)
         kept = self.kept if self.kept is not None else (*scores.record, "protocol", *self.facts)
         found = {**record, **scores.record}
         return f"evaluate {self.name or settings.suite}", {
@@ -169,6 +179,11 @@ def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]
     return words
 
 
-def _fingerprint(scores: Scores) -> dict[str, str]:
-    known = scores.kind == "model" and (fetched_folder(scores.name) is not None or Path(scores.name).is_dir())
-    return {"sha256": fingerprint(scores.name)} if known else {}
+def model_fingerprints(names: Iterable[str]) -> dict[str, str]:
+    """Computes the SHA-256 of each model that has a folder, by its name."""
+    known = [name for name in names if fetched_folder(name) is not None or Path(name).is_dir()]
+    return {name: fingerprint(name) for name in known}
+
+
+def _model_entry(scores: Scores, models: Mapping[str, str]) -> dict[str, str]:
+    return {"sha256": models[scores.name]} if scores.kind == "model" and scores.name in models else {}

@@ -122,6 +122,8 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     language = table["source_lang"][0].as_py()
     sources = normalize_punctuation([text or "" for text in table["source"].to_pylist()], language or "en")
     references = [text or "" for text in table["target"].to_pylist()]
+    # Before the work, during which a file may change.
+    sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     scores, translations = [], []
     for num_beams in settings.num_beams:
         with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
@@ -143,18 +145,18 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         write_text_whole(settings.translations, "".join(f"{line}\n" for line in translations))
         log(f"translations: {settings.translations}")
     if settings.update_card:
-        _update_card(settings, scores)
+        _update_card(settings, scores, sha256)
     return EvaluatedTranslation(scores, translations)
 
 
-def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore]) -> None:
+def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore], sha256: str) -> None:
     data = to_path(settings.bitext).resolve().name
     evaluation = {
         "kind": "evaluate-nmt",
         "bitext": data,
         "split": settings.split,
         "scores": [score.record() for score in scores],
-        "inputs": [{"name": data, "sha256": fingerprint(settings.bitext)}],
+        "inputs": [{"name": data, "sha256": sha256}],
         "settings": settings.record(),
         "versions": versions(),
     }

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import hf_paraphrase
+from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import ModelError
@@ -50,6 +51,22 @@ def sts(tmp_path):
 
 def run(*words):
     return main([str(word) for word in words])
+
+
+def test_data_that_change_while_they_are_measured_are_recorded_as_they_were_read(encoders, sts, tmp_path, monkeypatch):
+    scores = sts / "STS16-en-test" / "STS.gs.headlines.txt"
+    before = fingerprint(scores)
+    encode = VowelEncoder.encode
+
+    def changing(self, texts, **settings):
+        scores.write_text("4\n2\n\n1\n")
+        return encode(self, texts, **settings)
+
+    monkeypatch.setattr(VowelEncoder, "encode", changing)
+    words = ["--model", "runs/avg", "--data", sts, "--suite", "sts", "--output", tmp_path / "results.json"]
+    assert run("evaluate", *words) == 0
+    recorded = {item["name"]: item["sha256"] for item in json.loads((tmp_path / "results.json").read_text())["inputs"]}
+    assert recorded["STS16-en-test/STS.gs.headlines.txt"] == before != fingerprint(scores)
 
 
 def test_models_and_floors_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):

@@ -107,12 +107,14 @@ def _predict(settings: PredictionSettings) -> Predictions:
     if (texts.second is not None) != judge.judges_pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
+    # Before the work, during which a file may change.
+    sha256 = fingerprint(settings.data) if settings.update_card else ""
     found, table = _judged(judge, texts)
     if settings.output is not None:
         write_text_whole(settings.output, found)
         log(f"{len(texts):,} predictions in {settings.output}")
     if settings.update_card and table is not None:
-        _update_card(settings, table, column)
+        _update_card(settings, table, column, sha256)
     return Predictions(found, len(texts), table)
 
 
@@ -169,7 +171,7 @@ def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, 
     return stream.getvalue(), table
 
 
-def _update_card(settings: PredictionSettings, table: dict[str, Any], column: str | None) -> None:
+def _update_card(settings: PredictionSettings, table: dict[str, Any], column: str | None, sha256: str) -> None:
     data = Path(settings.data)
     name = f"{data.resolve().name}/{settings.split}"
     evaluation = {
@@ -178,7 +180,7 @@ def _update_card(settings: PredictionSettings, table: dict[str, Any], column: st
         "split": settings.split,
         "column": column,
         "scores": table,
-        "inputs": [{"name": data.resolve().name, "sha256": fingerprint(data)}],
+        "inputs": [{"name": data.resolve().name, "sha256": sha256}],
         "settings": settings.record(),
         "versions": versions(),
     }
