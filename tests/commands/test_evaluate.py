@@ -53,22 +53,6 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def test_data_that_change_while_they_are_measured_are_recorded_as_they_were_read(encoders, sts, tmp_path, monkeypatch):
-    scores = sts / "STS16-en-test" / "STS.gs.headlines.txt"
-    before = fingerprint(scores)
-    encode = VowelEncoder.encode
-
-    def changing(self, texts, **settings):
-        scores.write_text("4\n2\n\n1\n")
-        return encode(self, texts, **settings)
-
-    monkeypatch.setattr(VowelEncoder, "encode", changing)
-    words = ["--model", "runs/avg", "--data", sts, "--suite", "sts", "--output", tmp_path / "results.json"]
-    assert run("evaluate", *words) == 0
-    recorded = {item["name"]: item["sha256"] for item in json.loads((tmp_path / "results.json").read_text())["inputs"]}
-    assert recorded["STS16-en-test/STS.gs.headlines.txt"] == before != fingerprint(scores)
-
-
 def test_models_and_floors_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):
     output = tmp_path / "results.json"
     code = run(
@@ -207,6 +191,23 @@ def labelled(tmp_path):
         )
         write_split(tmp_path / "fi", split, [table], table.schema)
     return tmp_path / "fi"
+
+
+def test_data_that_change_while_they_are_measured_are_recorded_as_they_were_read(
+    encoders, labelled, tmp_path, monkeypatch
+):
+    before = fingerprint(labelled)
+    encode = VowelEncoder.encode
+
+    def changing(self, texts, **settings):
+        (labelled / "data" / "added.parquet").write_bytes(b"")
+        return encode(self, texts, **settings)
+
+    monkeypatch.setattr(VowelEncoder, "encode", changing)
+    words = ["--suite", "paraphrase", "--data", labelled, "--model", "runs/avg", "--output", tmp_path / "found.json"]
+    assert run("evaluate", *words) == 0
+    (recorded,) = json.loads((tmp_path / "found.json").read_text())["inputs"]
+    assert recorded["sha256"] == before != fingerprint(labelled)
 
 
 def test_paraphrase_detection_has_a_line_for_each_folder_and_the_baseline_that_calls_all_pairs_paraphrases(
