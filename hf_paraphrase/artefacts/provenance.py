@@ -73,6 +73,8 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
                 digest.update(name.as_posix().encode())
                 digest.update(bytes.fromhex(fingerprint(file)))
         return digest.hexdigest()
+    if not path.exists():
+        raise InputError("no such file or folder", path=path, remedy="check the path")
     check_not_stream(path)
     try:
         with path.open("rb") as stream:

@@ -129,14 +129,16 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         OutputError: If the output is in the way, or is one of the models or holds it.
     """
     folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
-    averages = {name: _average(folder) for name, folder in folders.items()}
-    size = _one_size(averages)
-    parts = [averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model]
-    weights = list(settings.weights) or [1.0] * len(parts)
     inputs = [*folders, *settings.text]
     with Artefact(
         settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
+        averages = {name: _average(folder) for name, folder in folders.items()}
+        size = _one_size(averages)
+        parts = [
+            averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model
+        ]
+        weights = list(settings.weights) or [1.0] * len(parts)
         _write(artefact, settings, parts, weights, folders)
     described = " + ".join(
         f"{weight:g} × {part.name} ({len(part.table):,} vectors)" for weight, part in zip(weights, parts, strict=True)

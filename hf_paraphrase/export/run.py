@@ -99,13 +99,23 @@ def export_encoder(settings: ExportSettings) -> Exported:
     Returns:
         The folder, and what was measured.
     """
+    source = model_folder(settings.model)
+    model_type = _check_source(source, settings)
+    inputs = [settings.model, *([settings.sentences] if settings.sentences else [])]
+    with Artefact(
+        settings.output, command="export", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        results = _export(settings, artefact, source, model_type)
+    _log(settings, source, results)
+    return Exported(Path(settings.output), results)
+
+
+def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_type: str) -> dict[str, Any]:
     import torch
 
     from ..encoders.sentence_encoder import SentenceEncoder
     from .verification import cosines, embeddings
 
-    source = model_folder(settings.model)
-    model_type = _check_source(source, settings)
     sentences = _sentences(settings.sentences)
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
@@ -114,26 +124,22 @@ def export_encoder(settings: ExportSettings) -> Exported:
     stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
     model.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(model)).min(initial=1.0))}
-    with Artefact(
-        settings.output, command="export", settings=settings, inputs=[source], overwrite=settings.overwrite
-    ) as artefact:
-        staging = artefact.staging
-        if settings.format == "onnx":
-            results |= _write_graph(staging, model, tokenizer, stored)
-        elif settings.weights == INT8:
-            _write_int8_table(staging, model.config, stored[TABLE], tokenizer)
-        else:
-            _write_weights(staging, model.to(getattr(torch, settings.weights)), tokenizer, source)
-        results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
-        results["source_megabytes"] = _megabytes(source, "*.safetensors")
-        if sentences:
-            found = cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
-            results["sentences"] = len(sentences)
-            results["lowest_sentence_cosine"] = float(found.min(initial=1.0))
-            results["mean_sentence_cosine"] = float(found.mean()) if len(found) else 1.0
-        artefact.finish(results=results, card=_card(artefact, model.config, source, settings, results))
-    _log(settings, source, results)
-    return Exported(Path(settings.output), results)
+    staging = artefact.staging
+    if settings.format == "onnx":
+        results |= _write_graph(staging, model, tokenizer, stored)
+    elif settings.weights == INT8:
+        _write_int8_table(staging, model.config, stored[TABLE], tokenizer)
+    else:
+        _write_weights(staging, model.to(getattr(torch, settings.weights)), tokenizer, source)
+    results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
+    results["source_megabytes"] = _megabytes(source, "*.safetensors")
+    if sentences:
+        found = cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
+        results["sentences"] = len(sentences)
+        results["lowest_sentence_cosine"] = float(found.min(initial=1.0))
+        results["mean_sentence_cosine"] = float(found.mean()) if len(found) else 1.0
+    artefact.finish(results=results, card=_card(artefact, model.config, source, settings, results))
+    return results
 
 
 def _check_source(source: Path, settings: ExportSettings) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import Artefact, Card, check_output
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.remote_paths import to_path
@@ -117,7 +117,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
         UsageError: If matplotlib is not installed, or seen references cannot be told.
     """
     folder = Path(settings.pairs)
-    check_output(settings.output, overwrite=settings.overwrite)
     if (
         settings.unseen_only
         and settings.classifier is None
@@ -128,6 +127,14 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
             remedy="give it, or score the pairs with --classifier",
         )
     check_plots()
+    inputs = [item for item in (settings.pairs, settings.classifier, settings.idf_text) if item is not None]
+    with Artefact(
+        settings.output, command="analyze", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        return _report(settings, folder, artefact)
+
+
+def _report(settings: PairAnalysisSettings, folder: Path, artefact: Artefact) -> PairAnalysis:
     scorer = None
     if settings.classifier is not None:
         from ...filtering.reference_classifier.reference_classification import ReferenceScorer
@@ -153,12 +160,8 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     if scorer is not None:
         probabilities = [scorer.probabilities(sample.references), scorer.probabilities(sample.translations)]
     frequencies, documents = _document_frequencies(settings, sample)
-    inputs = [item for item in (settings.pairs, settings.classifier, settings.idf_text) if item is not None]
-    with Artefact(
-        settings.output, command="analyze", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
-        report = _analyse(settings, sample, seen, probabilities, (frequencies, documents), artefact.staging)
-        _write(settings, folder, sample, report, artefact)
+    report = _analyse(settings, sample, seen, probabilities, (frequencies, documents), artefact.staging)
+    _write(settings, folder, sample, report, artefact)
     log(_contrast_table(report.contrasts).rstrip())
     if report.correlations:
         log(_correlation_table(report.correlations).rstrip())

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...artefacts.artefact import Artefact, Card, check_output
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
@@ -65,7 +65,6 @@ class GateAnalysisSettings(DeviceSettings):
     sentences: list[str] = setting(
         "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]",
         [],
-        path=True,
     )
     pictures: int = setting(
         "how many sentences of the text to draw a picture of, where --sentences names none", 4, at_least=0
@@ -111,8 +110,14 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
     """
     for path in settings.inputs[1:]:
         check_readable(Path(path))
-    check_output(settings.output, overwrite=settings.overwrite)
     check_plots()
+    with Artefact(
+        settings.output, command="analyze", settings=settings, inputs=settings.inputs, overwrite=settings.overwrite
+    ) as artefact:
+        return _analyze(settings, artefact)
+
+
+def _analyze(settings: GateAnalysisSettings, artefact: Artefact) -> GateAnalysis:
     encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
     check_gran(encoder, settings.model)
     sentences, more = _sentences(settings, encoder)
@@ -131,11 +136,8 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
     report = analysis.report
     if not analysis.words.known.any():
         log("the model knows none of these words: all have the same vector")
-    with Artefact(
-        settings.output, command="analyze", settings=settings, inputs=settings.inputs, overwrite=settings.overwrite
-    ) as artefact:
-        pictures = _draw(settings, encoder, sentences, report, artefact.staging)
-        _write(settings, encoder, analysis, pictures, more, artefact)
+    pictures = _draw(settings, encoder, sentences, report, artefact.staging)
+    _write(settings, encoder, analysis, pictures, more, artefact)
     for name, groups in report.labels.items():
         log(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
     if not report.labels:

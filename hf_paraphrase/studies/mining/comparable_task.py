@@ -85,50 +85,54 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
         InputError: If the bitexts are missing, of different languages, or too small.
         OutputError: If the output exists or cannot be written.
     """
+    with Artefact(
+        settings.output,
+        command="prepare comparable",
+        settings=settings,
+        inputs=settings.bitext,
+        overwrite=settings.overwrite,
+    ) as artefact:
+        return _prepare(settings, artefact)
+
+
+def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, settings.sizes, settings)
-    with Artefact(
-        settings.output,
-        command="prepare comparable",
-        settings=settings,
-        inputs=folders,
-        overwrite=settings.overwrite,
-    ) as artefact:
-        staging = artefact.staging
-        _write_task(staging, task, languages)
-        _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints())
-        results: dict[str, Any] = {
+    staging = artefact.staging
+    _write_task(staging, task, languages)
+    _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints())
+    results: dict[str, Any] = {
+        "counts": task.counts,
+        "parts": {
+            name: {
+                "sentences": len(part.source),
+                "gold": len(part.gold),
+                "near_duplicates_left_out": part.near_duplicates,
+            }
+            for name, part in task.parts.items()
+        },
+    }
+    card = Card(
+        "comparable",
+        {
+            "title": f"Comparable corpora {languages[0]}-{languages[1]}",
+            "source_lang": languages[0],
+            "target_lang": languages[1],
+            "license": settings.license,
+            "files": [folder.resolve().name for folder in folders],
+            "parts": {name: results["parts"][name] for name in PARTS},
+            "share": settings.share,
+            "near_duplicate": settings.near_duplicate,
+            "words": (settings.min_words, settings.max_words),
             "counts": task.counts,
-            "parts": {
-                name: {
-                    "sentences": len(part.source),
-                    "gold": len(part.gold),
-                    "near_duplicates_left_out": part.near_duplicates,
-                }
-                for name, part in task.parts.items()
-            },
-        }
-        card = Card(
-            "comparable",
-            {
-                "title": f"Comparable corpora {languages[0]}-{languages[1]}",
-                "source_lang": languages[0],
-                "target_lang": languages[1],
-                "license": settings.license,
-                "files": [folder.resolve().name for folder in folders],
-                "parts": {name: results["parts"][name] for name in PARTS},
-                "share": settings.share,
-                "near_duplicate": settings.near_duplicate,
-                "words": (settings.min_words, settings.max_words),
-                "counts": task.counts,
-                "seed": settings.seed,
-                "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
-            },
-        )
-        artefact.finish(results=results, card=card)
+            "seed": settings.seed,
+            "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
+        },
+    )
+    artefact.finish(results=results, card=card)
     for name in PARTS:
         part = task.parts[name]
         log(
