@@ -40,6 +40,7 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("w1 w2\nw3\n")
     Path("other").write_text("w4\nw5 w6\n")
+    Path("m").mkdir()
     pairs = pa.table({"sentence1": ["w1 w2"], "sentence2": ["w3"]})
     write_split("pairs", "train", [pairs], pairs.schema)
     Path("sts/STS16-en-test").mkdir(parents=True)

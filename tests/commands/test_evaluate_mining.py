@@ -159,7 +159,7 @@ BAD_WORDS = {
     "two of one name": (f"{STUDY} --output o --classifier keep ./keep", "two folders are called `keep`"),
     "no classifier": (f"{STUDY} --output o --classifier encoder", "not a classifier"),
     "no encoder to score": (f"{STUDY} --output o --scoring-encoder nowhere", "no such model folder"),
-    "an output in the way": (f"{STUDY} --output better", "exists and is not empty"),
+    "an output in the way": (f"{STUDY} --output better", "the output is a link"),
 }
 
 

@@ -115,9 +115,9 @@ def test_columns_to_embed_are_named_with_commas_or_spaces(pairs, tmp_path):
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
 def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed(words, tmp_path, monkeypatch, capsys):
     words = [*words, "--precision", "auto", *([] if "--shard-size" in words else ["--shard-size", 11])]
-    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda device: False)
+    monkeypatch.setattr("hf_paraphrase.training.devices.bf16_is_fast", lambda device: False)
     assert run(words, tmp_path / "out", "--shard", "1/2") == 0
-    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda device: True)
+    monkeypatch.setattr("hf_paraphrase.training.devices.bf16_is_fast", lambda device: True)
     capsys.readouterr()
     assert run(words, tmp_path / "out", "--shard", "2/2") == 2
     assert "the unfinished run had other settings: bf16" in capsys.readouterr().err

@@ -261,7 +261,7 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
         (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
         (["--model-type", "trigram", "--initial-vectors", "x.txt"], "--initial-vectors is for words"),
         (["--initial-vectors", "absent.txt"], "absent.txt: no such file"),
-        (["--dev-data", "absent"], "absent: no such folder"),
+        (["--dev-data", "absent"], "absent: no such file or folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
         (["--marginn", 1], "marginn"),
     ],

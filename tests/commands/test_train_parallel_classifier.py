@@ -134,7 +134,7 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
     [
         (["--hard-negatives", "0.5"], "there is no encoder to make them"),
         (["--n-best", "5"], "there is no encoder to make them"),
-        (["--encoder", "absent"], "no such model folder"),
+        (["--encoder", "absent"], "no such file or folder"),
         (["--dropout", "1"], "--dropout must be"),
     ],
 )

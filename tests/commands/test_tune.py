@@ -137,8 +137,8 @@ def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tuned, tmp_path):
         (["--pairs", "toy=elsewhere"], "two data sets are called toy"),
         (["--pairs", "=elsewhere"], "--pairs `=elsewhere` lacks a name or a folder (give NAME=DIR, or DIR)"),
         (["--pairs", "other="], "--pairs `other=` lacks a name or a folder"),
-        (["--dev-data", "absent"], "no such folder"),
-        (["--data", "absent"], "no such folder"),
+        (["--dev-data", "absent"], "no such file or folder"),
+        (["--data", "absent"], "no such file or folder"),
         (["--epochs", "0"], "trained for no epoch"),
     ],
 )

@@ -25,7 +25,7 @@ def bench(run_script):
 def test_every_way_of_training_is_timed_and_bf16_left_out_where_it_is_no_gain(
     bench, load_script, capsys, monkeypatch, fast
 ):
-    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda device=None: fast)
+    monkeypatch.setattr("hf_paraphrase.training.devices.bf16_is_fast", lambda device=None: fast)
     assert bench() == 0
     lines = capsys.readouterr().out.splitlines()
     keys = ["sdae_train_vs_plain", *(["sdae_train_bf16_vs_plain"] if fast else [])]
