@@ -16,7 +16,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..artefacts.card_heads import CARD, split_card, texts
-from ..artefacts.provenance import FILE_NAME, REPORT, SOURCE_FILE_NAME, read_provenance, record_text, without_places
+from ..artefacts.provenance import (
+    PROVENANCE,
+    REPORT,
+    SOURCE_PROVENANCE,
+    read_provenance,
+    record_text,
+    with_short_paths,
+)
 from ..errors import InputError, UsageError
 
 REPO_TYPES = ("model", "dataset", "space")
@@ -142,7 +149,7 @@ def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequen
     if CARD not in names:
         raise InputError("the folder has no card README.md", path=folder, remedy=remedy)
     if repo_type != "space":
-        command = read_provenance(folder).get("command") if FILE_NAME in names else None
+        command = read_provenance(folder).get("command") if PROVENANCE in names else None
         if not str(command).startswith("hf-paraphrase "):
             raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
 
@@ -160,7 +167,7 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
     def published(file: PushedFile) -> PushedFile:
         path = PurePosixPath(file.name)
         is_card = file.name in {CARD, REPORT} or (repo_type == "model" and path.name == CARD)
-        if not is_card and path.name not in {FILE_NAME, SOURCE_FILE_NAME}:
+        if not is_card and path.name not in {PROVENANCE, SOURCE_PROVENANCE}:
             return file
         text = _text(file.path)
         changed = published_card(text, names, repo_id) if is_card else published_record(text)
@@ -211,6 +218,6 @@ def _without_paths(record: Mapping[str, Any]) -> dict[str, Any]:
     evaluations = record.get("evaluations", {})
     return {
         **record,
-        **({"settings": without_places(record["settings"])} if "settings" in record else {}),
+        **({"settings": with_short_paths(record["settings"])} if "settings" in record else {}),
         **({"evaluations": {name: _without_paths(item) for name, item in evaluations.items()}} if evaluations else {}),
     }

@@ -91,7 +91,7 @@ def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path)
     (tmp_path / "input").mkdir()
     (tmp_path / "input" / "README.md").write_text("---\nsource_datasets: [org/name]\nlicense: mit\n---\n")
     write_provenance(
-        tmp_path / "made", command="x", settings={"license": "cc-by-2.0"}, inputs=[tmp_path / "input"], results={}
+        tmp_path / "made", command="x", settings={"license": "cc-by-2.0"}, inputs={str(tmp_path / "input"): "00"}
     )
     text = write_card(tmp_path / "made", "model_cards", "encoder", VALUES["model_cards", "encoder"]).read_text()
     card = ModelCard(text)

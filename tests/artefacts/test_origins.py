@@ -5,12 +5,16 @@ import json
 import pytest
 
 from hf_paraphrase.artefacts.citations import bibtex
-from hf_paraphrase.artefacts.inherited_cards import (
+from hf_paraphrase.artefacts.origins import (
+    described,
+    hub_datasets,
     inherited_metadata,
     inherited_model_metadata,
     inherited_sections,
+    is_url,
+    languages_read,
+    origin_of,
 )
-from hf_paraphrase.artefacts.origins import described, hub_datasets, is_url, languages_read, origin_of
 from hf_paraphrase.errors import HfParaphraseError
 
 URL = "https://huggingface.co/datasets/org/name"

@@ -15,8 +15,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from hf_paraphrase.artefacts import remote_paths
-from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
-from hf_paraphrase.artefacts.origins import languages_read
+from hf_paraphrase.artefacts.origins import inherited_metadata, languages_read
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.artefacts.remote_paths import RemotePath, to_path
 from hf_paraphrase.commands import main
@@ -193,7 +192,7 @@ def test_credentials_of_an_address_are_in_no_record_and_the_card_is_read(folder,
         memory.put(f"{folder}/", "/host/", recursive=True)
         (tmp_path / "made").mkdir()
         address = "guarded://me:secret@host"
-        record = write_provenance(tmp_path / "made", command="score", settings={"pairs": address}, inputs=[address])
+        record = write_provenance(tmp_path / "made", command="score", settings={"pairs": address}, inputs={address: "00"})
         assert record["inputs"][0]["name"] == "host" and record["inputs"][0]["license"] == ["cc0-1.0"]
         assert "secret" not in (tmp_path / "made" / "provenance.json").read_text()
         assert languages_read(address, english=True) == ["en"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...messages import printable, without_secrets
 from ..card_heads import split_card
-from ..provenance import REPORT, read_provenance, without_places
+from ..provenance import REPORT, read_provenance, with_short_paths
 from ..whole_files import write_text_whole
 from .plots import recorded_plots
 
@@ -120,7 +120,7 @@ def _picture(folder: Path | None, name: str) -> str | None:
 
 
 def _tables(record: Mapping[str, Any]) -> list[tuple[str, tuple[str, str], list[tuple[str, str]]]]:
-    settings = without_places(record.get("settings", {}))
+    settings = with_short_paths(record.get("settings", {}))
     tables = [
         ("Settings", ("setting", "value"), [item for item in settings.items() if item[0] != "output"]),
         (
