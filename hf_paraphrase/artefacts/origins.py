@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import HfParaphraseError, InputError
 from ..tables import harmless_markdown
-from .card_heads import CARD, split_card
+from .card_heads import CARD, split_card, texts
 from .files import read_json_object
 from .remote_paths import to_path
 
@@ -39,11 +39,11 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
     url = settings.get("url") if isinstance(settings, dict) else None
     head, _ = card_of_input(folder)
     # The Hub calls what was made from nothing else "original", and other kinds of sources "extended|…".
-    sources = [name for name in as_list(head.get("source_datasets")) if name != "original" and "|" not in name]
+    sources = [name for name in texts(head.get("source_datasets")) if name != "original" and "|" not in name]
     known = {
-        "license": as_list(head.get("license")),
-        "language": as_list(head.get("language")),
-        "datasets": sources + as_list(head.get("datasets")),
+        "license": texts(head.get("license")),
+        "language": texts(head.get("language")),
+        "datasets": sources + texts(head.get("datasets")),
         "made_by": record.get("command"),
         "url": url if is_url(url) else None,
     }
@@ -98,7 +98,7 @@ def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str
 def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
     """Reads `license` and `language` from the card of a folder, each as a list, which may be empty."""
     head, _ = card_of_input(folder)
-    return {key: as_list(head.get(key)) for key in ("license", "language")}
+    return {key: texts(head.get(key)) for key in ("license", "language")}
 
 
 def inherited_model_metadata(folder: Path) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def inherited_model_metadata(folder: Path) -> dict[str, Any]:
     head, _ = card_of_input(folder)
     kept = {name: head[name] for name in _KEPT_OF_MODELS if head.get(name)}
     if "language" in kept:
-        kept["language"] = as_list(kept["language"])
+        kept["language"] = texts(kept["language"])
     return kept
 
 
@@ -132,11 +132,6 @@ def card_of_input(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
     with suppress(InputError, OSError, UnicodeDecodeError), (to_path(folder) / CARD).open("rb") as stream:
         return split_card(stream.read().decode("utf-8-sig"))
     return {}, ""
-
-
-def as_list(value: object) -> list[str]:
-    """Returns the texts in an entry of a head, one or a list of them."""
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str) and item]
 
 
 def _shown(text: object) -> str:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hf_paraphrase.artefacts.citations import bibtex
+from hf_paraphrase.artefacts.cards import bibtex
 from hf_paraphrase.artefacts.origins import (
     described,
     hub_datasets,

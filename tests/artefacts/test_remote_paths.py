@@ -192,7 +192,9 @@ def test_credentials_of_an_address_are_in_no_record_and_the_card_is_read(folder,
         memory.put(f"{folder}/", "/host/", recursive=True)
         (tmp_path / "made").mkdir()
         address = "guarded://me:secret@host"
-        record = write_provenance(tmp_path / "made", command="score", settings={"pairs": address}, inputs={address: "00"})
+        record = write_provenance(
+            tmp_path / "made", command="score", settings={"pairs": address}, inputs={address: "00"}
+        )
         assert record["inputs"][0]["name"] == "host" and record["inputs"][0]["license"] == ["cc0-1.0"]
         assert "secret" not in (tmp_path / "made" / "provenance.json").read_text()
         assert languages_read(address, english=True) == ["en"]

@@ -92,7 +92,7 @@ def test_what_the_hub_does_not_have_is_one_line(published, monkeypatch):
     with pytest.raises(ModelError, match="the repository has no model"):
         SentenceEncoder.from_pretrained("ann/empty")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubError, match=r"cannot be asked for it: ConnectError.*your network"):
+    with pytest.raises(HubError, match=r"cannot be reached: ConnectError.*your network"):
         SentenceEncoder.from_pretrained("ann/elsewhere")
 
 
