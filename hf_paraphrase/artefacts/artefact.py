@@ -159,7 +159,7 @@ class Artefact:
         free = _NOT_THE_RESULT.union(self.free)
         given = {name: value for name, value in self._record().items() if name not in free}
         job = {name: _with_fingerprints(value, fingerprints) for name, value in given.items()}
-        named = {item for value in given.values() for item in (value if isinstance(value, list) else [value])}
+        named = [item for value in given.values() for item in (value if isinstance(value, list) else [value])]
         if others := [found for item, found in fingerprints.items() if item not in named]:
             job["inputs"] = others
         described: dict[str, Any] = json.loads(json.dumps({**job, **self.job}, default=str))
@@ -261,10 +261,7 @@ class Artefact:
 
     def _new_work(self) -> Path:
         work = self.target.with_name(f".{shortened(self.target.name)}.{os.urandom(8).hex()}.partial")
-        try:
-            (work / "output").mkdir(parents=True)
-        except OSError as error:
-            raise OutputError(f"cannot create the folder: {error.strerror}", path=work) from error
+        (work / "output").mkdir(parents=True)
         return work
 
     def _was_finished(self, runs: Sequence[Path]) -> bool:

@@ -185,7 +185,7 @@ def test_no_network_and_offline_mode_are_one_line(hub, model_folder, monkeypatch
 
 
 def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder):
-    with pytest.raises(UsageError, match="characters that no token has") as caught:
+    with pytest.raises(UsageError, match="invalid characters") as caught:
         push_here(model_folder, token="hf_bad\nsecret")
     assert "secret" not in str(caught.value)
     (model_folder / "notes.txt").write_text(f"key={TOKEN}")
