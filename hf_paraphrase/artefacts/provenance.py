@@ -144,9 +144,9 @@ def _in_json(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
-def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:
+def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> dict[str, Any]:
     """Reads `provenance.json` of an artefact; an empty dictionary if there is no such file."""
-    path = Path(folder) / PROVENANCE
+    path = Path(folder) / name
     if not os.path.lexists(path):
         return {}
     record = read_json_object(path)

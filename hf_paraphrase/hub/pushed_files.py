@@ -144,16 +144,16 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
     names = {folder.resolve().name, *([title[1]] if title else [])}
     published = []
     for file in files:
-        name = PurePosixPath(file.name).name
+        name = file.name.rpartition("/")[2]
         if file.name in {CARD, REPORT} or (repo_type == "model" and name == CARD):
-            content = published_card(_text(file.path), names, repo_id)
+            text = _text(file.path)
+            changed = published_card(text, names, repo_id)
+            file = file if changed == text else replace(file, content=changed.encode("utf-8"))
         elif name in {PROVENANCE, SOURCE_PROVENANCE}:
-            content = published_record(_text(file.path))
-        else:
-            published.append(file)
-            continue
-        is_same = content == _text(file.path)
-        published.append(file if is_same else replace(file, content=content.encode("utf-8")))
+            record = read_provenance(file.path.parent, name)
+            shortened = published_record(record)
+            file = file if shortened == record else replace(file, content=record_text(shortened).encode("utf-8"))
+        published.append(file)
     return published
 
 
@@ -179,17 +179,11 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
     return head + body.replace("hf download namespace/name", f"hf download {repo_id}")
 
 
-def published_record(text: str) -> str:
+def published_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Shortens the paths in the settings of a record, see :func:`~..artefacts.provenance.with_short_paths`."""
-    record = json.loads(text)
-    shortened = _without_paths(record)
-    return text if shortened == record else record_text(shortened)
-
-
-def _without_paths(record: Mapping[str, Any]) -> dict[str, Any]:
     shortened = dict(record)
     if "settings" in record:
         shortened["settings"] = with_short_paths(record["settings"])
     if evaluations := record.get("evaluations"):
-        shortened["evaluations"] = {name: _without_paths(item) for name, item in evaluations.items()}
+        shortened["evaluations"] = {name: published_record(item) for name, item in evaluations.items()}
     return shortened

@@ -113,7 +113,7 @@ def test_a_data_sets_card_says_where_it_comes_from(artefacts, name):
     assert "## Licence" in card.text
     if name in FROM_BACK_TRANSLATION:
         assert card.data.to_dict()["source_datasets"] == ["org/numbers"]
-        assert f"<{URL}>" in card.text and ("`translator`" in card.text) == (name == "back_translated")
+        assert f"<{URL}>" in card.text and ("`translator`" in card.text) == (name == "bt")
     if name == "bitext":
         assert f"The files come from <{URL}>." in card.text
     if name in ("simpwiki", "msrp"):

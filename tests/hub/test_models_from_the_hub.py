@@ -74,7 +74,7 @@ def test_the_copy_serves_where_the_hub_cannot_be_reached(published, monkeypatch)
     close_session()  # the client looks at the setting when it makes its session
     published.requests.clear()
     assert SentenceEncoder.from_pretrained("ann/best").dimension == 5
-    with pytest.raises(HubError, match="work offline and has no copy"):
+    with pytest.raises(HubError, match="is offline and has no copy"):
         SentenceEncoder.from_pretrained("ann/other")
     assert published.requests == []
 
