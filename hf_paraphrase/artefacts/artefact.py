@@ -33,29 +33,19 @@ from ..messages import as_given, log
 from ..settings import Settings
 from .files import read_json_object
 from .measurements import Measurement
-from .provenance import FILE_NAME as PROVENANCE
-from .provenance import fingerprint, write_provenance
-from .whole_files import write_text_whole
+from .provenance import PROVENANCE, fingerprint, write_provenance
+from .whole_files import shortened, write_text_whole
 
 JOB = "job.json"
 """The file in an incomplete run that says what determines its result."""
 _MADE_BY = "hf-paraphrase "
-_LONGEST_NAME = 200
 _NOT_THE_RESULT = frozenset({"output", "license", "report_to"})
 _AT_CWD, _EXCHANGE = -100, 2
 
 
 @dataclass(frozen=True)
 class Card:
-    """What the card of an artefact is made of.
-
-    Attributes:
-        template: The name of the template.
-        values: What the template needs.
-        kind: The folder of the template, `dataset_cards` or `model_cards`.
-        measurements: What was measured, for the `model-index` of a model.
-        report: Whether a report for browsers is written beside the card.
-    """
+    """The template of a card with its values, what was measured, and whether a report is written beside it."""
 
     template: str
     values: Mapping[str, Any]
@@ -69,14 +59,12 @@ class Artefact:
     """One output in the making; a context manager that locks it for one run.
 
     Args:
-        output: The folder or file.
-        command: The verb that makes it.
         settings: The settings of the verb, or the mapping to record of them.
         inputs: Files, folders and models that are read; their SHA-256 is taken at the start.
         overwrite: Whether an earlier output that this package made may be replaced.
         resume: None for work that is not worth continuing. For long work, true continues an incomplete run, and false
             refuses to discard one.
-        job: What determines the result beside settings and inputs.
+        job: What determines the result in addition to settings and inputs.
         free: Names of settings that may differ when a run is continued.
         is_file: Whether the output is a file, with its provenance in `NAME.provenance.json` beside it and no card.
         companions: Other files beside that file, which :meth:`finish` moves before it.
@@ -84,11 +72,11 @@ class Artefact:
 
     Attributes:
         target: The output as an absolute path.
-        finished: Whether the run to continue had come to its end, so that nothing is left to do.
+        finished: Whether the output is finished and the run has nothing left to do.
 
     Raises:
-        OutputError: On entry, if the output is in the way, another run is writing it, or an incomplete run exists and
-            neither flag was given or its job was another one.
+        OutputError: On entry, if the output exists, another run is writing it, or there is an incomplete run that may
+            be neither continued nor discarded.
     """
 
     output: str | os.PathLike[str]
@@ -108,7 +96,7 @@ class Artefact:
     def __post_init__(self) -> None:
         self.inputs = list(dict.fromkeys(os.fspath(item) for item in self.inputs))
         self.target = _resolved(self.output)
-        self._lock: FileLock | None = None
+        self._lock = ExitStack()
         self._work: Path | None = None
         self._fingerprints: dict[str, str] | None = None
 
@@ -116,14 +104,11 @@ class Artefact:
         if not self.resume:
             # Before a long wait and before the inputs are read.
             self._check()
-        self._lock = _acquire(self.target, wait=self.shared)
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(locked(self.target, wait=self.shared))
             self._begin()
-        except BaseException:
-            self._release()
-            raise
-        if self.finished or self.shared:
-            self._release()
+            if not self.finished and not self.shared:
+                self._lock = stack.pop_all()
         return self
 
     def __exit__(
@@ -134,7 +119,7 @@ class Artefact:
             if work is not None and not self.shared and not (self.resume is not None and _has_state(work)):
                 shutil.rmtree(work, ignore_errors=True)
         finally:
-            self._release()
+            self._lock.close()
 
     @property
     def staging(self) -> Path:
@@ -156,12 +141,9 @@ class Artefact:
     def checkpoint(self, name: str) -> Path:
         """Returns where the run may keep state with which a later run continues; it never gets into the output."""
         if self._work is None and self.shared:
-            self._lock = _acquire(self.target, wait=True)
-            try:
-                self._work = self._continued(_begun(incomplete_runs(self.target))) or self._new_work()
+            with locked(self.target, wait=True):
+                self._work = self._continued(incomplete_runs(self.target)) or self._new_work()
                 self._write_job()
-            finally:
-                self._release()
         else:
             self._write_job()
         return self.work / name
@@ -177,7 +159,7 @@ class Artefact:
         free = _NOT_THE_RESULT.union(self.free)
         given = {name: value for name, value in self._record().items() if name not in free}
         job = {name: _with_fingerprints(value, fingerprints) for name, value in given.items()}
-        named = {item for value in given.values() for item in (value if isinstance(value, list) else [value])}
+        named = [item for value in given.values() for item in (value if isinstance(value, list) else [value])]
         if others := [found for item, found in fingerprints.items() if item not in named]:
             job["inputs"] = others
         described: dict[str, Any] = json.loads(json.dumps({**job, **self.job}, default=str))
@@ -200,11 +182,8 @@ class Artefact:
 
         Args:
             results: What was measured.
-            card: Its card.
+            card: The card of a folder.
             settings: What to record in place of the settings of the run.
-
-        Raises:
-            OutputError: If a file cannot be written or the output cannot be replaced.
         """
         from .cards import write_card
 
@@ -238,11 +217,8 @@ class Artefact:
     @contextmanager
     def finishing(self) -> Iterator[bool]:
         """Locks the output of a shared job again; yields whether this run is to finish it, or another one has."""
-        self._lock = _acquire(self.target, wait=True)
-        try:
+        with locked(self.target, wait=True):
             yield self._work is not None and (self._work / JOB).is_file()
-        finally:
-            self._release()
 
     def _record(self) -> dict[str, Any]:
         return self.settings.record() if isinstance(self.settings, Settings) else dict(self.settings)
@@ -256,28 +232,25 @@ class Artefact:
 
     def _check(self) -> None:
         check_output(self.output, overwrite=self.overwrite, is_file=self.is_file)
-        # A run that was killed while it finished has moved some of the others.
+        # A run that was killed while it finished has already moved some of these.
         replaces = self.overwrite or self._work is not None
         for path in (*self.companions, self._record_file) if self.is_file else ():
             check_output(path, overwrite=replaces, is_file=True)
 
-    def _release(self) -> None:
-        lock, self._lock = self._lock, None
-        if lock is not None:
-            _release(lock)
-
     def _begin(self) -> None:
         """Decides, with the lock, whether there is work to do and where."""
-        found = incomplete_runs(self.target)
-        for work in found:
+        runs = incomplete_runs(self.target)
+        for work in runs:
             _undo_replacement(work, self.target)
-        if self.resume and self._was_finished():
+        if self.resume and self._was_finished(runs):
             self.finished = True
-            log(f"nothing is left to do, the output is finished: {self.output}")
+            log(f"the output is finished, nothing is left to do: {self.output}")
+            # What another job has begun with --overwrite is not discarded.
+            runs = [work for work in runs if not (work / JOB).is_file() or self._is_of_this_job(work)]
         else:
-            self._work = self._continued(_begun(found))
+            self._work = self._continued(runs)
             self._check()
-        for work in found:
+        for work in runs:
             if work != self._work:
                 shutil.rmtree(work, ignore_errors=True)
         if self.finished:
@@ -287,20 +260,21 @@ class Artefact:
             self._work = self._new_work()
 
     def _new_work(self) -> Path:
-        work = self.target.with_name(f".{_shortened(self.target.name)}.{os.urandom(8).hex()}.partial")
-        try:
-            (work / "output").mkdir(parents=True)
-        except OSError as error:
-            raise OutputError(f"cannot create the folder: {error.strerror}", path=work) from error
+        work = self.target.with_name(f".{shortened(self.target.name)}.{os.urandom(8).hex()}.partial")
+        (work / "output").mkdir(parents=True)
         return work
 
-    def _was_finished(self) -> bool:
-        """Tells whether the output is there and is the result of this job."""
-        known = recorded_job(self._record_file)
+    def _was_finished(self, runs: Sequence[Path]) -> bool:
+        """Returns whether the output exists and is the result of this job."""
+        record = self._record_file
+        known = read_json_object(record, OutputError).get("job") if record.is_file() else None
         if known is None or not self.target.exists():
             return False
         if known == fingerprint_of_job(self.described_job()):
-            return True
+            # The provenance of a file takes its name first, so that a killed run may have left an older file.
+            return not self.is_file or not any(
+                (run / "output" / self.target.name).exists() and self._is_of_this_job(run) for run in runs
+            )
         if self.overwrite:
             return False
         raise OutputError(
@@ -309,8 +283,14 @@ class Artefact:
             remedy="give another --output, or --overwrite without --resume",
         )
 
-    def _continued(self, begun: Sequence[Path]) -> Path | None:
+    def _is_of_this_job(self, work: Path) -> bool:
+        with suppress(OutputError):
+            return read_json_object(work / JOB, OutputError) == self.described_job()
+        return False
+
+    def _continued(self, runs: Sequence[Path]) -> Path | None:
         """Returns the incomplete run to continue, or None where a new one begins."""
+        begun = [work for work in runs if (work / JOB).is_file()]
         if not begun or (self.overwrite and not self.resume):
             return None
         if not self.resume:
@@ -334,35 +314,41 @@ class Artefact:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Keeps other runs from writing a file or folder until the block ends.
-
-    Args:
-        path: The file or folder.
-        wait: Wait for another run that is writing it.
+    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it.
 
     Raises:
         OutputError: If another run is writing it, or its folder cannot be written.
     """
-    lock = _acquire(path, wait=wait)
+    lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            if not wait:
+                remedy = "wait for it, or give another --output"
+                raise OutputError("another run is writing this output", path=path, remedy=remedy) from error
+            log(f"waiting for another run that is writing {path}")
+            lock.acquire()
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=lock.lock_file) from error
     try:
         yield
     finally:
-        _release(lock)
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
+        lock.release()
 
 
 @contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Locks a single file without provenance, which the block writes by :func:`~.whole_files.written_whole`.
-
-    Raises:
-        OutputError: If the output is in the way or its folder cannot be written, or another run is writing it.
-    """
+    """Locks a single file without provenance, which the block writes by :func:`~.whole_files.written_whole`."""
     path = check_output(output, overwrite=overwrite, is_file=True)
     with locked(path):
-        for left in _hidden(path):
-            if left.is_file():
-                left.unlink()  # what a killed run was writing
-        # A run that has ended since the first check may have left its output.
+        for leftover in _hidden(path):
+            if leftover.is_file():
+                leftover.unlink()  # what a killed run was writing
+        # Another run may have written it since the first check.
         yield check_output(path, overwrite=overwrite, is_file=True)
 
 
@@ -419,15 +405,12 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
 
 def _resolved(output: str | os.PathLike[str]) -> Path:
     """Returns the absolute path of an output, in which no folder is a link; the output itself may be one."""
-    try:
-        path = Path(output).expanduser()
-        return path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
-    except (OSError, RuntimeError) as error:  # a loop of links is either, by the version of Python
-        raise OutputError("the path leads through a loop of links", path=output, remedy="give another one") from error
+    path = Path(output).expanduser()
+    return path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
 
 
 def is_ours(folder: Path) -> bool:
-    """Tells whether a folder has a provenance that says that this package made it."""
+    """Returns whether the provenance of a folder says that this package made it."""
     with suppress(HfParaphraseError):
         command = read_json_object(folder / PROVENANCE).get("command")
         return isinstance(command, str) and command.startswith(_MADE_BY)
@@ -439,12 +422,6 @@ def fingerprint_of_job(job: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
-def recorded_job(record: Path) -> str | None:
-    """Returns the fingerprint of the job in the provenance of a finished output, or None where there is none."""
-    found = read_json_object(record, OutputError).get("job") if record.is_file() else None
-    return found if isinstance(found, str) else None
-
-
 def incomplete_runs(target: Path) -> list[Path]:
     """Lists the hidden folders that earlier runs for an output have left, of this user and not links."""
     return [path for path in _hidden(target) if path.is_dir()]
@@ -452,7 +429,7 @@ def incomplete_runs(target: Path) -> list[Path]:
 
 def _hidden(target: Path) -> list[Path]:
     """Lists what runs of this user for an output are writing or have left."""
-    pattern = re.compile(rf"\.{re.escape(_shortened(target.name))}\.[0-9a-f]{{16}}\.partial")
+    pattern = re.compile(rf"\.{re.escape(shortened(target.name))}\.[0-9a-f]{{16}}\.partial")
     if not target.parent.is_dir():
         return []
     with os.scandir(target.parent) as entries:
@@ -460,45 +437,13 @@ def _hidden(target: Path) -> list[Path]:
     return sorted(path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid())
 
 
-def _acquire(target: Path, *, wait: bool) -> FileLock:
-    """Locks an output, or refuses one that another run has locked."""
-    path = target.with_name(f".{_shortened(target.name)}.lock")
-    lock = FileLock(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            if not wait:
-                raise
-            log(f"waiting for another run that is writing {target}")
-            lock.acquire()
-    except Timeout as error:
-        raise OutputError(
-            "another run is writing this output", path=target, remedy="wait for it, or give another --output"
-        ) from error
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
-    return lock
-
-
-def _release(lock: FileLock) -> None:
-    with suppress(OSError):
-        Path(lock.lock_file).unlink()
-    lock.release()
-
-
-def _begun(runs: Iterable[Path]) -> list[Path]:
-    return [work for work in runs if (work / JOB).is_file()]
-
-
 def _has_state(work: Path) -> bool:
-    """Tells whether an incomplete run holds anything beside what describes its job."""
+    """Returns whether an incomplete run has files other than the description of its job."""
     return (work / JOB).is_file() and any(path.is_file() and path.name != JOB for path in work.rglob("*"))
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:
-    """Gives a folder the name of another, which gets out of the way; a kill leaves one of them under the name."""
+    """Replaces a folder by another one; a kill leaves one of them under the name."""
     if not target.exists() or not any(target.iterdir()):
         new.rename(target)
     elif not _exchange(new, target):
@@ -529,8 +474,3 @@ def _with_fingerprints(value: Any, fingerprints: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_with_fingerprints(item, fingerprints) for item in value]
     return fingerprints.get(value, value) if isinstance(value, str) else value
-
-
-def _shortened(name: str) -> str:
-    """Cuts a name that would be too long with what is added to it; a file name may have 255 bytes."""
-    return os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])

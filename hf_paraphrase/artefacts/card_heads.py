@@ -12,15 +12,7 @@ CARD = "README.md"
 
 
 def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], str]:
-    """Splits a card into the entries of its head and the text behind it; the head is empty where there is none.
-
-    Args:
-        card: The card's text.
-        path: The card's file, for the message.
-
-    Raises:
-        InputError: If the head is not a YAML mapping.
-    """
+    """Splits a card into the entries of its head, which may be missing, and the text; `path` is for the error."""
     import yaml
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
@@ -40,11 +32,7 @@ def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[d
 
 
 def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the head of a folder's README.md; empty where there is no card or no head.
-
-    Raises:
-        InputError: If the card cannot be read, or its head is not a YAML mapping.
-    """
+    """Reads the head of a folder's README.md; it is empty if there is no card or no head."""
     path = Path(folder) / CARD
     if not path.exists():
         return {}
@@ -56,17 +44,13 @@ def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def texts(value: object) -> list[str]:
-    """Turns an entry of a head, one value or a list, into texts; nothing becomes an empty list."""
+    """Turns an entry of a head, one value or a list, into a list of texts."""
     items = value if isinstance(value, list) else [value]
     return [str(item) if isinstance(item, (str, int, float)) else type(item).__name__ for item in items if item]
 
 
 def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list[str]:
-    """Reads from a data folder's card the names of its classes 0, 1, …; empty if the card does not list them.
-
-    Raises:
-        InputError: If the card is damaged.
-    """
+    """Reads from a data folder's card the names of its classes 0, 1, …; empty if the card does not list them."""
     from datasets import ClassLabel
     from datasets.info import DatasetInfosDict
 

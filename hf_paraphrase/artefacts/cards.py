@@ -15,7 +15,6 @@ from ..errors import HfParaphraseError, UsageError
 from ..messages import printable, without_secrets
 from ..tables import harmless_markdown
 from .card_heads import CARD
-from .citations import bibtex
 from .measurements import Measurement, set_results
 from .origins import described, hub_datasets
 from .provenance import fingerprint, read_provenance
@@ -26,31 +25,19 @@ if TYPE_CHECKING:
     import jinja2
 
 UNKNOWN_LICENSE = "unknown"
-"""What the Hub calls a licence that nobody stated."""
+"""The Hub's word for a licence that was not stated."""
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
 
 
 def check_license(license: str | None) -> None:
-    """Checks that a licence for a card looks as the Hub spells it.
-
-    Raises:
-        UsageError: If it does not.
-    """
+    """Checks that a licence for a card is spelt as on the Hub."""
     if license is not None and not _LICENSE.fullmatch(license):
         raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
 
 
 def template_path(kind: str, name: str) -> Path:
-    """Finds a card template, in an installed package as well as in a checkout.
-
-    Args:
-        kind: `model_cards` or `dataset_cards`.
-        name: The template's name without `.md`.
-
-    Raises:
-        HfParaphraseError: If there is no such template.
-    """
+    """Finds a card template in an installed package or in a checkout; `kind` is `model_cards` or `dataset_cards`."""
     for folder in (Path(__file__).parent / kind, Path(__file__).parents[2] / kind):
         path = folder / f"{name}.md"
         if path.is_file():
@@ -59,10 +46,10 @@ def template_path(kind: str, name: str) -> Path:
 
 
 def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
-    """Fills a template; a value that the template needs and that is missing is an error, never an empty place.
+    """Fills in a template; a missing value is an error.
 
-    Values are text on a line, in which no markup of others does anything; `| markdown` in the template is for what
-    this package has laid out, `| yaml` and `| tojson` for the head of the card and for code.
+    Values are text on a line, in which markup has no effect; `| markdown` in the template is for Markdown of this
+    package, `| yaml` and `| tojson` for the head of the card and for code.
     """
     path = template_path(kind, name)
     return _environment(path.parent).get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
@@ -70,10 +57,10 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _environment(folder: Path) -> jinja2.Environment:
-    """Reads the templates of a folder, and keeps those that it has compiled."""
+    """Opens a folder of templates, each of which is compiled once."""
     import jinja2
 
-    # Markdown is the target, so HTML escaping would only damage the text.
+    # The text is Markdown, which HTML escaping would damage.
     environment = jinja2.Environment(  # noqa: S701
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
@@ -96,18 +83,10 @@ def write_card(
     *,
     report: bool = False,
 ) -> Path:
-    """Renders a card to `README.md` in `folder` and returns its path.
+    """Renders a card to `README.md` in `folder`, which has its provenance and pictures, and returns its path.
 
-    What `provenance.json` in the folder knows is added: where the inputs come from (`origins` for the template, and
-    data sets of the Hub among them in the head), and in the head of a model's card its licence.
-
-    Args:
-        folder: The artefact, with its provenance written.
-        kind: `model_cards` or `dataset_cards`.
-        name: The template's name without `.md`.
-        values: What the template needs; `model_license` among it is for a model whose record does not name one.
-        measurements: What was measured when a model was made, for the `model-index` in the head of its card.
-        report: Whether the folder gets a report too; pictures that the card names must be in the folder by now.
+    The origins of the inputs and the licence of a model are taken from the provenance; `model_license` among the
+    values is for a model whose record does not name one.
     """
     path = Path(folder) / CARD
     record = read_provenance(folder)
@@ -122,7 +101,7 @@ def write_card(
         text = _data_card(text, hub_datasets(inputs), path.parent)
     text = without_secrets(text).rstrip() + "\n"
     if report:
-        # First, because a folder with a card is complete.
+        # Written first, because a folder with a card is complete.
         write_report(folder, text)
     write_text_whole(path, text)
     return path
@@ -144,8 +123,8 @@ def _model_card(
 def _data_card(text: str, datasets: list[str], folder: Path) -> str:
     """Fills in the head of a data card.
 
-    `datasets` caches what it has opened by the folder's name and the configurations in the head. A digest over the
-    Parquet files among these keeps it from returning the rows of another folder of that name, or of an older version.
+    `datasets` caches what it opens by the name of the folder and the configurations in the head; the digest in these
+    keeps it from returning the rows of another folder of that name, or of an older version.
     """
     from huggingface_hub import DatasetCard
 
@@ -161,13 +140,13 @@ def _data_card(text: str, datasets: list[str], folder: Path) -> str:
 
 
 class _Markdown(str):
-    """What goes into a card as it is."""
+    """Markdown of this package, which goes into a card unchanged."""
 
     __slots__ = ()
 
 
 def _harmless(value: object) -> object:
-    """Makes what a template puts out harmless, unless it is known to be so."""
+    """Makes a value of a template harmless, unless it is known to be so."""
     if isinstance(value, (int, float, _Markdown)) or hasattr(value, "__html__"):
         return value
     return harmless_markdown(str(value))
@@ -176,3 +155,18 @@ def _harmless(value: object) -> object:
 def _yaml(value: object) -> str:
     """Writes a text for the head of a card: one line in quotes, which JSON and YAML read alike."""
     return _Markdown(json.dumps(printable(" ".join(str(value).split())), ensure_ascii=False))
+
+
+def bibtex(*keys: str) -> str:
+    """Writes the BibTeX entries of some papers, by their keys in `papers.bib`, each once, as a Markdown code block."""
+    papers = _papers()
+    for key in keys:
+        if key not in papers:
+            raise HfParaphraseError(f"no citation `{key}`", remedy=f"one of {', '.join(papers)}")
+    return "```bibtex\n" + "\n\n".join(papers[key] for key in dict.fromkeys(keys)) + "\n```"
+
+
+@cache
+def _papers() -> dict[str, str]:
+    entries = Path(__file__).with_name("papers.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    return {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in entries}

@@ -1,7 +1,6 @@
-"""What was measured after a model was made, in its provenance and in its card: a section of the text, and the head.
+"""Later evaluations of a model, in its provenance, in the head of its card, and in a section of the card's text.
 
-The section stands between two comments that Markdown does not show, so that the next measurement replaces it; the rest
-of the text stays as it is.
+The section is between two comments, so that the next evaluation replaces it; the rest of the text is unchanged.
 """
 
 from __future__ import annotations
@@ -24,11 +23,7 @@ from .whole_files import write_text_whole
 
 
 def check_evaluated_card(folder: str | os.PathLike[str], section: str) -> None:
-    """Makes sure, before any long work, that :func:`add_results` can read card and provenance.
-
-    Raises:
-        InputError: If there is no card, or it or the provenance is damaged.
-    """
+    """Makes sure, before any long work, that :func:`add_results` can read card and provenance."""
     _read_card(folder, section)
     read_provenance(folder)
 
@@ -44,19 +39,8 @@ def add_results(
 ) -> None:
     """Records an evaluation and updates card and report of a model; earlier results of the same name are replaced.
 
-    Of two runs that record at the same time one waits for the other.
-
-    Args:
-        folder: The model.
-        name: What was measured on what, in `provenance.json`.
-        evaluation: As for :func:`~.provenance.add_evaluation`.
-        measurements: Its results for the `model-index` in the card's head.
-        section: The section's name in the comments that enclose it.
-        text: Its Markdown text, which goes before the section "Limits". A card without a head gets this text alone.
-
-    Raises:
-        InputError: As :func:`check_evaluated_card`.
-        OutputError: If a file cannot be written.
+    The Markdown `text` goes before the section "Limits", between comments with the name of the `section`. A card
+    without a head gets this text alone. Of two runs that record at the same time, one waits for the other.
     """
     from huggingface_hub import ModelCard
 
@@ -64,7 +48,7 @@ def add_results(
     with locked(path, wait=True):
         card = _read_card(folder, section)
         earlier: list[Measurement] = []
-        with suppress(TypeError, KeyError):  # a record of version 0.1 or of somebody else's may lack it
+        with suppress(TypeError, KeyError):  # records of version 0.1 may lack it
             recorded = read_provenance(folder)["evaluations"][name]["measurements"]
             earlier = [Measurement(**item) for item in recorded]
         known = [item for item in measurements if item.known]
@@ -94,14 +78,7 @@ def _read_card(folder: str | os.PathLike[str], section: str) -> str:
 
 
 def replace_section(card: str, name: str, section: str, before: str) -> str:
-    """Puts a section into the text of a card in place of the earlier one of that name.
-
-    Args:
-        card: The text.
-        name: The section's name in its comments.
-        section: Its Markdown text.
-        before: The heading, such as `## Limits`, before which a first section goes; at the end where there is none.
-    """
+    """Puts a section into a card in place of the earlier one of that name, else before a heading or at the end."""
     begin, end = _comments(name)
     block = f"{begin}\n{section.strip()}\n{end}"
     if begin in card:

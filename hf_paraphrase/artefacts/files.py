@@ -1,4 +1,4 @@
-"""Reads the files of artefacts: bytes, JSON objects and NumPy arrays, each with errors that name the file."""
+"""Reads the files of artefacts: bytes, JSON and NumPy arrays, with errors of one line that name the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REMEDY = "copy or re-create it"
 
 
 def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
-    """Reads a file, at a path or a URL; raises `error` if that is impossible."""
+    """Reads a file, at a path or a URL; raises `error` if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return stream.read()
@@ -25,15 +25,7 @@ def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes
 
 
 def read_json(path: Path, error: type[HfParaphraseError] = InputError) -> Any:
-    """Reads a JSON file.
-
-    Args:
-        path: The file.
-        error: The class of the error.
-
-    Raises:
-        HfParaphraseError: As `error`, if the file is missing, unreadable, or not JSON in UTF-8.
-    """
+    """Reads a JSON file; raises `error` if it is missing, unreadable, or not JSON in UTF-8."""
     content = read_bytes(path, error)
     try:
         return json.loads(content.decode("utf-8"))
@@ -42,7 +34,7 @@ def read_json(path: Path, error: type[HfParaphraseError] = InputError) -> Any:
 
 
 def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) -> dict[str, Any]:
-    """Reads a file that is one JSON object; raises `error` as :func:`read_json` does, or if it is something else."""
+    """Reads a JSON file as :func:`read_json` does; raises `error` if it is not an object."""
     value = read_json(path, error)
     if not isinstance(value, dict):
         raise error(f"{path.name} is damaged: not a JSON object", path=path, remedy=_REMEDY)
@@ -63,7 +55,7 @@ def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArr
 
 
 def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
-    """Raises `error` if something below a folder that is written to is a link, which would lead elsewhere."""
+    """Raises `error` if something below a folder that is written to is a link to elsewhere."""
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
             raise error("a link", path=path, remedy="remove it")

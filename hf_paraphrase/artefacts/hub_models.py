@@ -1,8 +1,7 @@
 """Names of models: `builtin`, the encoder in the package, `namespace/name` on the Hub, and folders.
 
-A repository is fetched where no such folder exists. Only data is fetched: settings, weights in safetensors or as an
-ONNX graph, tokenizers and cards; no code. A repository with a model of another type may be hundreds of gigabytes: only
-its settings are fetched, with which it is refused.
+Of a repository only data is fetched: settings, weights in safetensors or as an ONNX graph, tokenizers and cards; no
+code. A model of another type may have hundreds of gigabytes: of it only the settings are fetched.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ FETCHED = (
     "source_provenance.json",
     "references.tsv",
 )
-"""The files that are fetched, all that the model folders of this package hold except code."""
+"""All files of the model folders of this package except code."""
 _OTHER_LIBRARIES = (
     *FETCHED,
     "vocab.txt",
@@ -48,29 +47,28 @@ _OTHER_LIBRARIES = (
     "0_StaticEmbedding/tokenizer.json",
     *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
 )
-"""The files that are fetched of sentence encoders of other libraries."""
+"""The same for sentence encoders of other libraries."""
 BUILTIN = "builtin"
 """The name of the sentence encoder that is installed with the package."""
 WORDLLAMA = "wordllama"
 """The name of the table that is installed with the package of that name."""
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
-"""Its folder."""
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
-"""The folders that this process fetched, by name and revision: a verb that opens a model twice gets the same one."""
+"""The folders that this process fetched, by name and revision."""
 
 
 def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False) -> Path:
     """Returns the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
-        name: A folder; or, as text, `builtin`; or, as text and where no such file or folder exists, a repository
-            `namespace/name`, or `namespace/name/folder` for a model in a folder of one. A folder that is called
-            `builtin` is written `./builtin`, or given as a path object.
+        name: A folder; or, as text, `builtin`; or, as text and if no such file or folder exists, a repository
+            `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name `builtin` is
+            written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
-        any_type: Fetch models of other types than this package's too.
+        any_type: Fetch also models whose type is not one of this package's.
 
     Returns:
-        The folder. A name that is neither a folder nor can be a repository's is returned as a path.
+        The folder. A name that is neither a folder nor a valid name of a repository is returned as a path.
 
     Raises:
         ModelError: If the name is empty, the Hub has no such repository or model, or this installation has no
@@ -100,36 +98,33 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
-    """Returns the folder that this process fetched by a name, or that of `builtin`; None for anything else."""
+    """Returns the folder of `builtin`, or the one that this process fetched by a name; None for anything else."""
     if name == BUILTIN:
         return BUILTIN_FOLDER
     return _FOLDERS.get((name, None)) if isinstance(name, str) and not os.path.lexists(name) else None
 
 
 def repository_name(model: str | os.PathLike[str]) -> str | None:
-    """Returns the name by which this process fetched a model, with `@revision` if one was asked for; else None.
+    """Returns the name by which this process fetched a model, `name@revision` if one was given; None if it did not.
 
-    Args:
-        model: That name, or the folder of the model. That of the built-in encoder is `builtin`.
+    `model` is the name or the folder of the model. The name of the built-in encoder is `builtin`.
     """
-    if model in (BUILTIN, BUILTIN_FOLDER):
+    if model == BUILTIN or Path(model) == BUILTIN_FOLDER:
         return BUILTIN
-    if (model, None) in _FOLDERS:
-        return str(model)
     for (name, revision), folder in _FOLDERS.items():
-        if folder == model:
+        if folder == Path(model) or (name, revision) == (model, None):
             return name if revision is None else f"{name}@{revision}"
     return None
 
 
 def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Splits a name into a repository and a folder in it (empty for the whole); None if it cannot be one."""
+    """Splits a name into a repository and a folder in it, which may be empty; None for any other name."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")
     if len(parts) < 2 or any(part in {"", ".", ".."} for part in parts):
         return None
-    # A longer name that begins with an existing folder is a path with a mistake in it.
+    # A longer name that begins with an existing folder is a mistyped path.
     if len(parts) > 2 and Path(parts[0]).exists():
         return None
     from huggingface_hub.errors import HFValidationError
@@ -146,18 +141,15 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
 def _fetch(repo_id: str, inner: str, revision: str | None, any_type: bool) -> tuple[Path, bool]:
     """Fetches a model; returns its folder, and whether it is complete or has the settings alone."""
     folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES))
-    has_settings, modules = (folder / _SETTINGS).is_file(), folder / _MODULES
-    model_type = read_json_object(folder / _SETTINGS, ModelError).get("model_type") if has_settings else None
+    settings, modules = folder / _SETTINGS, folder / _MODULES
+    model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
     if model_type in tuple(MODELS):
         return _download(repo_id, inner, revision, FETCHED), True
     is_static = modules.is_file() and b"StaticEmbedding" in read_bytes(modules, ModelError)
-    if (
-        model_type == "model2vec"
-        or (model_type is None and is_static)
-        or (any_type and (has_settings or modules.is_file()))
-    ):
+    is_fast = model_type == "model2vec" or (model_type is None and is_static)
+    if is_fast or (any_type and (settings.is_file() or modules.is_file())):
         return _download(repo_id, inner, revision, _OTHER_LIBRARIES), True
-    if has_settings:
+    if settings.is_file():
         return folder, False
     what = f"no folder {inner} with a model" if inner else "no model"
     raise ModelError(
@@ -186,8 +178,8 @@ def _explain(error: Exception, repo_id: str, revision: str | None) -> HfParaphra
 
     url = f"{constants.ENDPOINT}/{repo_id}"
     if isinstance(error, errors.GatedRepoError):
-        message = "no such model folder, and the model on the Hub asks its users for their consent"
-        return ModelError(message, path=repo_id, remedy=f"give it at {url}, then log in with `hf auth login`")
+        message = "no such model folder, and the model on the Hub is gated"
+        return ModelError(message, path=repo_id, remedy=f"accept its terms at {url}, then log in with `hf auth login`")
     if isinstance(error, errors.RepositoryNotFoundError):
         message = "no such model folder, and no such model on the Hub that you may see"
         remedy = "give a folder, or namespace/name of a model there; for a private one log in with `hf auth login`"
@@ -195,12 +187,9 @@ def _explain(error: Exception, repo_id: str, revision: str | None) -> HfParaphra
     if isinstance(error, errors.RevisionNotFoundError):
         return ModelError(f"the model on the Hub has no revision `{revision}`", path=repo_id, remedy=f"see {url}")
     if constants.HF_HUB_OFFLINE or isinstance(error, errors.OfflineModeIsEnabled):
-        message = "no such model folder, and the Hub's client is set to work offline and has no copy of such a model"
+        message = "no such model folder, and the Hub's client is offline and has no copy of such a model"
         return HubError(message, path=repo_id, remedy="give a folder, or unset HF_HUB_OFFLINE")
     status = getattr(getattr(error, "response", None), "status_code", None)
     reason = type(error.__cause__ or error).__name__ if status is None else f"status {status}"
-    return HubError(
-        f"no such model folder, and the Hub cannot be asked for it: {reason}",
-        path=repo_id,
-        remedy=f"give a folder, or try again later; check your network and {constants.ENDPOINT}",
-    )
+    message = f"no such model folder, and the Hub cannot be reached: {reason}"
+    return HubError(message, path=repo_id, remedy=f"give a folder, or check your network and {constants.ENDPOINT}")

@@ -1,9 +1,8 @@
 """Models that are one table of vectors, stored as 8-bit integers with a scale a row, and opened in float32.
 
-`export --format safetensors --weights int8` makes such folders. Their `model.safetensors` has `embeddings`, int8
-(vocab_size, columns), and `weights`, float32 or float16 (vocab_size,), by which the rows are multiplied; and their
-`config.json` has `"embedding_dtype": "int8"`. Both are as model2vec has them, which opens those of type `avg` too. The
-classes of the models refuse such a configuration, for transformers would take the integers for the vectors.
+`export --format safetensors --weights int8` makes such folders, in the format of model2vec: `embeddings`, int8
+(vocab_size, columns), and `weights`, float32 or float16 (vocab_size,), by which the rows are multiplied; and
+`"embedding_dtype": "int8"` in `config.json`, which the classes of the models refuse.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _REMEDY = "export or copy the model again"
 
 
 def is_int8_folder(folder: str | os.PathLike[str]) -> bool:
-    """Tells from `config.json` whether the table of a folder is stored as integers."""
+    """Returns whether `config.json` says that the table of a folder is stored as integers."""
     path = Path(folder) / "config.json"
     return path.is_file() and read_json_object(path, ModelError).get(DTYPE_KEY) == INT8
 
@@ -45,26 +44,14 @@ def load_int8_table(
     tensors: Mapping[str, TensorEntry],
     **settings: Any,
 ) -> PreTrainedModel:
-    """Opens a model whose table is stored as integers.
-
-    Args:
-        folder: A folder that :func:`is_int8_folder` recognised.
-        model_class: The class of the model, of one of :data:`TABLE_MODELS`.
-        tensors: The header of its weights.
-        **settings: Values of the configuration that replace those in the folder.
-
-    Returns:
-        The model with its table in float32.
-
-    Raises:
-        ModelError: If the weights do not fit the configuration, or are not finite.
-    """
+    """Opens a model whose table is stored as integers; `tensors` is the header of its weights."""
     import torch
 
     folder = Path(folder)
-    if model_class.config_class.model_type not in TABLE_MODELS:
+    model_type = model_class.config_class.model_type
+    if model_type not in TABLE_MODELS:
         raise ModelError(
-            f"int8 weights of a model of type `{model_class.config_class.model_type}`, which is no table of vectors",
+            f"int8 weights of a model of type `{model_type}`, which is not a table of vectors",
             path=folder,
             remedy="export it with --weights float16",
         )
@@ -81,41 +68,27 @@ def load_int8_table(
 def read_int8_table(
     folder: str | os.PathLike[str], tensors: Mapping[str, TensorEntry], rows: int, columns: int
 ) -> NDArray[np.float32]:
-    """Reads a table that is stored as integers.
-
-    Args:
-        folder: The folder.
-        tensors: The header of its weights.
-        rows: The number of vectors in the configuration.
-        columns: The number of their components.
-
-    Returns:
-        The table (rows, columns) in float32.
-
-    Raises:
-        ModelError: As :func:`load_int8_table`.
-    """
+    """Reads a table that is stored as integers in float32, (rows, columns) by the configuration."""
     from safetensors.numpy import load_file
 
     path = Path(folder) / "model.safetensors"
-    for name, dtypes, shape in ((TABLE, ("I8",), (rows, columns)), (SCALES, ("F32", "F16"), (rows,))):
-        entry = tensors.get(name)
-        if entry is None or entry.dtype not in dtypes or entry.shape != shape:
-            stored_as = "is missing" if entry is None else f"is {entry.dtype} {list(entry.shape)}"
-            raise ModelError(
-                f"`{name}` of an int8 model {stored_as}, and must be {' or '.join(dtypes)} {list(shape)}",
-                path=path,
-                remedy=_REMEDY,
-            )
-    if others := sorted(set(tensors) - {TABLE, SCALES}):
-        raise ModelError(f"an int8 model with other weights: {', '.join(others)[:80]}", path=path, remedy=_REMEDY)
+    scales_dtype = tensors[SCALES].dtype if SCALES in tensors else None
+    wanted = {
+        TABLE: TensorEntry("I8", (rows, columns)),
+        SCALES: TensorEntry("F16" if scales_dtype == "F16" else "F32", (rows,)),
+    }
+    if dict(tensors) != wanted:
+        given = ", ".join(f"`{name}` {entry.dtype} {list(entry.shape)}" for name, entry in sorted(tensors.items()))
+        raise ModelError(
+            f"an int8 model has `{TABLE}` I8 {[rows, columns]} and `{SCALES}` F32 or F16 {[rows]}, not {given[:200]}",
+            path=path,
+            remedy=_REMEDY,
+        )
     with opening("the model", path, _REMEDY):
         stored = load_file(path)
     scales = stored[SCALES].astype(np.float32)
-    # The products must be finite too.
-    with np.errstate(over="ignore"):
-        broken = np.flatnonzero(~np.isfinite(scales * np.float32(128)))
-    if len(broken):
-        raise ModelError(f"the scale of row {broken[0]} is not finite", path=path, remedy=_REMEDY)
-    table: NDArray[np.float32] = np.multiply(stored[TABLE], scales[:, None], dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        table: NDArray[np.float32] = np.multiply(stored[TABLE], scales[:, None], dtype=np.float32)
+    if not np.isfinite(table).all():
+        raise ModelError("the scales of the table are not finite", path=path, remedy=_REMEDY)
     return table

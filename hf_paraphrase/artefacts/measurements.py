@@ -1,4 +1,4 @@
-"""What was measured of a model: a number, and what it is a number of, as the Hub's `model-index` has it."""
+"""What was measured of a model, in the form of the Hub's `model-index`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number that was measured.
+    """One number, with the task, data and metric by their names on the Hub, and the metric's full `name`.
 
-    Attributes:
-        task: A task of the Hub, e.g. `translation`.
-        dataset: The name of the data, or a folder, of which the last part is the name; None where there is no data.
-        metric: The metric as the Hub's library `evaluate` names it, e.g. `sacrebleu`.
-        value: The number; None, or one that is not finite, where the measurement has no result.
-        name: The metric with all that one needs to know to compare it.
-        task_name: The task for people.
-        config: The configuration or subset of the data, if it has any.
-        split: The split.
+    `dataset` may be the path of a folder. `value` is None or not finite if the measurement has no result.
     """
 
     task: str
@@ -39,16 +31,16 @@ class Measurement:
 
     @property
     def known(self) -> bool:
-        """Whether there is a number, and data that it was measured on: only then it is published."""
+        """Whether there is a number and the name of the data; otherwise it is not published."""
         return self.value is not None and math.isfinite(self.value) and bool((self.dataset or "").strip())
 
     @property
     def dataset_name(self) -> str:
-        """The data's name without the path of a folder, which is private."""
+        """The name of the data without the path of a folder, which is private."""
         return re.split(r"[/\\]", (self.dataset or "").strip().rstrip("/\\"))[-1][:100]
 
     def record(self) -> dict[str, Any]:
-        """Returns what is known of it, ready for `provenance.json`."""
+        """Returns its fields, ready for `provenance.json`."""
         return {**dataclasses.asdict(self), "dataset": self.dataset_name}
 
     def result(self) -> EvalResult:
@@ -73,13 +65,9 @@ class Measurement:
 def set_results(
     card: ModelCard, name: str, measurements: Sequence[Measurement], replaced: Sequence[Measurement] = ()
 ) -> None:
-    """Puts measurements into the head of a model's card, where all other results stay.
+    """Puts measurements into the head of a model's card, in place of those of the same data and metric.
 
-    Args:
-        card: The card.
-        name: The model's name, if the head has none yet.
-        measurements: What was measured now; results of the same data and metric are replaced.
-        replaced: What else is removed: what an earlier run of the same evaluation measured.
+    `name` is that of the model, if the head has none yet; `replaced` are further measurements that are removed.
     """
     data = cast("ModelCardData", card.data)
     new = [item.result() for item in measurements if item.known]

@@ -22,17 +22,10 @@ _REMEDY = "train or copy it again"
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
-    """Returns the model type of a folder if it is an expected one; reads nothing but `config.json`.
-
-    Args:
-        folder: The model folder, or another name of a model; see :func:`~.hub_models.model_folder`.
-        expected: The model types that are accepted.
-        kind: What they are called, e.g. `sentence encoder`, for the message.
-        verb: The verb that makes such folders, for the remedy.
+    """Returns the model type in `config.json` if it is an expected one; `kind` and `verb` are for the error.
 
     Raises:
-        ModelError: If the folder is missing, has no readable `config.json` or no weights in safetensors, or is of
-            another type.
+        ModelError: If the folder is missing, is of another type, or has no `config.json` or no weights in safetensors.
     """
     folder = model_folder(folder)
     remedy = f"give a folder that {verb} made"
@@ -55,17 +48,14 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
 
 
 def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | None:
-    """Returns the class that the code of a model folder gives for an Auto class of transformers, as `file.Class`.
-
-    None for a folder that names none. A repository before the class is left out.
-    """
+    """Returns the class that a model folder with code gives for an Auto class, as `file.Class`; else None."""
     named = read_json_object(Path(folder) / "config.json", ModelError).get("auto_map")
     code = named.get(auto_class) if isinstance(named, dict) else None
     return None if code is None else str(code).rpartition("--")[2]
 
 
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
-    """Refuses weights of another class of the same model type, which would compute something else with them."""
+    """Refuses weights of another class of the same model type, which computes something else with them."""
     file, name = model_class.__module__.rpartition(".")[2], model_class.__name__
     code = class_of_folder(folder, model_class._auto_class or "AutoModel")
     # One of our classes is in one file; one of a user's may be in a file that was renamed.
@@ -91,9 +81,6 @@ def load_model_folder(
 
     Returns:
         The model in evaluation mode, on the CPU, and its tokenizer.
-
-    Raises:
-        ModelError: If anything is damaged, missing, unexpected, not finite, or of another model.
     """
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
@@ -125,10 +112,10 @@ def load_weights(
 
 
 def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
-    """Refuses weights that are not those of the configuration; what is missing would be random.
+    """Refuses weights that are not those of the configuration; a missing one would be random.
 
     Args:
-        loading: What `from_pretrained` gave with `output_loading_info` and `ignore_mismatched_sizes`.
+        loading: What `from_pretrained` returns for `output_loading_info` with `ignore_mismatched_sizes`.
         folder: The folder, for the message.
         unused: Parts of the names of weights that may be missing.
     """
@@ -151,15 +138,7 @@ def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, u
 
 
 def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of a model folder, which must have no id without a vector.
-
-    Args:
-        folder: The folder.
-        vocabulary_size: The number of vectors.
-
-    Raises:
-        ModelError: If it is damaged, missing, or of another model.
-    """
+    """Loads the tokenizer of a model folder; an id without a vector is an error."""
     tokenizer = open_tokenizer_folder(Path(folder))
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= vocabulary_size:
@@ -172,7 +151,7 @@ def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreT
 
 
 def open_tokenizer_folder(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
-    """Opens a tokenizer folder with transformers; raises a `ModelError` that names the file if it is damaged."""
+    """Opens a tokenizer folder with transformers; a `ModelError` names the file that is damaged."""
     from transformers import AutoTokenizer
 
     _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
@@ -182,7 +161,7 @@ def open_tokenizer_folder(folder: str | os.PathLike[str]) -> PreTrainedTokenizer
 
 
 def _check_json(folder: Path, names: Sequence[str]) -> None:
-    """Reads settings for which transformers has no error that names the file, or ignores the damage."""
+    """Reads settings of which transformers ignores the damage, or does not name the file."""
     for name in names:
         if (folder / name).exists():
             read_json_object(folder / name, ModelError)

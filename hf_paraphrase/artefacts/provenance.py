@@ -9,7 +9,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from functools import cache
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,22 +23,20 @@ from .origins import KEPT_OUT, origin_of
 from .remote_paths import to_path
 from .whole_files import write_text_whole
 
-FILE_NAME = "provenance.json"
+PROVENANCE = "provenance.json"
+SOURCE_PROVENANCE = "source_provenance.json"
+"""The provenance of the model that was exported, in the folder of the export."""
 REPORT = "report.html"
-"""The file in which an artefact shows for a browser what its card and its record say."""
-SOURCE_FILE_NAME = "source_provenance.json"
-"""That of the model that an export was made of."""
+"""The page for a browser that shows the card and the provenance."""
 _LOG = "events.out.tfevents."
 _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
-"""Settings that name evaluation data of which nothing may be in what is made."""
+"""Settings that name evaluation data, of which no sentence may be in the artefact."""
 _ELSEWHERE = re.compile(
     r"(?P<name>[^=/\\\s]*=)?"
     r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\]"
     r"|(?:\w+::)*(?!https?:|hf:)[a-z][\w+.-]+://)[^\n]*)"
 )
-"""A path that begins at a root, at a home or above the working folder, or in a store that is not public; a setting may
-have a name in front of it."""
-_KINDS: dict[type, str] = {dict: "an object", list: "a list"}
+"""An absolute path, one that leads out of the working folder, or a URL that is not public; `name=` may precede it."""
 _PACKAGES = (
     "hf-paraphrase",
     "torch",
@@ -56,20 +54,16 @@ _PACKAGES = (
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
 
-    Cards, reports, provenance files and logs of training are left out of a folder's fingerprint: they carry dates and
-    paths, not data.
-
-    Raises:
-        InputError: If there is no such file or folder, or it cannot be read.
+    Cards, reports, provenance files and logs of training are ignored: they have dates and paths and no data.
     """
     path = fetched_folder(path) or to_path(path)
     digest = hashlib.sha256()
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
             name = file.relative_to(path)
-            if file.name in {FILE_NAME, REPORT, "README.md"} or file.name.startswith(_LOG) or _is_of_wandb(name):
-                continue
-            if not any(part.startswith(".") for part in name.parts):
+            is_log = file.name.startswith(_LOG) or (name.parts[0] == "logs" and "wandb" in name.parts)
+            is_hidden = any(part.startswith(".") for part in name.parts)
+            if not is_log and not is_hidden and file.name not in {PROVENANCE, REPORT, "README.md"}:
                 digest.update(name.as_posix().encode())
                 digest.update(bytes.fromhex(fingerprint(file)))
         return digest.hexdigest()
@@ -85,26 +79,13 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     return digest.hexdigest()
 
 
-def _is_of_wandb(name: Path) -> bool:
-    return name.parts[0] == "logs" and "wandb" in name.parts
-
-
 def versions() -> dict[str, str]:
     """Returns the versions of Python and of the packages that shape a result; an absent package is left out."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
-        if version := _version(package):
-            found[package] = version
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
     return found
-
-
-@cache
-def _version(package: str) -> str | None:
-    """Returns the version of an installed package."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def write_provenance(
@@ -118,14 +99,9 @@ def write_provenance(
 ) -> dict[str, Any]:
     """Writes `provenance.json` and returns its content.
 
-    Args:
-        folder: The artefact.
-        command: The verb that made it, e.g. `train-nmt`.
-        settings: Every setting with its value, the seed among them.
-        inputs: The SHA-256 of each file, folder and model that was read, by its name. It is recorded with what its own
-            card and provenance say of its licence, languages and source.
-        results: What was measured.
-        job: The fingerprint of the job, by which a run that continues it knows that it is finished.
+    `inputs` has the SHA-256 of each file, folder and model that was read, by its name. Each is recorded with what its
+    own card and provenance say of its licence, languages and source. By `job`, the fingerprint of the job, a continued
+    run detects that it is finished.
     """
     kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
     record = {
@@ -145,20 +121,17 @@ def write_provenance(
         "results": dict(results or {}),
         **({} if job is None else {"job": job}),
     }
-    write_text_whole(Path(folder) / FILE_NAME, record_text(record))
+    write_text_whole(Path(folder) / PROVENANCE, record_text(record))
     return record
 
 
 def _name(item: str | os.PathLike[str]) -> str:
-    """Returns what an input is called: its own name, but for a stream, which often has a number there, the whole."""
+    """Returns the last part of an input's path; for a stream, whose last part is often a number, all of it."""
     return as_given(os.fspath(item)) if is_stream_copy(item) else to_path(item).name
 
 
 def record_text(record: Mapping[str, Any]) -> str:
-    """Writes a record as JSON, whatever names and numbers got into it: no work is lost to its record at the end.
-
-    Halves of characters are escaped, numbers that are none are null, and credentials are left out.
-    """
+    """Writes a record as JSON, without credentials; values that JSON lacks never fail: they become text or null."""
     text = json.dumps(_in_json(record), indent=2, ensure_ascii=False, allow_nan=False)
     return printable(without_secrets(text)) + "\n"
 
@@ -173,56 +146,36 @@ def _in_json(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
-def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads `provenance.json` of an artefact; an empty dictionary if there is none.
-
-    Raises:
-        InputError: If the file is damaged, or a part of it is of another kind than :func:`write_provenance` writes.
-    """
-    path = Path(folder) / FILE_NAME
+def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> dict[str, Any]:
+    """Reads `provenance.json` of an artefact; an empty dictionary if there is no such file."""
+    path = Path(folder) / name
     if not os.path.lexists(path):
         return {}
     record = read_json_object(path)
     for part, kind in (("settings", dict), ("results", dict), ("evaluations", dict), ("inputs", list)):
         if not isinstance(record.get(part, kind()), kind):
-            raise InputError(f"`{part}` is not {_KINDS[kind]}", path=path, remedy="copy or make the artefact again")
+            what = "a list" if kind is list else "an object"
+            raise InputError(f"`{part}` is not {what}", path=path, remedy="copy or re-create the artefact")
     return record
 
 
 def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """Puts what was measured after an artefact was made into its `provenance.json`, and returns the whole record.
-
-    Args:
-        folder: The artefact; a provenance file is made where there is none.
-        name: What was measured on what; an earlier evaluation of that name is replaced.
-        evaluation: Results with settings, inputs and versions, as JSON values.
-
-    Raises:
-        InputError: As :func:`read_provenance`.
-        OutputError: If the file cannot be written.
-    """
+    """Adds a later evaluation to `provenance.json`, in place of an earlier one of that name; returns the record."""
     record = read_provenance(folder)
     record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
-    write_text_whole(Path(folder) / FILE_NAME, record_text(record))
+    write_text_whole(Path(folder) / PROVENANCE, record_text(record))
     return record
 
 
-def without_places(value: Any) -> Any:
+def with_short_paths(value: Any) -> Any:
     """Reduces paths in settings that lead out of the working folder to their last part.
 
-    A path tells strangers the names of people and of their projects, and nothing about the artefact: what was read is
-    known by its name and its fingerprint.
-
-    Args:
-        value: The settings of a record, or one of them.
-
-    Returns:
-        The same with shorter paths.
+    They tell strangers the names of people and projects; what was read is identified by its name and fingerprint.
     """
     if isinstance(value, Mapping):
-        return {name: without_places(item) for name, item in value.items()}
+        return {name: with_short_paths(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [without_places(item) for item in value]
+        return [with_short_paths(item) for item in value]
     if isinstance(value, str) and (found := _ELSEWHERE.fullmatch(value)):
         return (found["name"] or "") + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
     return value

@@ -8,18 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import HfParaphraseError, ModelError
+from ..messages import shown_line
 
 _LONGEST_MESSAGE = 300
 
 
 @contextmanager
 def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
-    """Keeps transformers from showing a bar for every file that it reads or writes, and lists of missing weights.
+    """Keeps transformers from showing a bar for every file, and unless `warns`, its warnings.
 
-    Without effect where it has not been imported yet.
-
-    Args:
-        warns: Whether its warnings are shown, and bars alone are not.
+    Without effect if it has not been imported yet.
     """
     if "transformers" not in sys.modules:
         yield
@@ -28,7 +26,7 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
     shows_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
-    # Setting a level empties the caches of all loggers, so that it is set where it changes alone.
+    # Setting a level empties the caches of all loggers, so that it is set only if it changes.
     silenced = not warns and verbosity != logging.ERROR
     if silenced:
         logging.set_verbosity_error()
@@ -43,23 +41,15 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
 @contextmanager
 def opening(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
-    """Turns whatever a library raises in the block into one `ModelError`; transformers is quiet in it.
-
-    Args:
-        what: What is opened, e.g. `the model`.
-        path: Its file or folder.
-        remedy: What to do about the error.
-    """
+    """Turns whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
     try:
         with quiet_transformers():
             yield
     except HfParaphraseError:
         raise
     except BaseException as error:
-        # Libraries written in Rust raise a PanicException, which is no `Exception` and cannot be imported.
+        # Libraries written in Rust raise a PanicException, which is not an `Exception` and cannot be imported.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        if len(text) > _LONGEST_MESSAGE:
-            text = text[:_LONGEST_MESSAGE] + " …"
+        text = shown_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
         raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error

@@ -1,4 +1,4 @@
-"""Weights in safetensors: what their headers say, and whether they are finite."""
+"""Weights in safetensors: what their headers say, and whether they have diverged."""
 
 from __future__ import annotations
 
@@ -30,15 +30,11 @@ class TensorEntry:
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
-    """Reads which tensors a safetensors file holds.
-
-    Raises:
-        ModelError: If the file is missing, damaged or cut off.
-    """
+    """Reads which tensors a safetensors file has; raises a `ModelError` if it is missing, damaged or cut off."""
     from safetensors import safe_open
 
     with opening("the weights", path), safe_open(path, framework="numpy"), Path(path).open("rb") as stream:
-        # The library checks the file, and does not tell the offsets.
+        # The library checks the file, but does not return the offsets.
         length = int.from_bytes(stream.read(8), "little")
         header = json.loads(stream.read(length))
     header.pop("__metadata__", None)
@@ -49,7 +45,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 
 def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
-    """Reads the headers of all safetensors files of a model folder, as :func:`read_header` does."""
+    """Reads the headers of all safetensors files of a model folder."""
     tensors: dict[str, TensorEntry] = {}
     for path in sorted(Path(folder).glob("*.safetensors")):
         tensors |= read_header(path)
@@ -57,20 +53,12 @@ def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 
 def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
-    """Refuses a model whose training diverged.
-
-    Args:
-        model: The model, or its weights by name.
-        folder: Its folder, for the message; None for a model in training.
-
-    Raises:
-        ModelError: If a weight is infinite, NaN, or too large to compute with.
-    """
+    """Refuses a model, or its weights by name, with a weight that is infinite, NaN, or too large to compute with."""
     _check_finite((model if isinstance(model, Mapping) else model.state_dict()).items(), folder)
 
 
 def check_finite_files(folder: Path, *, but: Path) -> None:
-    """Checks all safetensors files below a folder, except those below `but`, as :func:`check_finite` does."""
+    """Does the same for all safetensors files below a folder, except those below `but`."""
     from safetensors import safe_open
 
     for path in sorted(folder.rglob("*.safetensors")):

@@ -1,7 +1,8 @@
-"""Files within an artefact, or beside it, that are never seen half written."""
+"""Files that appear under their name complete or not at all."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,17 +13,23 @@ from ..errors import OutputError
 _LONGEST_NAME = 200
 
 
+def shortened(name: str) -> str:
+    """Shortens a name of up to 255 bytes so that a prefix and an ending can be added; different names differ."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    return os.fsdecode(encoded[: _LONGEST_NAME - 17]) + "-" + hashlib.sha256(encoded).hexdigest()[:16]
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Gives a new file to write, which takes its name at `path` when the block ends without an error.
 
-    Its name until then cannot be foreseen, and it is not opened through a link. A link at `path` is replaced.
-
-    Raises:
-        OutputError: If the file cannot be written; errors of the block about other files pass.
+    Its name until then is unpredictable, and it is not opened through a link. A link at `path` is replaced. Errors of
+    the block that name another file pass unchanged.
     """
     path = Path(path)
-    temporary = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:_LONGEST_NAME])}.{os.urandom(8).hex()}.partial")
+    temporary = path.with_name(f".{shortened(path.name)}.{os.urandom(8).hex()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..artefacts.artefact import Card
 from ..artefacts.hub_models import model_folder
-from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.origins import inherited_metadata
 from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import Report, add_report

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import repository_name
-from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
-from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
+from ..artefacts.origins import inherited_model_metadata, inherited_sections
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE
 from ..settings import check_overlap
 from .model_folder import card_values, write_model_files
 
@@ -57,9 +57,9 @@ def save_copy(
     with Artefact(output, command=command, settings=settings, inputs=inputs, overwrite=overwrite) as artefact:
         staging = artefact.staging
         write_model_files(staging, model, tokenizer)
-        has_source_provenance = source is not None and (source / FILE_NAME).is_file()
+        has_source_provenance = source is not None and (source / PROVENANCE).is_file()
         if source is not None and has_source_provenance:
-            shutil.copyfile(source / FILE_NAME, staging / SOURCE_FILE_NAME)
+            shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)
         metadata = {} if source is None else inherited_model_metadata(source)
         values = {
             **card_values(model, artefact.target.name),
@@ -68,7 +68,7 @@ def save_copy(
             "source": None if source is None else repository_name(source) or source.resolve().name,
             "source_text": ""
             if source is None
-            else inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+            else inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
             "has_source_provenance": has_source_provenance,
             "truncate_dim": truncate_dim,
         }

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import model_folder, repository_name
-from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, is_int8_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
+from ..artefacts.origins import inherited_model_metadata, inherited_sections
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -235,9 +235,9 @@ def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSetting
     import yaml
 
     name = artefact.target.name
-    has_source_provenance = (source / FILE_NAME).is_file()
+    has_source_provenance = (source / PROVENANCE).is_file()
     if has_source_provenance:
-        shutil.copyfile(source / FILE_NAME, artefact.staging / SOURCE_FILE_NAME)
+        shutil.copyfile(source / PROVENANCE, artefact.staging / SOURCE_PROVENANCE)
     metadata = inherited_model_metadata(source)
     library = "hf-paraphrase" if settings.weights == INT8 else "transformers"
     return Card(
@@ -256,7 +256,7 @@ def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSetting
             "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
             "has_source_provenance": has_source_provenance,
             # The text names the record of the source, of which this folder has a copy.
-            "source_text": inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+            "source_text": inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
             "opset": None,
             "largest_difference": None,
             "checked": None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..artefacts.artefact import Card
 from ..artefacts.hub_models import model_folder
-from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.origins import inherited_metadata
 from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import write_text_whole

@@ -1,7 +1,7 @@
-"""Publishing: a folder comes in, one commit on the Hub comes out; huggingface_hub does the sending.
+"""Publishing: a folder comes in, one commit on the Hub comes out; huggingface_hub sends it.
 
-`pushed_files` lists what is sent, checks it and puts it into the form that it has on the Hub, `licences` decides
-whether data may be passed on, and `publishing` sends it. Start reading at `run`, the recipe of the verb `push`.
+`pushed_files` lists and checks the files, and adapts cards and records to the Hub; `licences` decides whether data may
+be passed on; `publishing` sends. Start reading at `run`, the recipe of the verb `push`.
 """
 
 from __future__ import annotations

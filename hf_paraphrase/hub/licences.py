@@ -1,7 +1,7 @@
-"""May the data of a folder be passed on? The answer that its card gives.
+"""Whether the card of a folder allows passing its data on.
 
 The card names licences as the Hub spells them (https://huggingface.co/docs/hub/repositories-licenses). Only a licence
-that is known to allow redistribution counts as permission: what is unknown, private or not stated does not.
+that is known to allow redistribution counts as permission.
 """
 
 from __future__ import annotations
@@ -28,17 +28,11 @@ _FREE = re.compile(
 
 
 def refusal(head: Mapping[str, Any]) -> str | None:
-    """Tells why the data that a card describes may not be passed on.
+    """Returns why the data of a card with this head may not be passed on, as a clause; None if it may.
 
-    Where a card names several licences (rows of several sources in one folder), all of them must allow it. `license:
-    other` and `license: unknown` do not, whatever `license_name` adds, since a program cannot read a licence's text.
-    A licence without derivatives (`nd`) does not either: a prepared, scored or filtered folder is a changed copy.
-
-    Args:
-        head: The YAML head of the card.
-
-    Returns:
-        The reason, as a clause for a message; None if the data may be passed on.
+    If a card names several licences, all of them must allow it. `other` and `unknown` do not, whatever `license_name`
+    adds, since a program cannot read a licence. A licence without derivatives (`nd`) does not either: a prepared,
+    scored or filtered folder is a changed copy.
     """
     licences = [text.strip().lower() for text in texts(head.get("license"))]
     if not licences:
@@ -46,7 +40,7 @@ def refusal(head: Mapping[str, Any]) -> str | None:
     for licence in licences:
         if licence in {"other", "unknown"}:
             named = "".join(f" ({name})" for name in texts(head.get("license_name")))
-            return f"its card states the licence `{licence}`{named}, which does not tell whether it may be passed on"
+            return f"its card states the licence `{licence}`{named}, which does not say whether it may be passed on"
         if re.search(r"(^|-)nd(-|$)", licence):
             return f"its licence `{licence}` forbids passing on changed copies"
         if not _FREE.fullmatch(licence):

@@ -1,8 +1,7 @@
 """Publishes a folder on the Hub: a model, a data folder, or a metric as a Space.
 
-A push is one commit, so a reader of the branch sees the old artefact or the new one and never a half. Large files are
-uploaded before it; what the Hub has already is not sent again, neither by the next push nor by the repetition of one
-that broke off (`HfApi.create_commit`).
+A push is one commit, so that a reader of the branch sees the old artefact or the new one. Files that the Hub already
+has are not sent again, also after a push that was interrupted (`HfApi.create_commit`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .licences import refusal
 from .pushed_files import PushedFile, as_published, check_artefact, has_data, list_files, repo_type_of
 
 MAIN = "main"
-# The Hub's own: which files are large, which are ignored.
+# The Hub's own lists of large and of ignored files.
 _OF_THE_HUB = {".gitattributes", ".gitignore"}
 
 
@@ -30,9 +29,8 @@ _OF_THE_HUB = {".gitattributes", ".gitignore"}
 class Plan:
     """What a push would send; made without network or token.
 
-    The cards among the files have the content that they get on the Hub, unless `repo_id` lacks the namespace, which
-    only the Hub knows. `left_out` has names with reasons, and `licence_problem` why the licence forbids to pass the
-    folder's data on; None where it does not, or where no data is sent.
+    `left_out` has names with reasons. `licence_problem` says why the data may not be passed on, and is None if it may,
+    or if no data is sent. Cards have the content for the Hub already, unless `repo_id` has no namespace.
     """
 
     folder: Path
@@ -52,14 +50,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a push did.
+    """The URL and commit of the branch, and whether this push made the commit.
 
-    Attributes:
-        url: The URL of the branch.
-        commit: The commit that the branch is at.
-        is_new: Whether this push made the commit; not if the branch had all files already.
-        stale: Files of the branch that the folder does not have.
-        pruned: Those of them that were deleted.
+    `stale` are the files of the branch that the folder does not have, `pruned` those of them that were deleted.
     """
 
     url: str
@@ -77,7 +70,7 @@ def plan_push(
     revision: str | None = None,
     exclude: Sequence[str] = (),
 ) -> Plan:
-    """Checks a folder and lists what :func:`push_folder` would send; nothing is sent and no token is needed."""
+    """Checks a folder and lists what :func:`push_folder` would send, without network or token."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
@@ -96,11 +89,7 @@ def plan_push(
 
 
 def check_licence(plan: Plan) -> None:
-    """Refuses data that may not be passed on.
-
-    Raises:
-        InputError: If the folder contains data and its card does not state a licence that allows it.
-    """
+    """Refuses data whose card does not state a licence that allows passing it on."""
     if plan.licence_problem is not None:
         raise InputError(
             f"the data is not sent: {plan.licence_problem}",
@@ -125,23 +114,12 @@ def push_folder(
 ) -> Pushed:
     """Sends a model, data or metric folder to the Hub, as one commit.
 
-    A repository or branch that does not exist is created. A push that broke off is continued by the same call.
-
-    Args:
-        path: The folder.
-        repo_id: The repository, `namespace/name`, or `name` for the namespace of the token's owner.
-        repo_type: `model`, `dataset` or `space`; by default it is detected by the folder's files.
-        private: Make the repository private; one that exists and is public is refused.
-        revision: The branch; `main` by default.
-        commit_message: The commit's first line; by default it names the folder.
-        exclude: Patterns of files to leave out.
-        prune: Delete files on the branch that the folder does not have.
-        allow_any_license: Send data although its card states no licence that allows passing it on.
-        token: The token; by default that of `HF_TOKEN` or the saved login.
+    A repository or branch that does not exist is created. An interrupted push is continued by the same call. The
+    arguments are those of :class:`~.run.PushSettings`; the default of `token` is `HF_TOKEN` or the saved login.
 
     Raises:
-        UsageError: If a name is not valid, the type cannot be detected, there is no token, or a public repository
-            shall be private.
+        UsageError: If a name is not valid, the type is unknown, there is no token, or `private` is given for a
+            repository that is public.
         InputError: If the folder is not an artefact of hf-paraphrase, may not be passed on, or contains what must not
             be sent.
         HubError: If the Hub cannot be reached or refuses, or if old data on the branch would mix with the new.
@@ -156,12 +134,12 @@ def push_folder(
 def send(
     plan: Plan, *, token: str, private: bool = False, commit_message: str | None = None, prune: bool = False
 ) -> Pushed:
-    """Does what a plan says, whatever the licence; arguments and errors are those of :func:`push_folder`."""
+    """Sends what was planned, without a check of the licence."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
     _check_token(token)
     for file in plan.files:
-        # A longer file is no text in which a token was left.
+        # Longer files are not searched: they are data or weights.
         if file.size <= 10_000_000 and token.encode() in file.read():
             raise InputError("the file contains your token for the Hub", path=file.path, remedy="remove it")
     api = HfApi(token=token)
@@ -180,10 +158,10 @@ def send(
             raise UsageError(f"{repo_id} exists and is public", remedy=remedy)
         if revision != MAIN and not revision.startswith("refs/"):
             api.create_branch(repo_id, branch=revision, repo_type=kind, exist_ok=True)
-        # The commit is made on this state of the branch, or not at all.
+        # The commit is made on this state of the branch or fails.
         parent = api.repo_info(repo_id, repo_type=kind, revision=revision).sha
-        there = api.list_repo_files(repo_id, repo_type=kind, revision=parent)
-        stale = sorted({*there} - {file.name for file in plan.files} - _OF_THE_HUB)
+        names = api.list_repo_files(repo_id, repo_type=kind, revision=parent)
+        stale = sorted({*names} - {file.name for file in plan.files} - _OF_THE_HUB)
         mixed = [name for name in stale if any(fnmatch.fnmatchcase(name, item) for item in data_patterns(plan.head))]
         if mixed and not prune:
             raise HubError(
@@ -219,12 +197,7 @@ def data_patterns(head: Mapping[str, Any]) -> Iterator[str]:
 
 
 def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
-    """Returns the token: that in the file if one is named, else that of `HF_TOKEN` or the saved login.
-
-    Raises:
-        InputError: If the named file cannot be read.
-        UsageError: If there is no token, or a text that is not one.
-    """
+    """Returns the token in a file if one is named, else that of `HF_TOKEN` or the saved login."""
     from huggingface_hub import get_token
 
     if token_file is None:
@@ -242,15 +215,15 @@ def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
 
 
 def _check_token(token: str) -> str:
-    """Refuses characters that no token has: an HTTP library that gets them in a header prints the header."""
+    """Refuses characters that tokens do not have: of such a header an HTTP library prints all."""
     if not (token.isascii() and token.isprintable() and " " not in token):
-        raise UsageError("the token has characters that no token has", remedy="see HF_TOKEN, or `hf auth login`")
+        raise UsageError("the token has invalid characters", remedy="see HF_TOKEN, or `hf auth login`")
     return token
 
 
 @contextmanager
 def _client_errors(token: str) -> Iterator[None]:
-    """Turns what the Hub's client raises into one line without the token."""
+    """Turns errors of the Hub's client into one line without the token."""
     try:
         yield
     except HfParaphraseError:
@@ -258,7 +231,7 @@ def _client_errors(token: str) -> Iterator[None]:
     except Exception as error:  # the client's own errors, those of its HTTP library and of the system
         message = " ".join(str(error).split()) or type(error).__name__
         status = getattr(getattr(error, "response", None), "status_code", None)
-        remedy = "repeat the command: files that have arrived are not sent again"
+        remedy = "repeat the command: files that the Hub has are not sent again"
         if status in {401, 403, 404}:
             remedy = "see --repo-id, and use a token that may write to it (`hf auth login`)"
         failure = HubError(

@@ -1,7 +1,7 @@
-"""What a push sends: the files of a folder in the form that they have on the Hub, and the check of what they are.
+"""The files that a push sends, with their content on the Hub, and the checks of them.
 
-By-products of work and of tools (hidden files, checkpoints, byte code, logs) are left out: a folder is complete
-without them. A pickle or a link is refused until the user removes it or leaves it out by name.
+By-products (hidden files, checkpoints, byte code, logs) are left out. A pickle or a link is refused until the user
+removes it or leaves it out by name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..artefacts.card_heads import CARD, split_card, texts
-from ..artefacts.provenance import FILE_NAME, REPORT, SOURCE_FILE_NAME, read_provenance, record_text, without_places
+from ..artefacts.provenance import (
+    PROVENANCE,
+    REPORT,
+    SOURCE_PROVENANCE,
+    read_provenance,
+    record_text,
+    with_short_paths,
+)
 from ..errors import InputError, UsageError
 
 REPO_TYPES = ("model", "dataset", "space")
-# Not .tsv: a classifier's folder lists its references by fingerprint in one, which contains no sentence.
+# Not .tsv: in the folder of a classifier it has fingerprints of references and no sentences.
 _DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl")
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".bin")
 _LEFT_OUT = (
@@ -39,13 +46,7 @@ _FLAGS = r"--(?:model|classifier|encoder|source-encoder|target-encoder) "
 
 @dataclass(frozen=True)
 class PushedFile:
-    """A file that is sent.
-
-    Attributes:
-        name: Its path in the folder and in the repository.
-        path: The file.
-        content: What is sent instead of the file's own content; None for that itself.
-    """
+    """A file that is sent, with its name in the repository; `content`, if not None, replaces that of the file."""
 
     name: str
     path: Path
@@ -53,29 +54,23 @@ class PushedFile:
 
     @property
     def size(self) -> int:
-        """The size in bytes of what is sent."""
+        """The number of bytes that are sent."""
         return self.path.stat().st_size if self.content is None else len(self.content)
 
     def read(self) -> bytes:
-        """Reads all that is sent."""
+        """Returns the bytes that are sent."""
         return self.path.read_bytes() if self.content is None else self.content
 
 
 def list_files(
     folder: str | os.PathLike[str], exclude: Sequence[str] = ()
 ) -> tuple[list[PushedFile], list[tuple[str, str]]]:
-    """Lists a folder's files by name.
+    """Lists the files of a folder that are sent, and those that are left out with the reason.
 
-    Args:
-        folder: The folder.
-        exclude: Patterns (`*`, `?`, `[...]`) of files and folders to leave out, compared with their names and with
-            their whole paths in the folder.
-
-    Returns:
-        What is sent, and what is left out: name (that of a folder ends in a slash) and reason.
+    The patterns of `exclude` are compared with the names of files and folders and with their paths in the folder.
 
     Raises:
-        InputError: If there is no such folder, nothing to send in it, or a link or pickle.
+        InputError: If there is no such folder, it is empty, or it has a link or a pickle.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -110,11 +105,7 @@ def _reason_to_leave_out(path: PurePosixPath, exclude: Sequence[str]) -> str | N
 
 
 def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], head: Mapping[str, Any]) -> str:
-    """Detects a folder's repository type by its files and the head of its card.
-
-    Raises:
-        UsageError: If it could be several, or none.
-    """
+    """Detects the repository type of a folder by its files and the head of its card."""
     names = {file.name for file in files}
     if texts(head.get("sdk")):
         return "space"
@@ -132,44 +123,38 @@ def has_data(repo_type: str, files: Sequence[PushedFile]) -> bool:
 
 
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
-    """Checks that what is sent has a card and, unless it is a Space, a provenance of hf-paraphrase.
-
-    Raises:
-        InputError: If one of them is missing or damaged.
-    """
+    """Checks that the files have a card and, unless it is a Space, a provenance of hf-paraphrase."""
     names = {file.name for file in files}
     remedy = "name a folder that hf-paraphrase has made"
     if CARD not in names:
         raise InputError("the folder has no card README.md", path=folder, remedy=remedy)
     if repo_type != "space":
-        command = read_provenance(folder).get("command") if FILE_NAME in names else None
+        command = read_provenance(folder).get("command") if PROVENANCE in names else None
         if not str(command).startswith("hf-paraphrase "):
             raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
 
 
 def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:
-    """Puts the repository's name into the code of cards, and shortens the paths in records; the folder stays as it is.
+    """Puts the repository's name into the code of cards, and shortens the paths in records; the folder is unchanged.
 
-    Args:
-        folder: The folder.
-        files: Its files. Cards in a data folder's subfolders are those of other artefacts and stay as they are.
-        repo_id: The repository, `namespace/name`.
-        repo_type: `model`, `dataset` or `space`.
+    Cards in subfolders of data are those of other artefacts and not changed.
     """
-
-    def published(file: PushedFile) -> PushedFile:
-        path = PurePosixPath(file.name)
-        is_card = file.name in {CARD, REPORT} or (repo_type == "model" and path.name == CARD)
-        if not is_card and path.name not in {FILE_NAME, SOURCE_FILE_NAME}:
-            return file
-        text = _text(file.path)
-        changed = published_card(text, names, repo_id) if is_card else published_record(text)
-        return file if changed == text else replace(file, content=changed.encode("utf-8"))
-
     title = re.search(r"^# (.*\S)", split_card(_text(folder / CARD))[1], re.MULTILINE)
-    # A folder that was renamed is known by its title.
+    # The card of a folder that was renamed has the old name in its title.
     names = {folder.resolve().name, *([title[1]] if title else [])}
-    return [published(file) for file in files]
+    published = []
+    for file in files:
+        name = file.name.rpartition("/")[2]
+        if file.name in {CARD, REPORT} or (repo_type == "model" and name == CARD):
+            text = _text(file.path)
+            changed = published_card(text, names, repo_id)
+            file = file if changed == text else replace(file, content=changed.encode("utf-8"))
+        elif name in {PROVENANCE, SOURCE_PROVENANCE}:
+            record = read_provenance(file.path.parent, name)
+            shortened = published_record(record)
+            file = file if shortened == record else replace(file, content=record_text(shortened).encode("utf-8"))
+        published.append(file)
+    return published
 
 
 def _text(path: Path) -> str:
@@ -180,37 +165,25 @@ def _text(path: Path) -> str:
 
 
 def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
-    """Puts a repository's name into the code of a card, which elsewhere would open another folder of that name.
-
-    Args:
-        card: The text of the card, or of a report.
-        names: What the card calls its folder.
-        repo_id: The repository, `namespace/name`.
-    """
+    """Puts a repository's name into the code of a card or report, in place of the names of its folder."""
     body = split_card(card)[1]
     head = card[: len(card) - len(body)]
     known = {form for name in names for form in (name, json.dumps(name)[1:-1], f"path/to/{name}")}
     listed = "|".join(map(re.escape, sorted({*known, _DATA_PLACEHOLDER}, key=len, reverse=True)))
     quoted = rf"(?P<quote>[\"']|&quot;)(?:{listed})(?P<rest>/[^\"'&\n]*)?(?P=quote)"
     body = re.sub(rf"(?P<call>{_CALLS}){quoted}", rf"\g<call>\g<quote>{repo_id}\g<rest>\g<quote>", body)
-    # Code that joins the folder's name with those of files needs the files.
+    # Code that opens files of the folder needs to download them.
     download = f'from huggingface_hub import snapshot_download\n\nfolder = snapshot_download("{repo_id}")'
     body = re.sub(rf"^folder = {quoted}$", download, body, flags=re.MULTILINE)
     body = re.sub(rf"(?P<flag>{_FLAGS})(?:{listed})(?=[/\s]|$)", rf"\g<flag>{repo_id}", body)
     return head + body.replace("hf download namespace/name", f"hf download {repo_id}")
 
 
-def published_record(text: str) -> str:
-    """Reduces paths in the settings of a record that lead out of the working folder to their last part."""
-    record = json.loads(text)
-    shortened = _without_paths(record)
-    return text if shortened == record else record_text(shortened)
-
-
-def _without_paths(record: Mapping[str, Any]) -> dict[str, Any]:
-    evaluations = record.get("evaluations", {})
-    return {
-        **record,
-        **({"settings": without_places(record["settings"])} if "settings" in record else {}),
-        **({"evaluations": {name: _without_paths(item) for name, item in evaluations.items()}} if evaluations else {}),
-    }
+def published_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Shortens the paths in the settings of a record, see :func:`~..artefacts.provenance.with_short_paths`."""
+    shortened = dict(record)
+    if "settings" in record:
+        shortened["settings"] = with_short_paths(record["settings"])
+    if evaluations := record.get("evaluations"):
+        shortened["evaluations"] = {name: published_record(item) for name, item in evaluations.items()}
+    return shortened

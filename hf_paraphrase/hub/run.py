@@ -14,17 +14,17 @@ from .pushed_files import REPO_TYPES
 class PushSettings(Settings):
     """Send a model folder, a data folder or a metric folder to the Hugging Face Hub, as one commit.
 
-    Files that the branch has already are not sent again; the same command continues a push that broke. The token is
+    Files that the branch already has are not sent again; the same command continues an interrupted push. The token is
     that of HF_TOKEN, of `hf auth login`, or of --token-file; it is never a flag's value and never printed.
     """
 
     path: str = setting("the folder: a model, data, or an `evaluate` metric", path=True)
-    repo_id: str = setting("the repository, namespace/name, or name in your own namespace; it is made if missing")
+    repo_id: str = setting("the repository, namespace/name, or name in your own namespace; it is created if missing")
     repo_type: str | None = setting(
-        "what it is on the Hub; by default the folder's files tell", None, choices=list(REPO_TYPES)
+        "what it is on the Hub; by default detected by the folder's files", None, choices=list(REPO_TYPES)
     )
     private: bool = setting("make the repository private; a public one that exists is refused", False)
-    revision: str = setting("the branch; it is made from main if missing", MAIN)
+    revision: str = setting("the branch; it is created from main if missing", MAIN)
     commit_message: str | None = setting("the commit's first line; by default it names the folder", None)
     dry_run: bool = setting(
         "list what would be sent, a line of size in bytes, tab and name for each file, and send nothing; "
@@ -32,7 +32,7 @@ class PushSettings(Settings):
         False,
     )
     exclude: list[str] = setting(
-        "patterns (*, ?, [...]) of files and folders to leave out, by name or by place in the folder",
+        "patterns (*, ?, [...]) of files and folders to leave out, by name or by path in the folder",
         [],
     )
     prune: bool = setting("delete files on the branch that the folder does not have", False)
@@ -46,18 +46,13 @@ class PushSettings(Settings):
 
 @dataclass(frozen=True)
 class Push:
-    """What was sent, or would be; it prints as the address, or as the list of a dry run.
-
-    Attributes:
-        plan: What was to be sent.
-        pushed: What was done; None after a dry run.
-    """
+    """What was planned and sent; `pushed` is None after a dry run. It prints as the URL, or as a list of the files."""
 
     plan: Plan
     pushed: Pushed | None
 
     def __str__(self) -> str:
-        """Returns the address on a line, or a line of size in bytes, tab and name for each file."""
+        """Returns the URL on a line, or a line of size in bytes, tab and name for each file."""
         if self.pushed is not None:
             return f"{without_secrets(self.pushed.url)}\n"
         return "".join(f"{file.size}\t{file.name}\n" for file in self.plan.files)
@@ -65,16 +60,7 @@ class Push:
 
 @recipe(PushSettings)
 def push(settings: PushSettings) -> Push:
-    """Sends a model, data or metric folder to the Hub, as one commit.
-
-    Returns:
-        What was sent, with the URL of the branch.
-
-    Raises:
-        UsageError: For names that are not valid, no token, or a repository that is not private.
-        InputError: If the folder is not an artefact, may not be passed on, or contains what must not be sent.
-        HubError: If the Hub cannot be reached or refuses.
-    """
+    """Sends a model, data or metric folder to the Hub, as one commit; errors as :func:`~.publishing.push_folder`."""
     plan = plan_push(
         settings.path,
         settings.repo_id,
@@ -86,7 +72,7 @@ def push(settings: PushSettings) -> Push:
         log(f"not sent: {name} ({reason})")
     if changed := [file.name for file in plan.files if file.content is not None]:
         log(f"on the Hub, {', '.join(changed)} name {plan.repo_id} in code and no paths of this machine")
-    what = f"{len(plan.files):,} files, {_size(plan.size)}"
+    what = f"{len(plan.files):,} files, {plan.size / 1e6:,.1f} MB"
     where = f"the {'private ' if settings.private else ''}{plan.repo_type} {plan.repo_id}, branch {plan.revision}"
     if settings.dry_run:
         log(f"{what}, would go to {where}; nothing was sent")
@@ -107,12 +93,3 @@ def push(settings: PushSettings) -> Push:
         log(f"the branch also has {', '.join(pushed.stale)}; --prune deletes what the folder does not have")
     log(f"commit {pushed.commit}" if pushed.is_new else f"nothing has changed since commit {pushed.commit}")
     return Push(plan, pushed)
-
-
-def _size(number: float) -> str:
-    """Writes a number of bytes with its unit, 1 kB being 1000 bytes as on the Hub."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:,.1f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Card
-from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.origins import inherited_metadata
 from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import write_parts_whole

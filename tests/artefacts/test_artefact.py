@@ -191,11 +191,12 @@ def test_long_work_that_was_killed_at_any_moment_is_continued_with_the_same_byte
     assert ended and moment > 15
 
 
-def incomplete(tmp_path: Path, **settings: object) -> None:
+def incomplete(tmp_path: Path, *, overwrite: bool = False, **settings: object) -> None:
     """Leaves an incomplete run."""
+    options = {"resume": False, "overwrite": overwrite}
     with (
         pytest.raises(ValueError, match="stop"),
-        Artefact(tmp_path / "out", command="toy", settings=settings, resume=False) as artefact,
+        Artefact(tmp_path / "out", command="toy", settings=settings, **options) as artefact,
     ):
         write_text_whole(artefact.checkpoint("state"), "half")
         raise ValueError("stop")
@@ -257,6 +258,15 @@ def test_a_finished_output_needs_no_more_work_unless_it_is_of_another_job(tmp_pa
     with pytest.raises(OutputError, match="finished and was made with other settings"):
         made(tmp_path / "out", "other", resume=True)
     assert not made(tmp_path / "out", "other", resume=True, overwrite=True).finished
+
+
+def test_what_another_job_has_begun_is_kept_when_the_output_is_found_finished(tmp_path):
+    made(tmp_path / "out", "old", resume=False)
+    incomplete(tmp_path, text="new", overwrite=True)
+    assert made(tmp_path / "out", "old", resume=True).finished
+    assert len(incomplete_runs(tmp_path / "out")) == 1
+    made(tmp_path / "out", "new", resume=True, overwrite=True)
+    assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "new"
 
 
 def test_a_refusal_before_the_first_checkpoint_leaves_nothing_to_continue(tmp_path):
@@ -332,25 +342,29 @@ def test_a_part_that_comes_late_finds_the_output_finished_by_another(tmp_path):
         assert late.place == tmp_path / "out"
 
 
-def test_a_file_with_its_provenance_beside_it_is_continued_and_known_as_finished(tmp_path):
-    def work(resume: bool) -> bool:
-        options = {"resume": resume, "is_file": True, "companions": [tmp_path / "pairs.gold"]}
-        with Artefact(tmp_path / "pairs.tsv", command="toy", settings={}, **options) as artefact:
+@pytest.mark.parametrize("overwrite", [False, True], ids=["new", "over an older one"])
+def test_a_file_with_its_provenance_beside_it_is_continued_and_known_as_finished(tmp_path, overwrite):
+    def work(text: str, **options: object) -> bool:
+        options |= {"settings": {"text": text}, "is_file": True, "companions": [tmp_path / "pairs.gold"]}
+        with Artefact(tmp_path / "pairs.tsv", command="toy", **options) as artefact:
             if artefact.finished:
                 return True
             for name in ("pairs.tsv", "pairs.gold"):
-                write_text_whole(artefact.staging / name, name)
+                write_text_whole(artefact.staging / name, text)
             write_text_whole(artefact.checkpoint("state"), "state")
             artefact.finish()
         return False
 
     for moment in range(1, 100):
-        ended = not killed(lambda: work(resume=False), moment)
-        work(resume=True)
-        assert work(resume=True)
+        if overwrite:
+            work("old", resume=False)
+        ended = not killed(lambda: work("new", resume=False, overwrite=overwrite), moment)
+        work("new", resume=True, overwrite=overwrite)
+        assert work("new", resume=True)
         assert names(tmp_path) == {"pairs.tsv", "pairs.gold", "pairs.tsv.provenance.json"}
+        assert {(tmp_path / name).read_text() for name in ("pairs.tsv", "pairs.gold")} == {"new"}
         with pytest.raises(OutputError, match="the output file exists"):
-            work(resume=False)
+            work("new", resume=False)
         for path in tmp_path.iterdir():
             path.unlink()
         if ended:
@@ -359,7 +373,7 @@ def test_a_file_with_its_provenance_beside_it_is_continued_and_known_as_finished
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])
-def test_a_single_file_replaces_nothing_but_a_file_and_that_only_if_told(tmp_path, kind):
+def test_a_single_file_replaces_only_a_file_and_only_with_overwrite(tmp_path, kind):
     path = tmp_path / "out.tsv"
     if kind == "folder":
         path.mkdir()
@@ -403,7 +417,10 @@ def test_a_file_is_not_written_through_a_link(tmp_path):
     assert (tmp_path / "theirs.txt").read_text() == "theirs" and not (tmp_path / "out.txt").is_symlink()
 
 
-@pytest.mark.parametrize("length", [100, 250])
-def test_long_names_are_no_problem(tmp_path, length):
-    made(tmp_path / ("n" * length))
-    assert names(tmp_path) == {"n" * length}
+def test_names_may_be_long_and_runs_of_two_that_differ_at_the_end_are_kept_separate(tmp_path):
+    first, second = (tmp_path / ("n" * 249 + last) for last in "ab")
+    with Artefact(first, command="toy", settings={}, resume=False) as run:
+        run.checkpoint("state").touch()
+        made(second)
+        run.finish()
+    assert names(tmp_path) == {first.name, second.name}

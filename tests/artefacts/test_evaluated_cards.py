@@ -77,13 +77,7 @@ def test_an_evaluation_is_added_and_its_repetition_replaces_it(model):
     assert "runs" not in (model / "provenance.json").read_text()
 
 
-def test_the_report_shows_a_later_evaluation(model):
-    add_results(model, "evaluate sts", {}, measured(a=61.25), section="s", text="## Evaluation\n\nFine.\n")
-    page = (model / "report.html").read_text()
-    assert page.index("<p>Fine.</p>") < page.index("Limits")
-
-
-def test_of_two_runs_that_record_at_the_same_time_none_is_lost(model, monkeypatch):
+def test_two_runs_that_record_at_the_same_time_are_both_in_card_record_and_report(model, monkeypatch):
     read_card = evaluated_cards._read_card
 
     def record(name):

@@ -13,8 +13,9 @@ from huggingface_hub import constants, errors
 from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
-from hf_paraphrase.artefacts.hub_models import fetched_folder, model_folder, repository_name
-from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
+from hf_paraphrase.artefacts.artefact import Artefact
+from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER, fetched_folder, model_folder, repository_name
+from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
@@ -48,7 +49,7 @@ class HubOfOneModel:
 
 @pytest.fixture(scope="module")
 def encoder_folder(tmp_path_factory):
-    """An encoder as it lies on the Hub: with its code, and with what nobody should fetch."""
+    """An encoder as it is on the Hub: with its code, and with files that must not be fetched."""
     folder = tmp_path_factory.mktemp("published") / "avg"
     write_average(folder)
     (folder / "README.md").write_text("---\nlicense: mit\nlanguage:\n- en\n---\n\n# avg\n")
@@ -101,28 +102,24 @@ def test_two_revisions_of_one_model_are_recorded_each_as_itself(hub, tmp_path):
     assert repository_name("ann/avg") == "ann/avg" and fetched_folder("ann/avg") == encoders[None].folder
     for revision, encoder in encoders.items():
         encoder.save_pretrained(tmp_path / f"copy_{revision}")
-        (item,) = json.loads((tmp_path / f"copy_{revision}" / "provenance.json").read_text())["inputs"]
-        assert (item["name"], item["sha256"]) == (names[revision], fingerprint(encoder.folder))
+        with Artefact(tmp_path / f"other_{revision}", command="x", settings={}, inputs=[encoder.folder]) as artefact:
+            artefact.finish()
+        for made in (f"copy_{revision}", f"other_{revision}"):
+            (item,) = read_provenance(tmp_path / made)["inputs"]
+            assert (item["name"], item["sha256"]) == (names[revision], fingerprint(encoder.folder))
     assert fingerprint(encoders[None].folder) != fingerprint(encoders["v2"].folder)
 
 
 def test_a_name_means_the_main_branch_even_if_only_another_revision_was_fetched(hub):
-    SentenceEncoder.from_pretrained("ann/avg", revision="v2")
+    model_folder("ann/avg", revision="v2")
     assert fetched_folder("ann/avg") is None and repository_name("ann/avg") is None
-
-
-def test_a_part_of_a_repository_is_fetched_alone(hub):
-    assert model_folder("ann/vectors/source").name == "source"
-    assert SentenceEncoder.from_pretrained("ann/vectors/source").dimension == 5
-    assert not list(hub.cache.glob("*/snapshots/*/config.json"))
-    with pytest.raises(ModelError, match="the repository has no folder target"):
-        model_folder("ann/vectors/target")
+    assert [repository_name(name) for name in ("builtin", BUILTIN_FOLDER, str(BUILTIN_FOLDER))] == ["builtin"] * 3
 
 
 @pytest.fixture
-def stranger(hub, encoder_folder, tmp_path):
-    """A repository that is no model of this package, with much in it, and such folders within."""
-    hub.source = tmp_path / "stranger"
+def other_type(hub, encoder_folder, tmp_path):
+    """A large repository whose model is not of this package, and a folder of it with the same."""
+    hub.source = tmp_path / "other_type"
     for place in (hub.source, hub.source / "[it]"):
         for name in (
             "tokenizer.json",
@@ -138,37 +135,42 @@ def stranger(hub, encoder_folder, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "place"), [("ann/llama", "config.json"), ("ann/llama/[it]", "[it]/config.json")])
-def test_of_a_model_of_others_the_settings_are_fetched_alone_and_the_error_is_that_of_a_folder(stranger, name, place):
+def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_is_that_of_a_folder(
+    other_type, name, place
+):
     with pytest.raises(ModelError) as here:
-        SentenceEncoder.from_pretrained(stranger.source)
+        SentenceEncoder.from_pretrained(other_type.source)
     with pytest.raises(ModelError) as there:
         SentenceEncoder.from_pretrained(name)
     assert there.value.message == here.value.message == "a model of type `llama` is not a sentence encoder"
     assert there.value.remedy == here.value.remedy
-    assert stranger.fetched == [place]
+    assert other_type.fetched == [place]
     with pytest.raises(ModelError, match="a model of type `llama` is not a translation model"):
         load_translation_model(name)
 
 
 @pytest.mark.parametrize("settings", ["[1]", '{"model_type": ["avg"]}', '{"model_type": null}', "{", "{}"])
-def test_settings_that_are_damaged_are_one_line_and_nothing_more_is_fetched(stranger, settings):
-    (stranger.source / "config.json").write_text(settings)
+def test_damaged_settings_are_one_line_and_nothing_more_is_fetched(other_type, settings):
+    (other_type.source / "config.json").write_text(settings)
     with pytest.raises(ModelError, match=r"damaged|is not a sentence encoder"):
         SentenceEncoder.from_pretrained("ann/llama")
-    assert stranger.fetched == ["config.json"]
+    assert other_type.fetched == ["config.json"]
 
 
-def test_a_repository_without_settings_has_no_model_and_a_folder_of_it_may_be_one(hub, encoder_folder, tmp_path):
+def test_of_a_repository_without_settings_only_a_folder_with_a_model_is_fetched(hub, encoder_folder, tmp_path):
     hub.source = tmp_path / "vectors"
     shutil.copytree(encoder_folder / "source", hub.source / "source")
     (hub.source / "model.safetensors").write_bytes(b"much")
     with pytest.raises(ModelError, match=r"no model: there is no config.json.*namespace/name/folder names a model"):
         SentenceEncoder.from_pretrained("ann/vectors")
+    with pytest.raises(ModelError, match="the repository has no folder target"):
+        model_folder("ann/vectors/target")
     assert hub.fetched == []
     assert SentenceEncoder.from_pretrained("ann/vectors/source").dimension == 5
+    assert not list(hub.cache.glob("*/snapshots/*/model.safetensors"))
 
 
-def test_what_lies_deeper_than_the_folders_of_the_package_is_not_fetched(hub, encoder_folder, tmp_path):
+def test_files_deeper_than_the_folders_of_the_package_are_not_fetched(hub, encoder_folder, tmp_path):
     hub.source = shutil.copytree(encoder_folder, tmp_path / "much", ignore=shutil.ignore_patterns("source"))
     own = sorted(path.name for path in hub.source.iterdir() if path.suffix in {".json", ".safetensors", ".md"})
     parts = ("1_Pooling/config.json", "onnx/model.onnx", "source_tokenizer/tokenizer.json")
@@ -189,12 +191,12 @@ def test_what_lies_deeper_than_the_folders_of_the_package_is_not_fetched(hub, en
     assert sorted(set(hub.fetched)) == sorted([*own, *parts])
 
 
-def test_an_empty_name_is_not_taken_for_the_current_folder():
+def test_an_empty_name_does_not_mean_the_current_folder():
     with pytest.raises(ModelError, match="the name of the model is empty"):
         SentenceEncoder.from_pretrained("")
 
 
-def test_what_is_here_or_can_be_no_repository_never_asks_the_hub(hub):
+def test_a_local_folder_or_an_invalid_name_is_never_looked_up_on_the_hub(hub):
     Path("ann/avg").mkdir(parents=True)
     paths = [
         "ann/avg",
@@ -226,15 +228,15 @@ def answer(kind, status):
     ("error", "kind", "wording"),
     [
         (lambda: answer(errors.RepositoryNotFoundError, 401), ModelError, "no such model on the Hub.*hf auth login"),
-        (lambda: answer(errors.GatedRepoError, 403), ModelError, "asks its users for their consent.*hf auth login"),
+        (lambda: answer(errors.GatedRepoError, 403), ModelError, "the model on the Hub is gated.*hf auth login"),
         (lambda: answer(errors.RevisionNotFoundError, 404), ModelError, "has no revision `v2`"),
-        (lambda: answer(errors.HfHubHTTPError, 503), HubError, "cannot be asked for it: status 503"),
-        (lambda: errors.LocalEntryNotFoundError("nothing\nhere"), HubError, "cannot be asked for it.*your network"),
-        (lambda: ConnectionError("no route"), HubError, "cannot be asked for it: ConnectionError"),
-        (lambda: errors.OfflineModeIsEnabled("offline"), HubError, "work offline.*unset HF_HUB_OFFLINE"),
+        (lambda: answer(errors.HfHubHTTPError, 503), HubError, "cannot be reached: status 503"),
+        (lambda: errors.LocalEntryNotFoundError("nothing\nhere"), HubError, "cannot be reached.*your network"),
+        (lambda: ConnectionError("no route"), HubError, "cannot be reached: ConnectionError"),
+        (lambda: errors.OfflineModeIsEnabled("offline"), HubError, "is offline.*unset HF_HUB_OFFLINE"),
     ],
 )
-def test_what_goes_wrong_at_the_hub_is_one_line_with_a_remedy(hub, error, kind, wording):
+def test_an_error_of_the_hub_is_one_line_with_a_remedy(hub, error, kind, wording):
     hub.error = error()
     with pytest.raises(kind, match=wording) as caught:
         SentenceEncoder.from_pretrained("ann/avg", revision="v2")
@@ -243,11 +245,11 @@ def test_what_goes_wrong_at_the_hub_is_one_line_with_a_remedy(hub, error, kind, 
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
-def test_a_client_that_is_offline_uses_its_copy_and_says_so_where_there_is_none(hub, monkeypatch):
+def test_an_offline_client_uses_its_copy_or_reports_that_there_is_none(hub, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert SentenceEncoder.from_pretrained("ann/avg").dimension == 5
     hub.error = errors.LocalEntryNotFoundError("nothing")
-    with pytest.raises(HubError, match="work offline and has no copy"):
+    with pytest.raises(HubError, match="is offline and has no copy"):
         SentenceEncoder.from_pretrained("ann/other")
 
 
@@ -267,16 +269,9 @@ def test_verbs_take_names_of_the_hub_and_record_them(hub, encoder_folder, capsys
     assert hub.fetched.count("model.safetensors") == 1
 
 
-def test_a_model_of_the_hub_of_another_kind_is_named_as_such(hub, capsys):
+def test_another_type_of_model_on_the_hub_and_a_missing_one_are_one_line(hub, capsys):
     with pytest.raises(ModelError, match="a model of type `avg` is not a translation model"):
         load_translation_model("ann/avg")
     hub.error = answer(errors.RepositoryNotFoundError, 404)
     assert main(["encode", "--model", "ann/none", "--input", __file__, "--output", "v.npy"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_record_names_files_as_before(tmp_path):
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / "b" / "file").write_text("x")
-    record = write_provenance(tmp_path, command="encode", settings={}, inputs=[str(tmp_path / "a" / "b")])
-    assert record["inputs"][0]["name"] == "b"

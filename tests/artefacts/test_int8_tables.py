@@ -66,21 +66,17 @@ def broken(value):
 @pytest.mark.parametrize(
     ("change", "settings", "text"),
     [
-        (without("weights"), {}, "`weights` of an int8 model is missing"),
-        (without("embeddings"), {}, "`embeddings` of an int8 model is missing"),
-        (replaced("weights", lambda scales: scales[:-1]), {}, r"is F32 \[5\], and must be F32 or F16 \[6\]"),
-        (replaced("weights", lambda scales: scales.astype(np.int8)), {}, r"is I8 \[6\], and must be F32 or F16 \[6\]"),
-        (
-            replaced("embeddings", lambda table: table.astype(np.float32)),
-            {},
-            r"is F32 \[6, 5\], and must be I8",
-        ),
-        (replaced("embeddings", lambda table: table[:, :4].copy()), {}, r"is I8 \[6, 4\], and must be I8 \[6, 5\]"),
-        (None, {"hidden_size": 4}, r"is I8 \[6, 5\], and must be I8 \[6, 4\]"),
-        (broken(np.nan), {}, "the scale of row 3 is not finite"),
-        (broken(np.inf), {}, "the scale of row 3 is not finite"),
-        (lambda tensors: {**tensors, "bias": np.zeros(3, np.float32)}, {}, "with other weights: bias"),
-        # Without its mark it is like any folder with tensors that do not belong to it.
+        (without("weights"), {}, r"not `embeddings` I8 \[6, 5\] \(export"),
+        (without("embeddings"), {}, r"has `embeddings` I8 \[6, 5\] and `weights` F32 or F16 \[6\], not `weights`"),
+        (replaced("weights", lambda scales: scales[:-1]), {}, r"not .*`weights` F32 \[5\]"),
+        (replaced("weights", lambda scales: scales.astype(np.int8)), {}, r"not .*`weights` I8 \[6\]"),
+        (replaced("embeddings", lambda table: table.astype(np.float32)), {}, r"not `embeddings` F32 \[6, 5\]"),
+        (replaced("embeddings", lambda table: table[:, :4].copy()), {}, r"not `embeddings` I8 \[6, 4\]"),
+        (None, {"hidden_size": 4}, r"has `embeddings` I8 \[6, 4\].*, not `embeddings` I8 \[6, 5\]"),
+        (broken(np.nan), {}, "the scales of the table are not finite"),
+        (broken(np.inf), {}, "the scales of the table are not finite"),
+        (lambda tensors: {**tensors, "bias": np.zeros(3, np.float32)}, {}, r"not `bias` F32 \[3\]"),
+        # Without the key it is a folder with unexpected tensors.
         (None, {"embedding_dtype": None}, "the weights do not fit the configuration: unexpected weights"),
         (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
     ],

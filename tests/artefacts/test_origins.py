@@ -4,14 +4,16 @@ import json
 
 import pytest
 
-from hf_paraphrase.artefacts.citations import bibtex
-from hf_paraphrase.artefacts.inherited_cards import (
+from hf_paraphrase.artefacts.origins import (
+    described,
+    hub_datasets,
     inherited_metadata,
     inherited_model_metadata,
     inherited_sections,
+    is_url,
+    languages_read,
+    origin_of,
 )
-from hf_paraphrase.artefacts.origins import described, hub_datasets, is_url, languages_read, origin_of
-from hf_paraphrase.errors import HfParaphraseError
 
 URL = "https://huggingface.co/datasets/org/name"
 INPUTS = [
@@ -127,11 +129,3 @@ def test_an_export_inherits_licence_language_and_the_sections_but_no_scores(tmp_
     assert inherited_sections(tmp_path) == "### Training\n\nWords.\n\n#### Details\n\n```bash\n# no heading\n```"
     (tmp_path / "README.md").write_bytes(b"---\nlanguage: [\n---\n## Training\n")
     assert inherited_model_metadata(tmp_path) == {} and inherited_sections(tmp_path) == ""
-
-
-def test_citations_are_whole_and_each_comes_once():
-    text = bibtex("kudo-2018-subword", "bahdanau-etal-2015-neural", "kudo-2018-subword")
-    assert text.startswith("```bibtex\n@inproceedings{kudo-2018-subword,\n") and text.endswith("}\n```")
-    assert text.count("@inproceedings{") == 2 and text.count("{") == text.count("}")
-    with pytest.raises(HfParaphraseError, match="no citation"):
-        bibtex("nobody-1900-nothing")

@@ -12,6 +12,7 @@ from huggingface_hub import DatasetCard, ModelCard
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
+from hf_paraphrase.hub.pushed_files import published_card
 
 URL = "https://huggingface.co/datasets/org/numbers"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -52,6 +53,19 @@ def test_every_code_block_of_every_card_runs(copied, name):
         # The card of a data folder does not know where the folder will be.
         exec(compile(text.replace("path/to/this/folder", name), f"{name}/README.md", "exec"), {})
     assert all(json.loads(text) for kind, text in blocks if kind == "json")
+
+
+@pytest.mark.parametrize("name", [*MODELS, *DATA])
+def test_a_card_is_tidy_and_on_the_hub_opens_the_repository(artefacts, name):
+    card = (artefacts[name] / "README.md").read_text()
+    assert "{{" not in card and "{%" not in card and card.endswith("\n") and card[-2] != "\n"
+    assert not re.search(r"[^\n]\n## |\n## .*\n[^\n]", card)  # a heading stands by itself
+    # An example with a transformers class of the folder's own code says which version it needs.
+    assert card.count("transformers.AutoModel.from_pretrained(") <= card.count("transformers 5")
+    published = published_card(card, [name], "ann/best")
+    for call in ("from_pretrained(", "SentenceTransformer(", "load_dataset("):
+        assert f'{call}"{name}' not in published and f'{call}"path/to' not in published
+    assert name in DATA or "ann/best" in published
 
 
 def test_the_commands_on_cards_run(artefacts, copied, work):

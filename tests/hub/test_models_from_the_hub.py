@@ -74,7 +74,7 @@ def test_the_copy_serves_where_the_hub_cannot_be_reached(published, monkeypatch)
     close_session()  # the client looks at the setting when it makes its session
     published.requests.clear()
     assert SentenceEncoder.from_pretrained("ann/best").dimension == 5
-    with pytest.raises(HubError, match="work offline and has no copy"):
+    with pytest.raises(HubError, match="is offline and has no copy"):
         SentenceEncoder.from_pretrained("ann/other")
     assert published.requests == []
 
@@ -92,7 +92,7 @@ def test_what_the_hub_does_not_have_is_one_line(published, monkeypatch):
     with pytest.raises(ModelError, match="the repository has no model"):
         SentenceEncoder.from_pretrained("ann/empty")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubError, match=r"cannot be asked for it: ConnectError.*your network"):
+    with pytest.raises(HubError, match=r"cannot be reached: ConnectError.*your network"):
         SentenceEncoder.from_pretrained("ann/elsewhere")
 
 

@@ -84,10 +84,11 @@ def test_nothing_private_is_sent_to_a_public_repository(hub, model_folder):
     assert hub.files("ann/thing") == {} and hub.uploads() == []
 
 
-def test_a_push_that_broke_off_leaves_the_branch_and_is_continued_by_the_same_call(hub, model_folder):
-    hub.answers["POST", "*/commit/*"] = [(403, {}, {"error": "storage is full"})]
-    with pytest.raises(HubError, match="storage is full"):
+def test_an_interrupted_push_leaves_the_branch_and_is_continued_by_the_same_call(hub, model_folder):
+    hub.answers["POST", "*/commit/*"] = [(403, {}, {"error": f"storage of {TOKEN} is full"})]
+    with pytest.raises(HubError, match="storage of <token> is full") as caught:
         push_here(model_folder)
+    assert TOKEN not in "".join(traceback.format_exception(caught.value))
     assert hub.files("ann/thing") == {} and len(hub.uploads()) == 2
     hub.requests.clear()
     push_here(model_folder)
@@ -134,13 +135,16 @@ def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub, model_fold
 
 
 @pytest.mark.parametrize("head", ["", "license: other\n", "license: cc-by-nd-4.0\n", "license: [mit, unknown]\n"])
-def test_data_that_may_not_be_passed_on_is_not_sent_unless_allowed(hub, data_folder, head):
+def test_data_that_may_not_be_passed_on_is_not_sent_unless_allowed(hub, data_folder, head, capsys):
     card = data_folder / "README.md"
     card.write_text(card.read_text().replace("license: cc-by-2.0\n", head))
     with pytest.raises(InputError, match=r"the data is not sent: .*a line such as `license: .*--allow-any-license"):
         push_here(data_folder)
     with pytest.raises(InputError, match="the data is not sent"):
         push_here(data_folder, repo_type="model")  # calling it a model does not make it one
+    words = ["push", "--path", str(data_folder), "--repo-id", "ann/pairs", "--dry-run"]
+    assert main(words) == 2 and "the data is not sent" in capsys.readouterr().err
+    assert main([*words, "--allow-any-license"]) == 0 and "warning: its " in capsys.readouterr().err
     assert hub.requests == []
     push_here(data_folder, allow_any_license=True)
     assert hub.files("ann/thing", "dataset") == content(data_folder)
@@ -166,13 +170,6 @@ def test_a_rejected_token_is_one_line_without_the_token(hub, model_folder, token
     assert "\n" not in str(caught.value)
 
 
-def test_an_answer_of_the_hub_is_shown_without_the_token_in_it(hub, model_folder):
-    hub.answers["POST", "*/commit/*"] = [(413, {}, {"error": f"too large, {TOKEN}"})]
-    with pytest.raises(HubError, match=r"413.*too large, <token>") as caught:
-        push_here(model_folder)
-    assert TOKEN not in "".join(traceback.format_exception(caught.value))
-
-
 def test_no_network_and_offline_mode_are_one_line(hub, model_folder, monkeypatch):
     from huggingface_hub import constants
 
@@ -185,7 +182,7 @@ def test_no_network_and_offline_mode_are_one_line(hub, model_folder, monkeypatch
 
 
 def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder):
-    with pytest.raises(UsageError, match="characters that no token has") as caught:
+    with pytest.raises(UsageError, match="invalid characters") as caught:
         push_here(model_folder, token="hf_bad\nsecret")
     assert "secret" not in str(caught.value)
     (model_folder / "notes.txt").write_text(f"key={TOKEN}")
@@ -250,18 +247,8 @@ def test_a_push_prints_the_url_alone_and_the_rest_to_stderr(logged_in, model_fol
     out, err = capsys.readouterr()
     assert out == f"{logged_in.url}/ann/avg/tree/v2\n"
     assert "7 files" in err and "commit " in err and TOKEN not in err
-    assert main([*words, "--revision", "v2"]) == 0
-    assert "nothing has changed since commit" in capsys.readouterr().err
-
-
-def test_data_without_a_licence_is_refused_in_a_dry_run_too(logged_in, data_folder, capsys):
-    card = data_folder / "README.md"
-    card.write_text(card.read_text().replace("license: cc-by-2.0\n", ""))
-    words = ["push", "--path", str(data_folder), "--repo-id", "ann/pairs", "--dry-run"]
-    assert main(words) == 2
-    assert "the data is not sent: its card states no licence" in capsys.readouterr().err.splitlines()[-1]
-    assert main([*words, "--allow-any-license"]) == 0
-    assert "warning: its card states no licence" in capsys.readouterr().err
+    done = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", revision="v2")
+    assert str(done) == out and not done.pushed.is_new
 
 
 @pytest.mark.parametrize(
@@ -280,13 +267,6 @@ def test_bad_usage_is_one_line(hub, model_folder, monkeypatch, capsys, words, wo
     err = capsys.readouterr().err
     assert re.search(wording, err), err
     assert err.count("\n") == 1
-
-
-def test_the_function_returns_what_the_command_prints(logged_in, model_folder, capsys):
-    dry = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", dry_run=True)
-    assert dry.pushed is None and str(dry).splitlines()[0].endswith("\tREADME.md") and logged_in.requests == []
-    done = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", private=True)
-    assert str(done) == f"{done.pushed.url}\n" and capsys.readouterr().out == ""
 
 
 def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(read_hub, logged_in, tmp_path):

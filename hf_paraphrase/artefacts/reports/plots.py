@@ -1,11 +1,9 @@
-"""Plots of what a run has recorded, as SVG of a few kilobytes in the colours of the page.
-
-Drawn by their names in the results of a record:
+"""Plots of the results in a record, as SVG of a few kilobytes in the colours of the page.
 
 * `log`: the log of a training (:func:`~hf_paraphrase.training.callbacks.log_of_steps`), of which the loss is drawn.
 * `dev_scores`, or `epochs` as a list: entries with `epoch` or `step`, of which each other number is a curve.
-* `dev_by_components`: by the number of components a score.
-* `histograms`: by the name of a column `edges`, and for each of its `splits` how many rows each bin has.
+* `dev_by_components`: a score by the number of components.
+* `histograms`: by the name of a column its `edges`, and for each of its `splits` the number of rows in each bin.
 """
 
 from __future__ import annotations
@@ -28,26 +26,20 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot: its title, and the picture as markup in which all text is escaped."""
+    """A title, and a picture in which all text is escaped."""
 
     title: str
     svg: str
 
 
 def recorded_plots(record: Mapping[str, Any]) -> list[Plot]:
-    """Draws what a `provenance.json` holds of the kinds above."""
+    """Draws the results of a `provenance.json` that are listed above."""
     results = record.get("results", {})
     return [curve(title, across, points) for title, across, points in _recorded(results) if points]
 
 
 def curve(title: str, across: str, points: Points) -> Plot:
-    """Draws a line through points.
-
-    Args:
-        title: What the plot shows.
-        across: What the first coordinate is.
-        points: The points, in the order in which they are joined.
-    """
+    """Draws a line through points in their order; `across` names the first coordinate."""
     points = [*points[: -1 : math.ceil(len(points) / _MOST_POINTS)], points[-1]]
     x, y = np.asarray(points, dtype=float).T
     x_ticks, y_ticks = _ticks(x), _ticks(y)
@@ -84,13 +76,14 @@ def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _recorded(results: Mapping[str, Any]) -> Iterator[tuple[str, str, Points]]:
-    """Yields of what is drawn the title, what the first coordinate is, and the points."""
+    """Yields title, name of the first coordinate and points of each plot."""
     log = results.get("log") or []
     yield "Loss in training", *_points(log, "loss")
     scores = results.get("dev_scores") or results.get("epochs")
     if not isinstance(scores, list):
-        scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in log if _is_evaluation(entry)]
-    # Resumed trainings record the same numbers in another order.
+        evaluations = [entry for entry in log if any(key.startswith("eval_") for key in entry)]
+        scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in evaluations]
+    # Resumed trainings record the numbers in another order.
     names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
     drawn: dict[tuple[tuple[float, float], ...], str] = {}
     for name in sorted(names, key=lambda name: name != "dev_mean"):
@@ -105,10 +98,6 @@ def _recorded(results: Mapping[str, Any]) -> Iterator[tuple[str, str, Points]]:
         counts = np.sum(list(item["splits"].values()), axis=0)
         shares = 100 * counts / max(1, counts.sum())
         yield f"{column} (% of the rows in each of {len(counts)} bins)", column, list(zip(edges, shares, strict=False))
-
-
-def _is_evaluation(entry: Mapping[str, Any]) -> bool:
-    return any(key.startswith("eval_") for key in entry)
 
 
 def _points(entries: Sequence[Mapping[str, Any]], name: str) -> tuple[str, Points]:

@@ -1,8 +1,7 @@
-"""Puts `report.html` together: the card as a page, plots of what was recorded, settings and provenance.
+"""`report.html`: the card as a page, plots of the results, settings and provenance.
 
-A report is made of what is in the folder, so that the same folder has the same report, byte for byte. Styles, plots
-and pictures are in the file, and a policy in its head keeps the browser from loading or running anything but the
-script that sorts tables.
+Styles, plots and pictures are in the file, and a policy in its head keeps the browser from loading or running anything
+but the script that sorts tables. The same folder has the same report, byte for byte.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...messages import printable, without_secrets
 from ..card_heads import split_card
-from ..provenance import REPORT, read_provenance, without_places
+from ..provenance import REPORT, read_provenance, with_short_paths
 from ..whole_files import write_text_whole
 from .plots import recorded_plots
 
@@ -31,16 +30,7 @@ _KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".
 
 
 def write_report(folder: str | os.PathLike[str], card: str) -> Path:
-    """Writes `report.html` of a folder whose record and pictures are written, and returns its path.
-
-    Args:
-        folder: The folder.
-        card: The text of its card, which need not be written yet.
-
-    Raises:
-        InputError: If its record is damaged.
-        OutputError: If it cannot be written.
-    """
+    """Writes `report.html` of a folder from its record and pictures and the text of its card; returns the path."""
     path = Path(folder) / REPORT
     write_text_whole(path, render_report(split_card(card)[1], read_provenance(folder), pictures=Path(folder)))
     return path
@@ -56,13 +46,7 @@ def is_report(path: str | os.PathLike[str]) -> bool:
 
 
 def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:
-    """Renders a report.
-
-    Args:
-        markdown: Its text; the first heading is the title.
-        record: `command`, `settings`, `inputs`, `versions` and `results` as in a `provenance.json`.
-        pictures: The folder of the pictures that the text names.
-    """
+    """Renders a Markdown text, whose first heading is the title, with a record as in `provenance.json`."""
     title, lead, body = _page(markdown, pictures)
     script = Path(__file__).with_name("sort.js").read_text(encoding="utf-8")
     text = _template().render(
@@ -75,15 +59,15 @@ def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | 
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    # Neither changes the script, whose hash is in the page.
+    # Neither function changes the script, whose hash is in the page.
     return printable(without_secrets(text)).rstrip() + "\n"
 
 
 def _page(markdown: str, pictures: Path | None) -> tuple[str, str, str]:
-    """Lays out a card: its title, and as HTML what comes before its second heading and the rest."""
+    """Returns the title of a card, and as HTML the text before its second heading and the rest."""
     from markdown_it import MarkdownIt
 
-    # Tags in the text are shown as they are spelt, and links lead to no script.
+    # Tags are shown as text, and links to scripts are not made.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     comments = re.compile("^<!--.*-->$", re.MULTILINE)
     tokens = parser.parse(comments.sub("", markdown))
@@ -120,7 +104,7 @@ def _picture(folder: Path | None, name: str) -> str | None:
 
 
 def _tables(record: Mapping[str, Any]) -> list[tuple[str, tuple[str, str], list[tuple[str, str]]]]:
-    settings = without_places(record.get("settings", {}))
+    settings = with_short_paths(record.get("settings", {}))
     tables = [
         ("Settings", ("setting", "value"), [item for item in settings.items() if item[0] != "output"]),
         (

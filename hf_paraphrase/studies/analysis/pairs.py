@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.hub_models import model_folder
-from ...artefacts.inherited_cards import inherited_metadata
+from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder

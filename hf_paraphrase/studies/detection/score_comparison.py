@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.inherited_cards import inherited_metadata
+from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder, check_split_name

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ...artefacts.artefact import Artefact, Card, check_output, output_file
-from ...artefacts.inherited_cards import inherited_metadata
+from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder, write_split

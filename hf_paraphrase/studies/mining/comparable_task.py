@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.cards import check_license, write_card
 from ...artefacts.provenance import write_provenance
+from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
@@ -200,7 +201,7 @@ def _write_bitext(
             "source_lang": languages[0],
             "target_lang": languages[1],
             "license": settings.license,
-            "files": [Path(item).resolve().name for item in inputs],
+            "files": [to_path(item).resolve().name for item in inputs],
             "unit": "rows",
             "columns": BITEXT.names,
             "splits": DataFolder(folder).sizes(),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...artefacts.provenance import FILE_NAME
+from ...artefacts.provenance import PROVENANCE
 from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import seed_setting, setting
@@ -152,7 +152,7 @@ class MinedFiles:
         """Names the files of an output."""
         pairs = Path(settings.output).expanduser()
         gold = pairs.with_suffix(".gold") if settings.layout == "bucc" else None
-        return cls(pairs, pairs.with_name(f"{pairs.name}.{FILE_NAME}"), gold)
+        return cls(pairs, pairs.with_name(f"{pairs.name}.{PROVENANCE}"), gold)
 
     def __iter__(self) -> Iterator[Path]:
         yield from (self.pairs, self.record, *([self.gold] if self.gold else []))
