@@ -13,6 +13,8 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
+from ..registry import BUILTIN as BUILTIN
+from ..registry import WORDLLAMA as WORDLLAMA
 from .files import read_bytes, read_json_object
 
 _SETTINGS = "config.json"
@@ -49,12 +51,8 @@ _OTHER_LIBRARIES = (
     *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
 )
 """The files that are fetched of sentence encoders of other libraries."""
-BUILTIN = "builtin"
-"""The name of the sentence encoder that is installed with the package."""
-WORDLLAMA = "wordllama"
-"""The name of the table that is installed with the package of that name."""
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
-"""Its folder."""
+"""The folder of the sentence encoder that is installed with the package."""
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision: a verb that opens a model twice gets the same one."""
 

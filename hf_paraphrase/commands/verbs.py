@@ -31,7 +31,7 @@ class Verb:
 
     summary: str
     recipe: str = ""
-    kinds: Registry[Any] | None = None
+    kinds: Registry | None = None
     usual_kind: str | None = None
     shared: bool = False
     shown: Callable[[Any, Any], Iterable[str]] = results.nothing

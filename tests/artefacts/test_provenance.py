@@ -31,7 +31,7 @@ def test_the_fingerprint_of_a_file_is_its_sha256(folder):
 
 
 def test_a_missing_input_is_named_with_a_remedy(tmp_path):
-    with pytest.raises(InputError, match=r"nope: cannot read: No such file or directory \(check the path\)"):
+    with pytest.raises(InputError, match=r"nope: no such file or folder \(check the path\)"):
         fingerprint(tmp_path / "nope")
 
 
@@ -62,7 +62,7 @@ def test_the_fingerprint_does_not_depend_on_where_the_folder_lies(folder, tmp_pa
 
 
 def test_a_missing_input_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         fingerprint(tmp_path / "absent")
 
 

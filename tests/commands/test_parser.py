@@ -136,7 +136,7 @@ def test_flags_replace_what_the_file_says_lists_included(config, words):
 @pytest.mark.parametrize(
     ("text", "kind", "problem"),
     [
-        ("output: o\nbeams: 5\n", UsageError, "unknown setting `beams`.*one of cased, columns, keep"),
+        ("output: o\nbeams: 5\n", UsageError, "unknown setting `beams`.*did you mean num_beams"),
         ("output: o\nno-lowercase: true\n", UsageError, "unknown setting `no-lowercase`"),
         ("output: o\nlower-case: 1\nlowercase: 1\n", UsageError, "`lower-case` and `lowercase` are one setting"),
         ("output: o\nnum_beams: many\n", UsageError, "`num_beams` is 'many', of another type"),
