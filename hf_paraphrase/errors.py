@@ -1,7 +1,7 @@
 """The errors that a user of hf_paraphrase can encounter.
 
-Every one of them is a :class:`HfParaphraseError`, names the file and line where there is one, the value that is wrong,
-and what to do about it. The command line prints them as one line and ends with exit code 2.
+Each is a :class:`HfParaphraseError` and names the file and line where there is one, the wrong value, and what to do.
+The command line prints it as one line and ends with exit code 2.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from .messages import shown_line
 
 _LONGEST = 1_000
 """Characters of a name or a message that are shown; a value in it may be of any length."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
-# Libraries written in Rust (safetensors, tokenizers) give the system's error number in the text alone.
+# safetensors and tokenizers give the number of a system error in the text alone, NumPy and torch not even there.
 _NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
-# NumPy and torch give no number at all where a disk becomes full.
 _SHORT_WRITE = re.compile(r"^\d+ requested and \d+ written$|PytorchStreamWriter failed|\binline_container\b")
 
 
 def choice_of(given: object, names: Iterable[str]) -> str:
-    """Says for a remedy what may be given instead of an unknown name: the nearest one first, then all."""
+    """Lists for a remedy the names that are known, the one nearest to an unknown name first."""
     listed = list(names)
     near = difflib.get_close_matches(str(given), listed, 1)
     return f"did you mean {near[0]}? One of {', '.join(listed)}" if near else f"one of {', '.join(listed)}"
@@ -90,19 +89,14 @@ def no_folder(path: str | os.PathLike[str], remedy: str) -> InputError:
     return InputError(what, path=path, remedy=remedy)
 
 
-def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
-    """Explains an exception that a full disk, too little memory or an unusable name caused, however deep in a chain.
-
-    Returns:
-        None for everything else, which may be a fault of this program.
-    """
+def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
+    """Explains a full disk, too little memory or an unusable name, also where it is the cause of an exception."""
     seen: list[BaseException] = []
-    found: BaseException | None = error
-    while found is not None and found not in seen:
-        seen.append(found)
-        if (explained := _explained(found)) is not None:
+    while error is not None and error not in seen:
+        if (explained := _explained(error)) is not None:
             return explained
-        found = found.__cause__ or found.__context__
+        seen.append(error)
+        error = error.__cause__ or error.__context__
     return None
 
 
@@ -111,11 +105,8 @@ def system_errors_explained() -> Iterator[None]:
     """Raises what :func:`error_of_the_system` explains as an error of the package."""
     try:
         yield
-    except HfParaphraseError:
-        raise
     except Exception as error:
-        explained = error_of_the_system(error)
-        if explained is None:
+        if isinstance(error, HfParaphraseError) or (explained := error_of_the_system(error)) is None:
             raise
         raise explained from error
 
@@ -127,19 +118,16 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
         return UsageError(f"not enough memory{where}", remedy="try a smaller --batch-size, or give less at once")
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
         return InputError(f"not valid UTF-8: {error.object}", remedy="rename the file, or convert the text")
-    number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+    number = error.errno if isinstance(error, OSError) else None
     if number is None and (match := _NUMBER_IN_TEXT.search(str(error))):
         number = int(match[1])
     if number is None and _SHORT_WRITE.search(str(error)):
         number = errno.ENOSPC
     name = getattr(error, "filename", None)
-    path = os.fsdecode(name) if isinstance(name, (str, bytes)) else None
-    if number in _NO_ROOM:
-        return OutputError(
-            f"cannot write: {os.strerror(number)}",
-            path=path,
-            remedy="free some space or choose another output; --resume continues where the verb has it",
-        )
+    path = os.fsdecode(name) if isinstance(name, str | bytes) else None
+    if number in _CANNOT_WRITE:
+        remedy = "free some space or choose another output; --resume continues where the verb has it"
+        return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy=remedy)
     if number in _BAD_NAME:
         return InputError(os.strerror(number), path=path, remedy="check the name and its permissions")
     return None

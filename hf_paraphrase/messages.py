@@ -1,4 +1,4 @@
-"""What the user is shown: log records of the package, results on standard output, and what of a text may be shown.
+"""What the user is shown: log records of the package and results on standard output.
 
 The command line shows the records on standard error; from Python they are those of the logger `hf_paraphrase`. File
 names, sentences and messages of libraries may hold escape sequences, which a terminal would obey, and credentials. A
@@ -7,14 +7,14 @@ filter of the logger, :func:`show` and the errors of the package take both out.
 
 from __future__ import annotations
 
-import errno
+import codecs
 import logging
 import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TextIO
 
 HIDDEN = "<token>"
 """What stands where a token was."""
@@ -32,6 +32,7 @@ _SECRET_OF_URL = re.compile(
 # Control characters but tabs and line feeds, line separators, what turns the direction of writing, and halves of
 # characters, which no encoding can write.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_ESCAPING = "hf_paraphrase.escaping"
 # What `accelerate launch` and `torchrun` set in each process of a group, all of it together.
 _OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 _OF_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE")
@@ -46,12 +47,8 @@ def printable(text: str) -> str:
 
 
 def encodable(text: str, encoding: str) -> str:
-    """Escapes what an encoding does not have, in the same way."""
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return "".join(letter if _has(encoding, letter) else _escape(letter) for letter in text)
-    return text
+    """Escapes in the same way what an encoding does not have."""
+    return text.encode(encoding, _ESCAPING).decode(encoding)
 
 
 def without_secrets(text: str) -> str:
@@ -72,32 +69,30 @@ def shown_line(text: str, longest: int | None = None) -> str:
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def _has(encoding: str, letter: str) -> bool:
-    try:
-        letter.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _escape(letter: str) -> str:
-    units = letter.encode("utf-16-be", "surrogatepass").hex()
+def _escape(text: str) -> str:
+    units = text.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return _escape(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_ESCAPING, _escape_unencodable)
 
 
 # ----- log
 
 
-class _Sanitizer(logging.Filter):
-    """Takes out of every record what must not be shown."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = printable(without_secrets(as_given(record.getMessage()))), None
-        return True
+def _sanitize(record: logging.LogRecord) -> bool:
+    """Takes out of a record what must not be shown."""
+    record.msg, record.args = printable(without_secrets(as_given(record.getMessage()))), None
+    return True
 
 
 LOGGER = logging.getLogger("hf_paraphrase")
-LOGGER.addFilter(_Sanitizer())
+LOGGER.addFilter(_sanitize)
 
 
 def log(text: str) -> None:
@@ -124,26 +119,15 @@ def shown_messages() -> Iterator[None]:
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
-    """Writes to what standard error is at the moment of writing, which tests and notebooks exchange."""
-
-    def __init__(self) -> None:
-        logging.Handler.__init__(self)
+    """Writes to standard error, above the progress bars if there are any."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes above the progress bars, if there are any."""
-        bars: Any = sys.modules.get("tqdm")
-        if bars is None or not hasattr(bars, "tqdm"):
-            super().emit(record)
-            return
-        with bars.tqdm.external_write_mode(file=self.stream):
+        bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
+        with nullcontext() if bars is None else bars.external_write_mode(file=self.stream):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Does nothing: that a message could not be written is no reason to end the work."""
-
-    @property
-    def stream(self) -> TextIO:  # type: ignore[override]
-        return sys.stderr
+        """Does nothing: a message that cannot be written is no reason to end the work."""
 
 
 # ----- results
@@ -154,26 +138,19 @@ class ReaderGoneError(BrokenPipeError):
 
 
 def show(text: str) -> None:
-    """Writes what a verb has found to standard output, at once.
-
-    Raises:
-        OSError: If it is closed or full.
-        ReaderGoneError: If nobody reads it any more.
-    """
+    """Writes the result of a verb to standard output, at once."""
     with standard_output() as stream:
         stream.write(encodable(printable(text), stream.encoding or "utf-8"))
 
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Gives standard output to write data to, and flushes it after the block.
+    """Yields standard output to write data to, and flushes it after the block.
 
     Raises:
         OSError: If it is closed or full.
         ReaderGoneError: If nobody reads it any more.
     """
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
     try:
         yield sys.stdout
         sys.stdout.flush()
@@ -191,30 +168,24 @@ def standard_output() -> Iterator[TextIO]:
 
 def process_count() -> int:
     """Counts the processes that `accelerate launch` or `torchrun` started; 1 without them."""
-    return (_rank_and_count() or (0, 1))[1]
+    return _rank_and_count()[1]
 
 
 def is_main_process() -> bool:
     """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
-    return (_rank_and_count() or (0, 1))[0] == 0
+    return _rank_and_count()[0] == 0
 
 
 def lacks_its_group() -> bool:
-    """Tells whether `accelerate launch` was asked for several processes and started this one alone.
-
-    It does with `--cpu --num_processes 2`, where it expects MPI to start the others.
-    """
+    """Tells whether `accelerate launch --cpu` was asked for several processes and, without MPI, started this one."""
     launched = "ACCELERATE_MIXED_PRECISION" in os.environ and "MASTER_PORT" in os.environ
     return launched and not any(name in os.environ for name in (*_OF_A_GROUP, *_OF_MPI))
 
 
 @contextmanager
 def stray_variables_hidden() -> Iterator[None]:
-    """Hides an incomplete set of the variables of a group, for which accelerate would wait for ever.
-
-    Clusters, containers and forgotten `export`s set some of them where nobody has started a group.
-    """
-    stray = [name for name in _OF_A_GROUP if name in os.environ] if _rank_and_count() is None else []
+    """Hides variables of a group where nobody started one, e.g. a cluster's: accelerate would wait for the others."""
+    stray = [name for name in _OF_A_GROUP if name in os.environ] if process_count() == 1 else []
     hidden = {name: os.environ.pop(name) for name in stray}
     try:
         yield
@@ -222,10 +193,10 @@ def stray_variables_hidden() -> Iterator[None]:
         os.environ.update(hidden)
 
 
-def _rank_and_count() -> tuple[int, int] | None:
-    """Reads the number of this process and how many there are; None if the environment does not say all of it."""
-    given = [os.environ.get(name, "") for name in _OF_A_GROUP]
-    if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in given):
-        return None
-    rank, local_rank, count = map(int, given)
-    return (rank, count) if max(rank, local_rank) < count else None
+def _rank_and_count() -> tuple[int, int]:
+    """Reads the number of this process and how many there are, where the environment has all of both."""
+    try:
+        rank, local_rank, count = (int(os.environ[name]) for name in _OF_A_GROUP)
+    except (KeyError, ValueError):
+        return 0, 1
+    return (rank, count) if 0 <= rank < count and 0 <= local_rank < count else (0, 1)

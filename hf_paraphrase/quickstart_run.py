@@ -10,7 +10,7 @@ import random
 import shlex
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,47 @@ from .messages import log
 from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
 
 _MODEL_TYPES = ("avg", "gran")
-_FLOORS = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
+_BASELINES = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
 _QUERY = "Could you give me a hand?"
 _RESULTS = "results.json"
-_ENCODERS = tuple(f"{folder}{model_type}" for model_type in _MODEL_TYPES for folder in ("untrained/", ""))
 _SCORES = "paraphrases/results.json"
+_OPENED = {
+    "bitext": ("", "load_dataset({path!r})"),
+    "paraphrases": ("/test", "load_dataset({path!r}), and validation"),
+    "rnn_search": ("", "AutoModelForSeq2SeqLM.from_pretrained({path!r})"),
+    "back_translated": ("", "load_dataset({path!r})"),
+    "pairs": ("", "load_dataset({path!r})"),
+    "avg": ("", "SentenceEncoder.from_pretrained({path!r}).encode(['A sentence.'])"),
+    "gran": ("", "AutoModel.from_pretrained({path!r})"),
+    _RESULTS: ("", "everything above, and more"),
+}
+"""How each output is opened in Python, some of them a folder further down."""
+_REPORT = """
+== Translation, French to English ==
+BLEU {bleu[bleu]:.1f} on {bleu[sentences]:,} held-out sentences, beam {bleu[num_beams]}  [{bleu[bleu_signature]}]
+
+== Ten paraphrase pairs: French, its translation by people, and that by the model ==
+{pairs}
+
+== Filter: pairs left after each step ==
+{steps}
+
+== Human paraphrases of {judged[paraphrases]} held-out sentences, each among {others} lookalikes ==
+                     average precision    paraphrase found first (%)
+                      before    after       before    after training
+{scores}
+  * by these two the lookalikes were chosen, which makes it hard for them above all
+
+== Nearest of {neighbours[among]:,} sentences to: {neighbours[query]} (Avg, cosine) ==
+{nearest}
+
+== Outputs ({seconds:.0f} s in all) ==
+{outputs}
+  (import hf_paraphrase first, so that the Auto classes know the models)
+
+Sentences: tatoeba.org, CC BY 2.0 FR. For longer ones and more words train on bitext of your own, which
+`hf-paraphrase prepare bitext` reads.
+"""
 
 
 @dataclass(kw_only=True)
@@ -44,10 +80,7 @@ class QuickstartSettings(Settings):
         "folder for all artefacts: bitext/ paraphrases/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
     )
     num_pairs: int = setting(
-        "sentence pairs of the sample bitext, of all splits",
-        TOTAL_PAIRS,
-        at_least=FEWEST_PAIRS,
-        at_most=TOTAL_PAIRS,
+        "sentence pairs of the sample bitext, of all splits", TOTAL_PAIRS, at_least=FEWEST_PAIRS, at_most=TOTAL_PAIRS
     )
     nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
     max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
@@ -61,9 +94,8 @@ class QuickstartSettings(Settings):
         """Refuses what the back-translation would refuse after the training of the translation model."""
         super().check()
         if self.num_return_sequences > self.num_beams:
-            raise UsageError(
-                f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
-            )
+            given = f"--num-return-sequences {self.num_return_sequences}"
+            raise UsageError(f"{given} must be 1 to --num-beams {self.num_beams}")
 
 
 @dataclass(frozen=True)
@@ -103,23 +135,18 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
-    """Leaves in the output folder what this run may continue.
+    """Prepares the output folder: it keeps what this run may continue, and has our provenance from the start.
 
-    The folder has our provenance from the first moment on, so that only a folder of ours is ever emptied.
-
-    Raises:
-        OutputError: If the output is in the way, or was made with other settings.
+    Only a folder of ours is ever emptied.
     """
     if settings.resume and is_ours(output):
         before, now = read_provenance(output).get("settings", {}), settings.record()
         if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):
-            raise OutputError(
-                f"the run to continue had other settings: {', '.join(changed)}",
-                path=output,
-                remedy="repeat the original command with --resume, or start again with --overwrite",
-            )
+            message = f"the run to continue had other settings: {', '.join(changed)}"
+            remedy = "repeat the original command with --resume, or start again with --overwrite"
+            raise OutputError(message, path=output, remedy=remedy)
         return
-    # Else the steps of an earlier run would seem to be finished when this one is interrupted and continued.
+    # Else this run, interrupted and continued, would reuse the steps of an earlier one.
     if check_output(output, overwrite=settings.overwrite).is_dir():
         shutil.rmtree(output)
     write_provenance(output, command="quickstart", settings=settings.record())
@@ -166,16 +193,12 @@ def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
     from .data.sample import sample_bitext, sample_paraphrases
 
     for split, pairs in sample_bitext(settings.num_pairs, settings.seed).items():
-        write_text_whole(folder / f"{split}.fr", _lines(pair.french for pair in pairs))
-        write_text_whole(folder / f"{split}.en", _lines(pair.english for pair in pairs))
+        write_text_whole(folder / f"{split}.fr", _lines(pair.french for pair in pairs) + "\n")
+        write_text_whole(folder / f"{split}.en", _lines(pair.english for pair in pairs) + "\n")
     for split, judged in sample_paraphrases().items():
         # The label as a score as well: by its correlation with the cosine the epoch is chosen.
         rows = (f"{pair.sentence1}\t{pair.sentence2}\t{pair.label}\t{pair.label}" for pair in judged)
-        write_text_whole(folder / f"paraphrases.{split}.tsv", _lines(rows))
-
-
-def _lines(texts: Iterable[str]) -> str:
-    return "".join(f"{text}\n" for text in texts)
+        write_text_whole(folder / f"paraphrases.{split}.tsv", _lines(rows) + "\n")
 
 
 def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
@@ -196,54 +219,29 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     for split in ("validation", "test"):
         table = {"tsv": str(sample / f"paraphrases.{split}.tsv"), "columns": "sentence1,sentence2,label,score"}
         steps.run("prepare pairs", prepare_pairs, f"paraphrases/{split}", **table, split=split, **origin)
-    steps.run(
-        "train-nmt",
-        train_translation,
-        "rnn_search",
-        bitext=[steps.path("bitext")],
-        vocab_size=4_000,
-        hidden_size=192,
-        embedding_size=128,
-        dropout=0.1,
-        learning_rate=2e-3,
-        warmup_steps=150,
-        evaluations=3,
-        max_dev_pairs=300,
-        epochs=settings.nmt_epochs,
-        seed=seed,
-    )
+
+    size = {"vocab_size": 4_000, "hidden_size": 192, "embedding_size": 128, "dropout": 0.1}
+    schedule = {"learning_rate": 2e-3, "warmup_steps": 150, "evaluations": 3, "max_dev_pairs": 300}
+    bitext = [steps.path("bitext")]
+    training = {"bitext": bitext, **size, **schedule, "epochs": settings.nmt_epochs, "seed": seed}
+    steps.run("train-nmt", train_translation, "rnn_search", **training)
     model = {"model": [steps.path("rnn_search")], "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
-    steps.run(
-        "back-translate",
-        back_translate,
-        "back_translated",
-        **model,
-        num_beams=settings.num_beams,
-        num_return_sequences=settings.num_return_sequences,
-        max_sentences=settings.max_sentences,
-    )
+    names = ("num_beams", "num_return_sequences", "max_sentences")
+    search = {name: getattr(settings, name) for name in names}
+    steps.run("back-translate", back_translate, "back_translated", **model, **search)
+
+    chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}
     try:
-        steps.run(
-            "filter",
-            filter_pairs,
-            "pairs",
-            pairs=steps.path("back_translated"),
-            drop_identical=True,
-            keep=["3<=length<=30", "overlap_2<=0.8"],
-            one_per_reference="best",
-            seed=seed,
-        )
+        steps.run("filter", filter_pairs, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
     except NothingLeftError as error:
         # The steps of the filter are no options here.
         remedy = "the translations are too few or too bad: start afresh with --overwrite and more --num-pairs"
         raise NothingLeftError(error.message, path=error.path, remedy=f"{remedy} or --nmt-epochs") from error
     encoder = {"pairs": steps.path("pairs"), "dev_data": steps.path("paraphrases/validation"), "seed": seed}
-    for model_type in _MODEL_TYPES:
-        steps.run(
-            "train-encoder", train_encoder, f"untrained/{model_type}", **encoder, model_type=model_type, epochs=0.0
-        )
-        steps.run("train-encoder", train_encoder, model_type, **encoder, model_type=model_type)
+    for name in _MODEL_TYPES:
+        steps.run("train-encoder", train_encoder, f"untrained/{name}", **encoder, model_type=name, epochs=0.0)
+        steps.run("train-encoder", train_encoder, name, **encoder, model_type=name)
 
 
 def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
@@ -253,117 +251,83 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     from .evaluation import evaluate
 
     output = steps.output
-    bleu = json.loads((output / "bleu.json").read_text(encoding="utf-8"))[-1]
-    filtered = read_provenance(output / "pairs")["results"]
-    folders = [steps.path(name) for name in _ENCODERS]
-    steps.run(
-        "evaluate",
-        evaluate,
-        _SCORES,
-        model=folders,
-        data=[steps.path("paraphrases/test")],
-        suite="paraphrase",
-        baseline=list(_FLOORS),
-        dev_split="test",
-        test_split="test",
-        seeds=0,
-    )
-    tested = json.loads((output / _SCORES).read_text(encoding="utf-8"))["results"]
+    untrained = {name: steps.path(f"untrained/{name}") for name in _MODEL_TYPES}
+    folders = [folder for name in _MODEL_TYPES for folder in (untrained[name], steps.path(name))]
+    asked = {"model": folders, "data": [steps.path("paraphrases/test")], "suite": "paraphrase"}
+    splits = {"dev_split": "test", "test_split": "test"}
+    steps.run("evaluate", evaluate, _SCORES, **asked, baseline=list(_BASELINES), **splits, seeds=0)
+    tested = _read(output / _SCORES)["results"]
     scores = {
         item["name"]: {name: item["tasks"][0]["cosine"][name] for name in ("average_precision", "top_1")}
         for item in tested
     }
     encoders = {
-        model_type: {
-            "before": scores[steps.path(f"untrained/{model_type}")],
-            "after": scores[steps.path(model_type)],
-            "kept_epoch": read_provenance(output / model_type)["results"]["best_epoch"],
+        name: {
+            "before": scores[untrained[name]],
+            "after": scores[steps.path(name)],
+            "kept_epoch": read_provenance(output / name)["results"]["best_epoch"],
         }
-        for model_type in _MODEL_TYPES
+        for name in _MODEL_TYPES
     }
     sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
     encoder = SentenceEncoder.from_pretrained(output / "avg")
     rows, cosines = nearest_neighbours(encoder.encode([_QUERY]), encoder.encode(sentences), k=5)
+    nearest = [
+        {"sentence": sentences[row], "cosine": round(float(cosine), 4)}
+        for row, cosine in zip(rows[0], cosines[0], strict=True)
+    ]
     pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
     return {
-        "bleu": bleu,
+        "bleu": _read(output / "bleu.json")[-1],
         "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
-        "filter": filtered,
+        "filter": read_provenance(output / "pairs")["results"],
         "encoders": encoders,
-        "floors": {name: scores[name] for name in _FLOORS},
+        "floors": {name: scores[name] for name in _BASELINES},
         "judged": tested[0]["tasks"][0]["test"],
-        "neighbours": {
-            "query": _QUERY,
-            "among": len(sentences),
-            "found": [
-                {"sentence": sentences[row], "cosine": round(float(cosine), 4)}
-                for row, cosine in zip(rows[0], cosines[0], strict=True)
-            ],
-        },
+        "neighbours": {"query": _QUERY, "among": len(sentences), "found": nearest},
     }
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _report(results: dict[str, Any], output: Path) -> str:
     """Writes what a user wants to see, for standard output."""
-    bleu = results["bleu"]
-    lines = [
-        "",
-        "== Translation, French to English ==",
-        f"BLEU {bleu['bleu']:.1f} on {bleu['sentences']:,} held-out sentences, beam {bleu['num_beams']}"
-        f"  [{bleu['bleu_signature']}]",
-        "",
-        "== Ten paraphrase pairs: French, its translation by people, and that by the model ==",
-    ]
-    for pair in results["examples"]:
-        lines += [f"  {pair['source']}", f"    {pair['sentence1']}", f"    {pair['sentence2']}"]
-    lines += ["", "== Filter: pairs left after each step =="]
-    funnel = results["filter"]["funnel"]
+    judged, funnel = results["judged"], results["filter"]["funnel"]
     width = max(len(str(step)) for step in funnel)
-    lines += [f"  {step:{width}}  {count:>7,}" for step, count in funnel.items()]
-    lines += ["", *_scores_table(results)]
-    neighbours = results["neighbours"]
-    lines += ["", f"== Nearest of {neighbours['among']:,} sentences to: {neighbours['query']} (Avg, cosine) =="]
-    lines += [f"  {item['cosine']:.3f}  {item['sentence']}" for item in neighbours["found"]]
-    folder = str(output)
-    lines += [
-        "",
-        f"== What lies where ({results['seconds']:.0f} s in all) ==",
-        f"  {folder}/bitext           load_dataset({folder + '/bitext'!r})",
-        f"  {folder}/paraphrases      load_dataset({folder + '/paraphrases/test'!r}), and validation",
-        f"  {folder}/rnn_search       AutoModelForSeq2SeqLM.from_pretrained({folder + '/rnn_search'!r})",
-        f"  {folder}/back_translated  load_dataset({folder + '/back_translated'!r})",
-        f"  {folder}/pairs            load_dataset({folder + '/pairs'!r})",
-        f"  {folder}/avg              SentenceEncoder.from_pretrained({folder + '/avg'!r}).encode(['A sentence.'])",
-        f"  {folder}/gran             AutoModel.from_pretrained({folder + '/gran'!r})",
-        f"  {folder}/results.json     everything above, and more",
-        "  (import hf_paraphrase first, so that the Auto classes know the models)",
-        "",
-        "Sentences: tatoeba.org, CC BY 2.0 FR. For longer ones and more words train on bitext of your own, which",
-        "`hf-paraphrase prepare bitext` reads.",
-        "",
-    ]
-    return "\n".join(lines)
+    opened = {name: call.format(path=f"{output}/{name}{inner}") for name, (inner, call) in _OPENED.items()}
+    return _REPORT.format(
+        **results,
+        others=judged["pairs"] // judged["paraphrases"] - 1,
+        pairs=_lines("  {source}\n    {sentence1}\n    {sentence2}".format(**pair) for pair in results["examples"]),
+        steps=_lines(f"  {step:{width}}  {count:>7,}" for step, count in funnel.items()),
+        scores=_lines(_score_rows(results)),
+        nearest=_lines("  {cosine:.3f}  {sentence}".format(**item) for item in results["neighbours"]["found"]),
+        outputs=_lines(f"  {output}/{name:15}  {call}" for name, call in opened.items()),
+    )
 
 
-def _scores_table(results: dict[str, Any]) -> list[str]:
-    """Lays out how well encoders, before and after training, and floors tell human paraphrases from hard negatives."""
-    pairs, asked = results["judged"]["pairs"], results["judged"]["paraphrases"]
-    lines = [
-        f"== Human paraphrases of {asked} held-out sentences, each among {pairs // asked - 1} lookalikes ==",
-        "                     average precision    paraphrase found first (%)",
-        "                      before    after       before    after training",
-    ]
+def _score_rows(results: dict[str, Any]) -> Iterator[str]:
+    """Yields how well encoders, before and after training, and baselines tell paraphrases from hard negatives."""
 
     def row(name: str, before: dict[str, float], after: dict[str, float] | None = None, note: str = "") -> str:
-        cells = []
-        for measure in ("average_precision", "top_1"):
-            cells += [f"{100 * scores[measure]:5.1f}" if scores else "    -" for scores in (before, after)]
+        measures = ("average_precision", "top_1")
+        cells = [
+            f"{100 * scores[measure]:5.1f}" if scores else "    -"
+            for measure in measures
+            for scores in (before, after)
+        ]
         return f"  {name:18}   {cells[0]}    {cells[1]}        {cells[2]}    {cells[3]}   {note}".rstrip()
 
     for name, encoder in results["encoders"].items():
         note = f"(epoch {encoder['kept_epoch']:g}, chosen on other sentences)"
-        lines.append(row(name, encoder["before"], encoder["after"], note))
-    lines += [row(_FLOORS[name], scores, note="(nothing to train)*") for name, scores in results["floors"].items()]
-    chance = asked / pairs
-    lines.append(row("chance", {"average_precision": chance, "top_1": chance}))
-    return [*lines, "  * by these two the lookalikes were chosen, which makes it hard for them above all"]
+        yield row(name, encoder["before"], encoder["after"], note)
+    for name, scores in results["floors"].items():
+        yield row(_BASELINES[name], scores, note="(nothing to train)*")
+    chance = results["judged"]["paraphrases"] / results["judged"]["pairs"]
+    yield row("chance", {"average_precision": chance, "top_1": chance})
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(texts)

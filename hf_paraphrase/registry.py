@@ -1,7 +1,7 @@
 """Objects by name: losses, encoders, measures and whatever else a user's file may add to; and lazily imported names.
 
-What the package itself has stands here as one line, `name: "module:attribute"`, and is imported at first use. A file
-of one's own adds to it, from Python or through `hf-paraphrase --import FILE VERB …`:
+What the package itself has is a line here, `name: "module:attribute"`, imported at first use. A file of one's own adds
+to it, from Python or through `hf-paraphrase --import FILE VERB …`:
 
     from hf_paraphrase.registry import LOSSES
 
@@ -18,28 +18,29 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from .errors import HfParaphraseError, InputError, UsageError, choice_of
 
 T = TypeVar("T")
 
+BUILTIN = "builtin"
+"""The name of the sentence encoder that is installed with the package."""
+WORDLLAMA = "wordllama"
+"""The name of the table that is installed with the package of that name."""
+MODEL_NAMES = (BUILTIN, WORDLLAMA)
 _IMPORTED = "hf_paraphrase_import."
-"""How the modules of the user's files begin."""
+"""How the names of the modules of the user's files begin."""
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Makes the `__getattr__`, `__dir__` and `__all__` of a package from what it imports for type checkers only.
+    """Makes the `__getattr__`, `__dir__` and `__all__` of a package that imports its public names at first use.
 
-    The imports under `if TYPE_CHECKING:` in the package's `__init__.py` are the table of its public names, for type
+    The imports under `if TYPE_CHECKING:` in the package's `__init__.py` are the table of these names, for type
     checkers and at run time alike (PEP 562).
-
-    Args:
-        package: The package's `__name__`, while it is being imported.
     """
     loader: Any = sys.modules[package].__loader__
-    source = loader.get_source(package)
-    blocks = [item for item in ast.parse(source).body if isinstance(item, ast.If)]
+    blocks = [item for item in ast.parse(loader.get_source(package)).body if isinstance(item, ast.If)]
     imports = [item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom)]
     modules = {alias.name: "." * item.level + (item.module or "") for item in imports for alias in item.names}
 
@@ -56,7 +57,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     return get_attribute, list_attributes, list(modules)
 
 
-class Registry(Mapping[str, Any], Generic[T]):
+class Registry(Mapping[str, Any]):
     """Objects of one kind by their names.
 
     Args:
@@ -69,7 +70,7 @@ class Registry(Mapping[str, Any], Generic[T]):
         self._entries: dict[str, Any] = dict(entries)
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Returns a decorator that gives what it decorates a name here.
+        """Returns a decorator that registers an object or class under a name.
 
         Raises:
             UsageError: If the name is taken by something else.
@@ -80,28 +81,22 @@ class Registry(Mapping[str, Any], Generic[T]):
             if str(getattr(value, "__module__", "")).startswith("transformers_modules."):
                 return value
             # A file that is imported anew, as in a notebook, replaces what it registered before.
-            known = self._entries.get(name)
-            if known is not None and _origin(known) != _origin(value):
+            if name in self._entries and _origin(self._entries[name]) != _origin(value):
                 raise UsageError(f"there is a {self.kind} `{name}` already", remedy="register it under another name")
             self._entries[name] = value
             return value
 
         return add
 
-    def __getitem__(self, name: str) -> T:
-        """Returns what has the name, importing it where that was not done yet.
-
-        Raises:
-            UsageError: If nothing has it.
-        """
+    def __getitem__(self, name: str) -> Any:
+        """Returns the object of a name, importing it where that was not done yet."""
         if name not in self._entries:
             raise UsageError(f"there is no {self.kind} `{name}`", remedy=choice_of(name, self._entries))
         value = self._entries[name]
         if isinstance(value, str):
             module, _, attribute = value.partition(":")
             value = self._entries[name] = getattr(importlib.import_module(module), attribute)
-        found: T = value
-        return found
+        return value
 
     def summary(self, name: str) -> str:
         """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring."""
@@ -137,9 +132,8 @@ def import_file(path: str | os.PathLike[str]) -> None:
     if spec is None or spec.loader is None:
         what = "not a Python file" if path.is_file() else "no such file"
         raise InputError(what, path=path, remedy="--import takes a file that ends in .py")
-    module = importlib.util.module_from_spec(spec)
     # Classes are looked up by their module, e.g. when a model of one's own is saved with its code.
-    sys.modules[name] = module
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -150,20 +144,20 @@ def import_file(path: str | os.PathLike[str]) -> None:
 
 
 def imported_files() -> list[str]:
-    """Lists the files of the user that this process has imported, for processes that are to know what it knows."""
+    """Lists the files of the user that this process has imported, for other processes to import them too."""
     modules = [module for name, module in sys.modules.items() if name.startswith(_IMPORTED)]
     return [module.__file__ for module in modules if module.__file__ is not None]
 
 
 def import_missing(paths: Iterable[str]) -> None:
     """Imports those of the user's files that this process has not imported yet."""
-    known = set(imported_files())
+    known = imported_files()
     for path in paths:
         if path not in known:
             import_file(path)
 
 
-LOSSES: Registry[Any] = Registry(
+LOSSES = Registry(
     "loss",
     {
         "margin": "hf_paraphrase.encoders.losses:MarginLoss",
@@ -172,7 +166,7 @@ LOSSES: Registry[Any] = Registry(
 )
 """Losses of encoder training, `torch.nn.Module` classes."""
 
-MEASURES: Registry[Any] = Registry(
+MEASURES = Registry(
     "measure",
     {
         "length": "hf_paraphrase.filtering.measures.length:Length",
@@ -192,11 +186,11 @@ MEASURES: Registry[Any] = Registry(
 )
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""
 
-SELECTIONS: Registry[Any] = Registry("selection", {"different": "hf_paraphrase.filtering.selections:different"})
+SELECTIONS = Registry("selection", {"different": "hf_paraphrase.filtering.selections:different"})
 """Selections of pairs by name, for `filter --keep NAME`: functions of columns, named like their parameters, that tell
 which rows are kept."""
 
-ENCODERS: Registry[Any] = Registry(
+ENCODERS = Registry(
     "type of encoder",
     {
         "avg": "hf_paraphrase.encoders.kinds:AVG",
@@ -208,13 +202,13 @@ ENCODERS: Registry[Any] = Registry(
 )
 """Sentence encoders to train: `PreTrainedModel` classes, or `hf_paraphrase.encoders.kinds.EncoderKind` objects."""
 
-EXTENSIONS: Registry[Any] = Registry(
+EXTENSIONS = Registry(
     "extension of encoder training",
     {"expansion": "hf_paraphrase.studies.expansion.encoder_training:ExpansionOfPairs"},
 )
 """What studies add to `train-encoder`, `hf_paraphrase.encoders.augmentation.Extension` classes."""
 
-SUITES: Registry[Any] = Registry(
+SUITES = Registry(
     "suite",
     {
         "sts": "hf_paraphrase.evaluation.similarity_suites:STS",
@@ -225,7 +219,7 @@ SUITES: Registry[Any] = Registry(
 )
 """Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""
 
-SOURCES: Registry[Any] = Registry(
+SOURCES = Registry(
     "source",
     {
         "bitext": "hf_paraphrase.data.sources.bitext:BitextSource",
@@ -247,7 +241,7 @@ SOURCES: Registry[Any] = Registry(
 )
 """Sources of raw data for `prepare SOURCE`, `hf_paraphrase.data.sources.source.Source` classes, or recipes."""
 
-ANALYSES: Registry[Any] = Registry(
+ANALYSES = Registry(
     "kind of analysis",
     {
         "pairs": "hf_paraphrase.studies.analysis.pairs:analyze_pairs",

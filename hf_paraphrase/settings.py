@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import datetime
 import difflib
 import functools
 import glob
 import inspect
 import json
+import operator
 import os
 import re
 import textwrap
@@ -28,6 +28,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, system_errors_explained
 from .messages import as_given, stray_variables_hidden, without_secrets
+from .registry import MODEL_NAMES
 from .streams import copied_streams
 
 P = ParamSpec("P")
@@ -46,11 +47,11 @@ _LARGEST_INTEGER = (1 << 63) - 1
 """The greatest integer that arrays hold."""
 _LARGEST_FLOAT = 1e30
 """Models compute in single precision, which ends at 3.4e38: optimizers divide a learning rate by 0.1 and less."""
-_WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "1": True}
-_WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "0": False}
+_WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
+_WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
 _FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
-"""The types of the fields of a dataclass by their names; Python would compile each of them anew at every call."""
+"""The types of the fields of a dataclass by their names, which Python would compile anew at every call."""
 
 
 # ----- declaring an option
@@ -92,21 +93,18 @@ class Constraints:
         if self.choices is not None and value not in (choices := list(self.choices)):
             raise UsageError(f"{name} `{value}` is unknown", remedy=choice_of(value, choices))
         bounds = (
-            (self.above, lambda bound: value > bound, "above"),
-            (self.at_least, lambda bound: value >= bound, "at least"),
-            (self.below, lambda bound: value < bound, "below"),
-            (self.at_most, lambda bound: value <= bound, "at most"),
+            ("above", operator.gt, self.above),
+            ("at least", operator.ge, self.at_least),
+            ("below", operator.lt, self.below),
+            ("at most", operator.le, self.at_most),
         )
-        stated = [(bound, holds, words) for bound, holds, words in bounds if bound is not None]
-        if not all(holds(bound) for bound, holds, _ in stated):
-            wanted = " and ".join(
-                f"{words} {bound if isinstance(bound, int) else format(bound, 'g')}" for bound, _, words in stated
-            )
+        stated = [(words, holds, bound) for words, holds, bound in bounds if bound is not None]
+        if not all(holds(value, bound) for _, holds, bound in stated):
+            wanted = " and ".join(f"{words} {bound:.12g}" for words, _, bound in stated)
             raise UsageError(f"{name} must be {wanted}, not {value}")
-        if isinstance(value, float) and not abs(value) <= _LARGEST_FLOAT:
-            raise UsageError(f"{name} must be within ±{_LARGEST_FLOAT:g}, not {value}")
-        if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-            raise UsageError(f"{name} must be within ±{_LARGEST_INTEGER}, not {value}")
+        largest = _LARGEST_INTEGER if isinstance(value, int) else _LARGEST_FLOAT
+        if isinstance(value, int | float) and not abs(value) <= largest:
+            raise UsageError(f"{name} must be within ±{largest}, not {value}")
 
 
 def setting(
@@ -133,15 +131,14 @@ def setting(
         **constraints: See :class:`Constraints`.
     """
     others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
-    made = Constraints(
+    metadata: dict[str, Any] = {"names": names, "separator": separator, "alone": alone}
+    metadata = {name: value for name, value in metadata.items() if value not in (None, dataclasses.MISSING)}
+    metadata["help"] = help
+    metadata[_CONSTRAINTS] = Constraints(
         only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
         **constraints,
     )
-    metadata: dict[str, Any] = {"help": help, _CONSTRAINTS: made}
-    metadata |= {"names": list(names)} if names else {}
-    metadata |= {"separator": separator} if separator else {}
-    metadata |= {} if alone is dataclasses.MISSING else {"alone": alone}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -163,12 +160,21 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """Returns the default of a field; `dataclasses.MISSING` if it is required."""
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
 def is_given(settings: Any, name: str) -> bool:
     """Tells whether a field has another value than its default."""
-    field = type(settings).__dataclass_fields__[name]
-    if field.default_factory is not dataclasses.MISSING:
-        return bool(getattr(settings, name) != field.default_factory())
-    return bool(getattr(settings, name) != field.default)
+    return bool(getattr(settings, name) != default_of(type(settings).__dataclass_fields__[name]))
+
+
+def plain_type(hint: Any) -> tuple[Any, bool]:
+    """Returns the type of the values of a field that may be None, and whether it holds a list of them."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    return (typing.get_args(hint)[0], True) if typing.get_origin(hint) is list else (hint, False)
 
 
 def _is_written(field: dataclasses.Field[Any]) -> bool:
@@ -189,16 +195,19 @@ class Settings:
     GROUP: ClassVar[str] = "flags"
 
     def check(self) -> None:
-        """Refuses values that do not fit, and puts defaults that depend on other fields in their places.
-
-        Raises:
-            UsageError: For a value of another type, out of its range, or excluded by another field.
-        """
+        """Refuses values that do not fit, and sets defaults that depend on other fields."""
         check_fields(self)
 
     def record(self) -> dict[str, Any]:
-        """Returns every field that says what is made, and not how a run treats an earlier one, for the provenance."""
-        return {name: value for name, value in settings_of(self).items() if name not in {"overwrite", "resume"}}
+        """Returns for the provenance every field that determines the output, without credentials."""
+        values = json.loads(json.dumps(dataclasses.asdict(cast(Any, self)), default=str))
+
+        def recorded(value: Any) -> Any:
+            if isinstance(value, list):
+                return [recorded(item) for item in value]
+            return without_secrets(as_given(value)) if isinstance(value, str) else value
+
+        return {name: recorded(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names follow from others."""
@@ -217,46 +226,30 @@ class Settings:
         return found
 
 
-def settings_of(settings: Any) -> dict[str, Any]:
-    """Returns every field of a dataclass with its value, without credentials, ready for `provenance.json`."""
-    values = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
-
-    def recorded(value: Any) -> Any:
-        if isinstance(value, list):
-            return [recorded(item) for item in value]
-        return without_secrets(as_given(value)) if isinstance(value, str) else value
-
-    return {name: recorded(value) for name, value in values.items()}
-
-
 # ----- checking values
 
 
 def check_fields(settings: Any) -> None:
-    """Checks each field of a dataclass that :func:`setting` made: its type first, then its constraints.
+    """Checks the type of each field that :func:`setting` made, then its constraints.
 
     A path object is replaced by its name, a value of NumPy by Python's, and one value for a list by a list of it.
-
-    Raises:
-        UsageError: At the first field that does not fit.
     """
     hints = types_of_fields(type(settings))
     fields = [field for field in dataclasses.fields(settings) if _CONSTRAINTS in field.metadata]
     for field in fields:
-        name, constraints = flag(field.name), constraints_of(field)
-        given = getattr(settings, field.name)
-        value = _plain(given, is_list=typing.get_origin(hints[field.name]) is list)
-        if value is not given:
-            setattr(settings, field.name, value)
+        name, constraints, default = flag(field.name), constraints_of(field), default_of(field)
+        value = _plain(getattr(settings, field.name), is_list=plain_type(hints[field.name])[1])
+        setattr(settings, field.name, value)
         check_type(name, value, hints[field.name])
+        is_path = constraints.path or _is_written(field)
+        # An empty path would be the current folder.
+        if (value == [] != default) or (is_path and "" in _as_list(value) and default != ""):
+            raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
         for item in _as_list(value):
             constraints.check(name, item)
             # Names of existing files may have any bytes.
             if isinstance(item, str) and not constraints.path and re.search(r"[\ud800-\udfff]", item):
                 raise UsageError(f"{name} is not valid UTF-8: {item}", remedy="give it as your terminal encodes text")
-            # As a path it would be the current folder.
-            if item == "" and (constraints.path or _is_written(field)) and field.default != "":
-                raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
     for field in fields:
         if is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
@@ -270,7 +263,11 @@ def _plain(value: Any, *, is_list: bool) -> Any:
         value = list(value) if isinstance(value, tuple) else [value]
     if isinstance(value, list):
         return [_plain(item, is_list=False) for item in value]
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(value, os.PathLike):
+        return value
+    path = os.fspath(value)
+    # A path object is never the name of a model in a package.
+    return os.path.join(os.curdir, path) if path in MODEL_NAMES else path  # noqa: PTH118
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
@@ -297,8 +294,11 @@ def check_count(name: str, value: Any) -> None:
 def check_type(name: str, value: Any, hint: Any) -> None:
     """Refuses a value of another type than its field has, as `typing.get_type_hints` gives it."""
     if not _fits(value, hint):
-        shown = str(hint).replace("NoneType", "None") if typing.get_origin(hint) else hint.__name__
-        raise UsageError(f"{name} is {value!r}, of another type than {shown}", remedy="give one of that type")
+        raise UsageError(f"{name} is {value!r}, of another type than {_shown(hint)}", remedy="give one of that type")
+
+
+def _shown(hint: Any) -> str:
+    return str(hint).replace("NoneType", "None") if typing.get_origin(hint) else str(hint.__name__)
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -308,8 +308,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is Any:
         return True
     if origin is list:
-        (part,) = typing.get_args(hint)
-        return isinstance(value, list) and all(_fits(item, part) for item in value)
+        return isinstance(value, list) and all(_fits(item, typing.get_args(hint)[0]) for item in value)
     if hint in (int, float):
         return isinstance(value, int | hint) and not isinstance(value, bool)
     return isinstance(value, origin or hint)
@@ -321,35 +320,30 @@ def _fits(value: Any, hint: Any) -> bool:
 def check_overlap(
     outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[tuple[str, str | os.PathLike[str]]]
 ) -> None:
-    """Refuses an output that is an input or another output, contains one, or is inside of a model or data folder.
-
-    It would destroy the input when it takes its place, or become a part of it.
+    """Refuses an output that would destroy an input or another output, or become a part of one.
 
     Args:
-        outputs: What is to be made.
-        inputs: What is read, each with words for it. A text may also be `NAME=PATH` or `PATH:PATH`; one that names
-            nothing that exists, as `builtin`, passes.
-
-    Raises:
-        OutputError: If one overlaps, or is a URL.
+        outputs: What is to be made. None is, contains, or is inside of another one.
+        inputs: What is read, each with words for it. None is or is inside of an output, and no output is inside of a
+            model or data folder. A text may also be `NAME=PATH` or `PATH:PATH`; one that names nothing that exists,
+            as `builtin`, passes.
     """
-    made: list[Path] = []
     read = [(name, path) for name, text in inputs for path in _existing_paths(os.fspath(text))]
+    protected = [(name, path, any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)) for name, path in read]
     for output in outputs:
         if URL.fullmatch(os.fspath(output)):
             raise OutputError("the output is a URL", path=output, remedy="write it to this machine, and copy it")
         target = Path(os.path.realpath(Path(output).expanduser()))
-        for name, path in [*read, *(("another output", other) for other in made)]:
-            is_artefact = any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)
+        for name, path, is_whole in protected:
             relation = "is" if target == path else "contains" if target in path.parents else None
-            relation = "is inside of" if path in target.parents and is_artefact else relation
+            relation = "is inside of" if path in target.parents and is_whole else relation
             if relation is not None:
                 raise OutputError(f"the output {relation} {name}, {path}", path=output, remedy="name another output")
-        made.append(target)
+        protected.append(("another output", target, True))
 
 
 def _existing_paths(text: str) -> Iterator[Path]:
-    """Yields what a text names: where it is, and where it leads if it is a link."""
+    """Yields each path that a text names, and where it leads if it is a link."""
     for part in filter(None, dict.fromkeys([text, text.partition("=")[2], *text.split(":")])):
         try:
             path = Path(part).expanduser()
@@ -363,39 +357,36 @@ def _existing_paths(text: str) -> Iterator[Path]:
 
 
 def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
-    """Reads a YAML file of `name: value`, as `--config` takes it.
+    """Reads a YAML file of `name: value`, as `--config` takes it; returns the values by the names of the fields.
 
-    Returns:
-        The values by the names of the fields, in their types; those that are null are left out.
-
-    Raises:
-        UsageError: For an unknown setting, one that is there twice, or a value of another type.
-        InputError: If the file cannot be read.
+    What is null is left out. Raises a UsageError for an unknown setting, one that is given twice, or a value of
+    another type, and an InputError if the file cannot be read.
     """
     fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
+    hints = types_of_fields(settings_class)
     names = {
         shown.removeprefix("--"): name
         for name, field in fields.items()
         for shown in field.metadata.get("names") or [flag(name)]
     }
-    hints = types_of_fields(settings_class)
     keys: dict[str, str] = {}
     values: dict[str, Any] = {}
-    for key, value in _read_yaml(path).items():
-        name = names.get(str(key).replace("_", "-"))
+    for key, value in _read_yaml(path):
+        name = names.get(key.replace("_", "-"))
         if name is None:
-            raise UsageError(f"unknown setting `{key}`", path=path, remedy=f"one of {', '.join(sorted(fields))}")
+            raise UsageError(f"unknown setting `{key}`", path=path, remedy=choice_of(key, sorted(fields)))
         if name in keys:
             raise UsageError(f"`{keys[name]}` and `{key}` are one setting", path=path, remedy="give one of the two")
-        keys[name] = str(key)
+        keys[name] = key
+        separator = fields[name].metadata.get("separator")
+        if separator is not None and isinstance(value, list):
+            value = separator.join(str(item).strip(separator) for item in value)
         if value is not None:
-            separator = fields[name].metadata.get("separator")
-            if separator is not None and isinstance(value, list):
-                value = separator.join(str(item).strip(separator) for item in value)
             try:
-                values[name] = _converted(value, hints[name])
+                values[name] = _converted(value, *plain_type(hints[name]))
             except ValueError as error:
-                raise UsageError(f"`{key}` is {value!r}, of another type than {hints[name]}", path=path) from error
+                message = f"`{key}` is {value!r}, of another type than {_shown(hints[name])}"
+                raise UsageError(message, path=path) from error
     return values
 
 
@@ -404,53 +395,47 @@ def settings_from_file(settings_class: type[S], path: Path, **given: Any) -> S:
     return settings_class(**{**values_from_file(settings_class, path), **given})
 
 
-def _converted(value: Any, hint: Any) -> Any:
-    """Converts a value of the file to a type, as a flag would.
-
-    Raises:
-        ValueError: If it cannot be one.
-    """
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        hint = next(part for part in typing.get_args(hint) if part is not type(None))
-    if typing.get_origin(hint) is list:
-        (part,) = typing.get_args(hint)
-        return [_converted(item, part) for item in _as_list(value)]
-    if not isinstance(value, str | int | float | datetime.date):
+def _converted(value: Any, hint: Any, is_list: bool) -> Any:
+    """Converts a value of the file to a type, as a flag would; raises ValueError if that is impossible."""
+    if is_list:
+        return [_converted(item, hint, False) for item in _as_list(value)]
+    if value is None or isinstance(value, list | dict):
         raise ValueError("not a single value")
     return truth(str(value)) if hint is bool else hint(str(value))
 
 
 def truth(word: str) -> bool:
-    """Reads a truth value.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """Reads a truth value; raises ValueError if it is not one."""
     if word.lower() not in _WORDS_OF_TRUTH:
         raise ValueError(f"{word!r} is not true or false, yes or no, 1 or 0")
     return _WORDS_OF_TRUTH[word.lower()]
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> list[tuple[str, Any]]:
+    """Reads the keys and values of a mapping, in which every single value but null is text, as on the command line.
+
+    YAML 1.1 would take the language `no` for false, `12:30` for 750 and `010` for 8.
+    """
     import yaml
 
-    # As in YAML 1.2, `yes` and `no` are words: the language `no` is Norwegian.
-    of_truth = "tag:yaml.org,2002:bool"
+    null = "tag:yaml.org,2002:null"
     resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if tag != of_truth or first not in "yYnN"]
+        first: [(tag, pattern) for tag, pattern in known if tag == null]
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
     try:
-        content = loader(path.read_text(encoding="utf-8")).get_single_data()
+        reader = loader(path.read_text(encoding="utf-8"))
+        mapping = reader.get_single_node()
+        if isinstance(mapping, yaml.MappingNode):
+            pairs = [[reader.construct_object(node, deep=True) for node in pair] for pair in mapping.value]
+            return [(str(key), value) for key, value in pairs]
     except OSError as error:
         remedy = "check the path"
         raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"not a YAML file: {error}", path=path) from error
-    if not isinstance(content, dict):
-        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
-    return content
+    raise InputError("the configuration must be a mapping of `flag: value`", path=path)
 
 
 # ----- functions of settings
@@ -475,13 +460,7 @@ class Recipe(Protocol[P, R_co]):
 
 
 def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]:
-    """Makes a settings class that also has the options of the dataclasses in a registry.
-
-    Where two of them have one of the same name, it is one option, and the first says what it is.
-
-    Raises:
-        UsageError: If an option is called like a field of the settings class.
-    """
+    """Makes a settings class that also has the options of the dataclasses in a registry, each name once."""
     own = {field.name for field in dataclasses.fields(cast(Any, settings_class))}
     added: dict[str, tuple[str, Any, dataclasses.Field[Any]]] = {}
     for entry in entries.values():
@@ -509,8 +488,7 @@ def recipe(settings_class: Any) -> Any:
     """Turns a function of settings into one of their fields, with their names, types, defaults and help.
 
     Args:
-        settings_class: The settings dataclass, a :class:`Settings`; or what makes it, where some of its fields are
-            options of what is registered, as by :func:`with_options`.
+        settings_class: The settings dataclass, or a function that makes it, for options of what is registered.
     """
 
     def current() -> Any:

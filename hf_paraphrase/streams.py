@@ -1,7 +1,6 @@
-"""Pipes among the inputs of a verb: `<(…)`, /dev/stdin, named pipes, which give what they hold only once.
+"""Pipes among the inputs of a verb: `<(…)`, /dev/stdin, named pipes.
 
-An input may be read more than once and is hashed for the record. So every recipe copies the pipes that its settings
-name to temporary files first, and works on these. Errors, messages and records name them as the user did.
+An input may be read more than once and is hashed for the record, so that every recipe copies pipes to temporary files.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .errors import InputError, UsageError
 from .messages import STREAM_COPIES, log, process_count
@@ -21,36 +20,25 @@ from .messages import STREAM_COPIES, log, process_count
 
 @contextmanager
 def copied_streams(settings: Any, names: Iterable[str]) -> Iterator[None]:
-    """Has the fields of these names name copies of the pipes in them, also in a list and as `NAME=PIPE`, in the block.
-
-    Raises:
-        InputError: If a pipe cannot be read, or is a device that has no end.
-        UsageError: If several processes were started, each of which would get a part.
-    """
+    """Replaces pipes in these fields, also in a list and as `NAME=PIPE`, by copies that exist while the block runs."""
+    copies: dict[str, str] = {}
     with ExitStack() as stack:
-        copies: dict[str, str] = {}
 
-        def copied(text: Any) -> Any:
-            if isinstance(text, list):
-                return [copied(item) for item in text]
-            if not isinstance(text, str | os.PathLike):
-                return text
-            name, equals, path = os.fspath(text).partition("=")
-            if equals and _is_stream(path):
-                return f"{name}={copied(path)}"
-            path = os.fspath(text)
+        def copied(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [copied(item) for item in value]
+            if not isinstance(value, str | os.PathLike):
+                return value
+            name, equals, path = os.fspath(value).partition("=")
+            if not (equals and _is_stream(path)):
+                name, equals, path = "", "", os.fspath(value)
             if path not in copies and _is_stream(path):
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))
-                copies[path] = str(Path(folder) / path.rpartition("/")[2])
-                STREAM_COPIES[copies[path]] = path
-                _copy(path, Path(copies[path]))
-            return copies.get(path, text)
+                copies[path] = _copy(path, folder)
+            return f"{name}{equals}{copies[path]}" if path in copies else value
 
-        given = {name: getattr(settings, name) for name in names}
-        for name, value in given.items():
-            if (put := copied(value)) != value:
-                setattr(settings, name, put)
-                stack.callback(setattr, settings, name, value)
+        for field in names:
+            setattr(settings, field, copied(getattr(settings, field)))
         yield
 
 
@@ -60,11 +48,7 @@ def is_stream_copy(path: str | os.PathLike[str]) -> bool:
 
 
 def check_not_stream(path: Path) -> None:
-    """Refuses what can be read only once, for readers that do not know whether theirs is the only one.
-
-    Raises:
-        InputError: If the file is a pipe, a socket or a device, but for the empty one.
-    """
+    """Refuses a pipe, socket or device, for readers that do not know whether theirs is the only one."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -83,21 +67,16 @@ def _is_stream(path: str) -> bool:
     return not is_file and not stat.S_ISDIR(mode) and path != os.devnull
 
 
-def _copy(path: str, copy: Path) -> None:
+def _copy(path: str, folder: str) -> str:
     if process_count() > 1:
-        raise UsageError(
-            "a pipe, of which each process would read a part", path=path, remedy="write it to a file first"
-        )
+        reason = "a pipe, of which each process would read a part"
+        raise UsageError(reason, path=path, remedy="write it to a file first")
+    copy = str(Path(folder) / Path(path).name)
+    STREAM_COPIES[copy] = path
     log(f"{path} is copied to a temporary file first")
-    with copy.open("wb") as target, _opened(path) as source:
+    # A socket cannot be opened by its name.
+    with open(copy, "wb") as target, open(os.dup(0) if path == "/dev/stdin" else path, "rb") as source:  # noqa: PTH123
         if stat.S_ISCHR(os.fstat(source.fileno()).st_mode) and not source.isatty():
             raise InputError("a device, which has no end", path=path, remedy="give a file or a pipe")
         shutil.copyfileobj(source, target, 1 << 20)
-
-
-def _opened(path: str) -> BinaryIO:
-    try:
-        # A socket cannot be opened by its name.
-        return os.fdopen(os.dup(0), "rb") if path == "/dev/stdin" else Path(path).open("rb")
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror}", path=path) from error
+    return copy

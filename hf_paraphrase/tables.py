@@ -1,4 +1,4 @@
-"""Plain tables for a terminal, which are Markdown as well, and sentences that are not taken for it."""
+"""Tables for a terminal, which are Markdown too, and sentences in which nothing is taken for Markdown."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from .messages import printable, shown_line
 
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
-# A backslash before them does the same already, if it is not itself escaped.
-# What Markdown takes for a tag or an address: `0<length<=10` is neither.
+# What Markdown takes for a tag or an address, which `0<length<=10` is not; a backslash before it escapes it already,
+# unless that is escaped itself.
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[/!?]|[A-Za-z][\w-]*(?:[\s/>]|$)|[A-Za-z][\w+.-]*[:@])")
 _LINK = re.compile(r"(?<!\\)((?:\\\\)*)\]\(")
 _BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
@@ -18,23 +18,15 @@ _BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lays out rows of text as a Markdown table whose columns line up: the first to the left, the others to the right.
 
-    Args:
-        header: The columns' names.
-        rows: As many cells a row as the header has; a `|` in a cell is escaped, and so is what a terminal would obey.
-
-    Returns:
-        The table, ending in a newline.
+    A `|` in a cell is escaped, and so is what a terminal would obey.
     """
     cells = [[without_tags_and_links(shown_line(cell)).replace("|", "\\|") for cell in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
 
     def line(row: Sequence[str]) -> str:
-        padded = [
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-        ]
-        return "| " + " | ".join(padded) + " |\n"
+        others = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        return "| " + " | ".join([row[0].ljust(widths[0]), *others]) + " |\n"
 
     return "".join([line(cells[0]), line(rule), *map(line, cells[1:])])
 

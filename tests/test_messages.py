@@ -55,16 +55,11 @@ def test_a_line_of_json_reads_back_as_the_same_after_it(text):
     ("given", "shown"),
     [
         (f"no such model {TOKEN}!", "no such model <token>!"),
-        ("https://user:pass@host/a", "https://host/a"),
         ("https://user:p@ss@host:80/a?b=c", "https://host:80/a?b=c"),
         ("s3://key@bucket/x https://h/mail@x", "s3://bucket/x https://h/mail@x"),
-        ("s3:/me:secret@bucket/x", "s3:/bucket/x"),
         ("sftp:/me:pw@host/x C:/me@x", "sftp:/host/x C:/me@x"),
         ("https://h/a?corpus=5&access_token=x1&b=2", "https://h/a?corpus=5&access_token=***&b=2"),
-        (
-            "https://h/a?X-Amz-Signature=ab%20&X-Amz-Credential=x/y",
-            "https://h/a?X-Amz-Signature=***&X-Amz-Credential=***",
-        ),
+        ("https://h/a?X-Amz-Signature=ab%20&x-id=1", "https://h/a?X-Amz-Signature=***&x-id=1"),
         ("https://h/a?design=1;api_key=2#c", "https://h/a?design=1;api_key=***#c"),
         ("hf_paraphrase/hf_token <unk> a@b.c x?y", "hf_paraphrase/hf_token <unk> a@b.c x?y"),
     ],
@@ -103,7 +98,7 @@ def test_messages_go_to_standard_error_once_for_all_processes(capsys, monkeypatc
         log("hello")
         for name, value in WHOLE.items():
             monkeypatch.setenv(name, value)
-        log("said by the first process")
+        log("logged by the first process alone")
     assert capsys.readouterr() == ("", "hello\n")
     assert LOGGER.level == level and not [item for item in LOGGER.handlers if type(item) is not logging.NullHandler]
 
@@ -129,24 +124,15 @@ class OutOfMemoryError(RuntimeError):
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "said"),
+    ("error", "kind", "text"),
     [
         (OSError(errno.ENOSPC, "no", "/x/y"), OutputError, "/x/y: cannot write: No space left on device"),
         (OSError(errno.EROFS, "no", b"/x"), OutputError, "/x: cannot write: Read-only file system"),
-        (OSError(errno.ENAMETOOLONG, "no", "/x"), InputError, "/x: File name too long"),
         (OSError(errno.EACCES, "no", "/x"), InputError, "/x: Permission denied"),
         # Written by Rust, by NumPy and by torch.
-        (
-            Exception("Error while serializing: I/O error: File too large (os error 27)"),
-            OutputError,
-            "cannot write: F",
-        ),
+        (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
         (OSError("524288 requested and 32768 written"), OutputError, "cannot write: No space left"),
-        (
-            RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 6"),
-            OutputError,
-            "cannot write: No",
-        ),
+        (RuntimeError("[enforce fail at inline_container.cc:672] . pos 6"), OutputError, "cannot write: No"),
         (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (try a smaller --batch-size"),
         (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (try a smaller --batch"),
         (
@@ -156,22 +142,20 @@ class OutOfMemoryError(RuntimeError):
         ),
     ],
 )
-def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kind, said):
+def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kind, text):
     try:
         raise ValueError("of the library") from error
     except ValueError as outer:
         found = error_of_the_system(outer)
-    assert type(found) is kind and str(found).startswith(said)
+    assert type(found) is kind and str(found).startswith(text)
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        Exception("WordLevel error: Missing [UNK] token from the vocabulary"),
         ValueError("Unk token `<unk>` not found"),
         RuntimeError("some iostream of words"),
         OSError(errno.ENOENT, "No such file or directory"),
-        KeyError("x"),
     ],
 )
 def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess(error):
@@ -182,9 +166,7 @@ def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess(error):
 
 STRAY = [
     {"RANK": "1"},
-    {"LOCAL_RANK": "1"},
     {"WORLD_SIZE": "4"},
-    {"RANK": "1", "WORLD_SIZE": "4"},
     {"RANK": "1", "LOCAL_RANK": "0"},
     {"RANK": "4", "LOCAL_RANK": "0", "WORLD_SIZE": "4"},
     {"RANK": "one", "LOCAL_RANK": "1", "WORLD_SIZE": "4"},
@@ -224,22 +206,13 @@ def test_a_stray_variable_is_no_group_and_is_hidden_from_the_libraries(variables
     assert {name: os.environ.get(name) for name in variables} == variables
 
 
-@pytest.mark.parametrize("variables", [{"RANK": "1"}, {"WORLD_SIZE": "4"}, {"LOCAL_RANK": "0"}], ids=str)
-def test_a_verb_works_and_says_so_beside_a_stray_variable(variables, environment, tmp_path, capsys):
-    environment(variables)
-    (tmp_path / "text.txt").write_text("one two\n")
-    words = [
-        "--kind",
-        "word",
-        "--min-frequency",
-        "1",
-        "--text",
-        str(tmp_path / "text.txt"),
-        "--output",
-        str(tmp_path / "made"),
-    ]
+def test_a_verb_works_beside_a_stray_variable(environment, tmp_path, capsys):
+    environment({"WORLD_SIZE": "4"})
+    text, made = tmp_path / "text.txt", tmp_path / "made"
+    text.write_text("one two\n")
+    words = ["--kind", "word", "--min-frequency", "1", "--text", str(text), "--output", str(made)]
     assert main(["train-tokenizer", *words]) == 0
-    assert "made" in capsys.readouterr().err and (tmp_path / "made" / "README.md").is_file()
+    assert "made" in capsys.readouterr().err and (made / "README.md").is_file()
 
 
 LAUNCHED = {"ACCELERATE_MIXED_PRECISION": "no", "MASTER_PORT": "29500"}
@@ -250,15 +223,12 @@ LAUNCHED = {"ACCELERATE_MIXED_PRECISION": "no", "MASTER_PORT": "29500"}
     [
         (LAUNCHED, True),
         ({"ACCELERATE_MIXED_PRECISION": "no"}, False),
-        ({"MASTER_PORT": "29500"}, False),
         ({**LAUNCHED, **WHOLE}, False),
         ({**LAUNCHED, "OMPI_COMM_WORLD_SIZE": "2"}, False),
         ({}, False),
     ],
 )
-def test_one_process_in_the_place_of_several_is_known_by_what_accelerate_sets(
-    variables, lacks, environment, monkeypatch
-):
+def test_one_process_in_the_place_of_several_is_detected(variables, lacks, environment, monkeypatch):
     for name in (*LAUNCHED, "OMPI_COMM_WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
     environment(variables)
@@ -270,15 +240,7 @@ def test_accelerate_on_cpus_starts_one_process_and_the_log_begins_with_it():
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
     known = {key: value for key, value in os.environ.items() if not key.startswith(("ACCELERATE", "MASTER"))}
     environment = {**known, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*launch, "-m", "hf_paraphrase", "env"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-        timeout=200,
-    )
-    said = (
-        "accelerate was asked for several processes and started one; with --multi_gpu in the place of --cpu it starts"
-    )
-    assert done.stderr.count(said) == 1 and "python" in done.stdout
+    words = [*launch, "-m", "hf_paraphrase", "env"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment, timeout=200)
+    assert done.stderr.count("accelerate was asked for several processes and started one") == 1
+    assert "python" in done.stdout

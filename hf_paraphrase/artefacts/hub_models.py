@@ -12,6 +12,8 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
+from ..registry import BUILTIN as BUILTIN
+from ..registry import WORDLLAMA as WORDLLAMA
 from .files import read_bytes, read_json_object
 
 _SETTINGS = "config.json"
@@ -48,10 +50,6 @@ _OTHER_LIBRARIES = (
     *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
 )
 """The same for sentence encoders of other libraries."""
-BUILTIN = "builtin"
-"""The name of the sentence encoder that is installed with the package."""
-WORDLLAMA = "wordllama"
-"""The name of the table that is installed with the package of that name."""
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""

@@ -75,7 +75,9 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     except OSError as error:
-        raise InputError(f"cannot read: {error.strerror}", path=path, remedy="check the path") from error
+        missing = isinstance(error, FileNotFoundError)
+        message = "no such file or folder" if missing else f"cannot read: {error.strerror}"
+        raise InputError(message, path=path, remedy="check the path") from error
     return digest.hexdigest()
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
-from ..artefacts.hub_models import BUILTIN, WORDLLAMA
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
 from ..messages import (
     ReaderGoneError,
@@ -31,7 +30,7 @@ from ..messages import (
     shown_messages,
     without_secrets,
 )
-from ..registry import import_file
+from ..registry import MODEL_NAMES, import_file
 from .parser import parse
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
@@ -126,7 +125,7 @@ class _Log:
 
 
 def _fault(error: BaseException) -> str:
-    """Says in a line what nothing has foreseen, below the traceback if the user wants it."""
+    """Describes an unexpected exception in a line, below the traceback if the user wants it."""
     if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
         sys.stderr.write(printable(without_secrets("".join(traceback.format_exception(error)))))
     text = shown_line(f"{type(error).__name__}: {error}", _LONGEST)
@@ -138,7 +137,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
     if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
         return problem
     path = Path(problem.path)
-    names = [BUILTIN, WORDLLAMA] if isinstance(problem, ModelError) and problem.path == path.name else []
+    names = [*MODEL_NAMES] if isinstance(problem, ModelError) and problem.path == path.name else []
     with suppress(OSError, ValueError):
         names += [name for name in os.listdir(path.parent) if not name.startswith(".")]  # noqa: PTH208
     for name in difflib.get_close_matches(path.name, names, 1, 0.75):

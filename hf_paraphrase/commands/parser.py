@@ -8,8 +8,6 @@ import difflib
 import itertools
 import re
 import shutil
-import types
-import typing
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from ..errors import UsageError, choice_of
 from ..messages import show
-from ..settings import Settings, constraints_of, flag, truth, types_of_fields, values_from_file
+from ..settings import Settings, constraints_of, default_of, flag, plain_type, truth, types_of_fields, values_from_file
 
 S = TypeVar("S", bound=Settings)
 
@@ -28,12 +26,7 @@ _OF_THE_RUN = ("seed", "license", "url", "update_card", "overwrite", "resume", "
 
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
-    """Makes settings from the words behind a verb; `--config FILE.yaml` gives values that the other flags override.
-
-    Raises:
-        UsageError: For unknown flags, missing required ones, and values of the wrong type.
-        InputError: If the configuration file cannot be read.
-    """
+    """Makes settings from the words behind a verb; `--config FILE.yaml` gives values that the other flags override."""
     parsed: S = VerbParser(settings_class, verb).parsed(words)
     return parsed
 
@@ -53,13 +46,15 @@ class VerbParser(argparse.ArgumentParser):
             description=(settings_class.__doc__ or "").strip(),
             # Every flag that is added makes a formatter, which would ask the terminal for its width anew.
             formatter_class=partial(_HelpFormatter, width=shutil.get_terminal_size().columns - 2),
+            # The dataclass has the defaults.
+            argument_default=argparse.SUPPRESS,
             allow_abbrev=False,
         )
         # `-5<=log_prob` is a value, not a flag.
         self._negative_number_matcher = re.compile(r"-\.?\d")
         hints = types_of_fields(settings_class)
         for field in dataclasses.fields(self._settings_class):
-            self._add_field(field, hints[field.name])
+            self._add_field(field, *plain_type(hints[field.name]))
         self.add_argument(
             "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
         )
@@ -67,61 +62,50 @@ class VerbParser(argparse.ArgumentParser):
     def parsed(self, words: Sequence[str]) -> Any:
         """Makes the settings of the words behind the verb."""
         words = [self._hyphenated(word) for word in words]
-        self._read_config(words)
+        values = self._values_of_config(words)
         # Before argparse says which required flags are missing: one of them may be misspelt.
-        flags = [
-            word.partition("=")[0] for word in words if word.startswith("--") and word != "--" and " " not in word
-        ]
+        flags = [word.partition("=")[0] for word in words if re.match(r"--[^ ]+$", word)]
         unknown = [name for name in flags if name not in self._option_string_actions]
+        given: dict[str, Any] = {}
         if not unknown or not {"-h", "--help"}.isdisjoint(words):
             namespace, unknown = self.parse_known_args(words)
+            given = vars(namespace)
         if unknown:
             near = difflib.get_close_matches(unknown[0].replace("_", "-"), self._option_string_actions, 1)
             hint = f", did you mean {near[0]}?" if near else ""
             self.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}{hint}")
-        names = [field.name for field in dataclasses.fields(self._settings_class)]
-        return self._settings_class(**{name: getattr(namespace, name) for name in names})
+        for field in dataclasses.fields(self._settings_class):
+            if field.name in given and (separator := field.metadata.get("separator")):
+                given[field.name] = separator.join(word.strip(separator) for word in given[field.name])
+        given.pop("config", None)
+        return self._settings_class(**{**values, **given})
 
-    def _read_config(self, words: Sequence[str]) -> None:
-        """Makes the values of the file that `--config` names the defaults."""
+    def _values_of_config(self, words: Sequence[str]) -> dict[str, Any]:
+        """Reads the file that `--config` names, whose values are not required any more."""
         paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
         paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
-        if paths:
-            values = values_from_file(self._settings_class, Path(paths[-1]))
-            self.set_defaults(**values)
-            for action in self._actions:
-                action.required = action.required and action.dest not in values
+        values = values_from_file(self._settings_class, Path(paths[-1])) if paths else {}
+        for action in self._actions:
+            action.required = action.required and action.dest not in values
+        return values
 
-    def _add_field(self, field: dataclasses.Field[Any], hint: Any) -> None:
-        """Adds the flag of a field, whose type is a plain one, a list of such, or one of these or None."""
-        if typing.get_origin(hint) in (typing.Union, types.UnionType):
-            hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
+        """Adds the flag of a field, which has values of a type, or a list of such."""
         names = field.metadata.get("names") or [flag(field.name)]
-        # argparse takes a percent sign for a format.
-        settings: dict[str, Any] = {"help": field.metadata.get("help", "").replace("%", "%%")}
+        default = default_of(field)
+        keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
         if (choices := constraints_of(field).choices) is not None:
-            settings["choices"] = list(choices)
-        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        settings |= {"required": True} if default is dataclasses.MISSING else {"default": default}
-        if separator := field.metadata.get("separator"):
-            settings |= {"nargs": "+", "action": partial(_Join, separator)}
-        elif typing.get_origin(hint) is list:
-            (hint,) = typing.get_args(hint)
-            settings |= {"nargs": "+", "action": _Collect}
+            keywords["choices"] = list(choices)
+        if is_list or "separator" in field.metadata:
+            keywords |= {"nargs": "+", "action": "extend"}
         elif "alone" in field.metadata:
-            settings |= {"nargs": "?", "const": field.metadata["alone"]}
+            keywords |= {"nargs": "?", "const": field.metadata["alone"]}
         elif hint is bool and default is not None:
-            settings |= {"nargs": "?", "const": True}
-        self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **settings)
+            keywords |= {"nargs": "?", "const": True, "metavar": None if default is True else ""}
+        self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **keywords)
         if default is True:
             opposites = [f"--no-{name.removeprefix('--')}" for name in names]
-            self.add_argument(
-                *opposites,
-                dest=field.name,
-                action="store_false",
-                default=argparse.SUPPRESS,
-                help=f"turns {names[0]} off",
-            )
+            self.add_argument(*opposites, dest=field.name, action="store_false", help=f"turns {names[0]} off")
 
     def _hyphenated(self, word: str) -> str:
         name, equals, value = word.partition("=")
@@ -131,23 +115,26 @@ class VerbParser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuses what is no choice of a flag, as argparse does, and names the nearest one."""
         if action.choices is not None and value not in action.choices:
-            raise argparse.ArgumentError(
-                action, f"invalid choice: {value!r}: {choice_of(value, map(str, action.choices))}"
-            )
+            choices = choice_of(value, map(str, action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}: {choices}")
 
     def _groups(self) -> dict[str, list[argparse.Action]]:
         """Sorts the flags by the `GROUP` of the class that declares them; what is required comes first."""
-        groups: dict[str, list[argparse.Action]] = {_FLAGS: [action for action in self._actions if action.required]}
-        own = [action for action in self._actions if not action.required]
-        last = [action for name in _OF_THE_RUN for action in own if action.dest == name]
-        for action in (action for action in own if action not in last):
-            owner = [base for base in self._settings_class.__mro__ if hasattr(base, "__dataclass_fields__")]
-            owner = [base for base in owner if action.dest in base.__dataclass_fields__]
-            groups.setdefault(vars(owner[-1]).get("GROUP", _FLAGS), []).append(action)
+        groups = {_FLAGS: [action for action in self._actions if action.required]}
+        optional = {action.dest: action for action in self._actions if not action.required}
+        last = [optional[name] for name in _OF_THE_RUN if name in optional]
+        for action in self._actions:
+            if not action.required and action.dest not in _OF_THE_RUN:
+                groups.setdefault(self._group_of(action.dest), []).append(action)
         if len(groups) == 1:
             return {_FLAGS: groups[_FLAGS] + last}
         ordered = sorted(groups, key=lambda title: (title != _FLAGS, title == _COMPUTING))
         return {**{title: groups[title] for title in ordered}, _LAST: last}
+
+    def _group_of(self, name: str) -> str:
+        """Returns the `GROUP` of the class that declares a field first."""
+        owners = [base for base in self._settings_class.__mro__ if name in vars(base).get("__dataclass_fields__", ())]
+        return str(vars(owners[-1]).get("GROUP", _FLAGS))
 
     def format_help(self) -> str:
         """Writes the help: what is required in the first line, then the flags in groups."""
@@ -166,11 +153,7 @@ class VerbParser(argparse.ArgumentParser):
         show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
-        """Raises what argparse would print with the whole usage.
-
-        Raises:
-            UsageError: Always.
-        """
+        """Raises what argparse would print with the whole usage."""
         raise UsageError(f"{self._verb}: {message}", remedy=f"see hf-paraphrase {self._verb} --help")
 
 
@@ -181,53 +164,22 @@ def _truth(word: str) -> bool:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-class _Collect(argparse.Action):
-    """Collects the values of every occurrence; argparse's own `extend` would add them to the default."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, self.added(None if before is self.default else before, list(values or [])))
-
-    def added(self, before: Any, values: list[Any]) -> Any:
-        """Adds the values of an occurrence to those of earlier ones, None for the first."""
-        return [*(before or []), *values]
-
-
-class _Join(_Collect):
-    """Joins the values of every occurrence to one text, for what takes its names in one text."""
-
-    def __init__(self, separator: str, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
-        super().__init__(option_strings, dest, **settings)
-        self._separator = separator
-
-    def added(self, before: Any, values: list[Any]) -> Any:
-        words = [word.strip(self._separator) for word in values]
-        return self._separator.join(words if before is None else [before, *words])
+def _help_of(field: dataclasses.Field[Any], default: Any) -> str:
+    """Returns the help of a field, which says that it is required, or the default where that says something."""
+    text = str(field.metadata.get("help", ""))
+    if default is dataclasses.MISSING:
+        text += " (required)"
+    elif default not in (None, "", []) and default is not False and "[default: " not in text:
+        text += f" (default: {' '.join(map(str, default)) if isinstance(default, list) else default})"
+    # argparse takes a percent sign for a format.
+    return text.replace("%", "%%")
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Says of each flag that it is required, or its default where that says something."""
-
-    def _get_help_string(self, action: argparse.Action) -> str:
-        text = action.help or ""
-        if action.required:
-            return f"{text} (required)"
-        says_nothing = action.default in (None, argparse.SUPPRESS, "", []) or action.default is False
-        if says_nothing or "[default: " in text:
-            return text
-        default = " ".join(
-            map(str, cast(Any, action.default if isinstance(action.default, list) else [action.default]))
-        )
-        return f"{text} (default: {default.replace('%', '%%')})"
+    """Shows all names of a flag, and once what follows them."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         names = ", ".join(action.option_strings)
-        if action.nargs == 0 or (action.const is True and action.default is False):
+        if action.nargs == 0 or action.metavar == "":
             return names
         return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"

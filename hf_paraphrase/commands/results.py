@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..tables import one_line
+
 if TYPE_CHECKING:
     from ..encoders.search.index import Neighbour
     from ..encoders.search.run import Searched
@@ -74,7 +76,7 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
 def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
     """Lays out the neighbours of a query as lines of query, rank (from 1), cosine, position and sentence."""
     lines = (
-        f"{_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{_line(item.sentence)}\n"
+        f"{one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
         for rank, item in enumerate(found, start=1)
     )
     return "".join(lines)
@@ -90,17 +92,13 @@ def neighbours_as_markdown(query: str, names: Sequence[str], found: Sequence[Seq
     """Lays out the neighbours of a query in several indexes side by side (Sjöblom et al. 2018, Table 4)."""
     rows = [[cell for name in names for cell in (name, "cosine")], ["---", "---:"] * len(names)]
     for rank in range(max(map(len, found), default=0)):
-        row: list[str] = []
-        for items in found:
-            row += [items[rank].sentence, f"{items[rank].score:.2f}"] if rank < len(items) else ["", ""]
-        rows.append(row)
+        cells = [
+            (items[rank].sentence, f"{items[rank].score:.2f}") if rank < len(items) else ("", "") for items in found
+        ]
+        rows.append([cell for pair in cells for cell in pair])
     table = "".join("| " + " | ".join(map(_cell, row)) + " |\n" for row in rows)
     return f"**{_cell(query)}**\n\n{table}\n"
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _cell(text: str) -> str:
-    return _line(text).replace("|", "\\|")
+def _cell(text: str | None) -> str:
+    return one_line(text).replace("|", "\\|")

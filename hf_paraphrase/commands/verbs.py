@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ..errors import UsageError, choice_of
 from ..registry import ANALYSES, SOURCES, Registry
@@ -21,9 +21,9 @@ class Verb:
 
     Attributes:
         summary: What it does, for the overview.
-        recipe: Where its recipe is, `module:function` in this package; where there are kinds, the function that makes
-            the recipe of one, and nothing if the registry has the recipes themselves.
-        kinds: What its first word may be, each with flags of its own; None for a verb without kinds.
+        recipe: Where its recipe is, `module:function` in this package; with kinds, the function that makes the recipe
+            of one, or nothing if the registry has the recipes themselves.
+        kinds: What its first word may be, each with flags of its own.
         usual_kind: The kind if none is named; None if one must be.
         shared: Whether several processes share its work.
         shown: Lays out for standard output what the recipe returned, given the settings too.
@@ -31,7 +31,7 @@ class Verb:
 
     summary: str
     recipe: str = ""
-    kinds: Registry[Any] | None = None
+    kinds: Registry | None = None
     usual_kind: str | None = None
     shared: bool = False
     shown: Callable[[Any, Any], Iterable[str]] = results.nothing
@@ -39,12 +39,10 @@ class Verb:
     def recipe_of(self, kind: str | None = None) -> Recipe[..., Any]:
         """Imports the recipe, that of one kind where there are kinds."""
         if self.kinds is not None and not self.recipe:
-            registered: Recipe[..., Any] = self.kinds[str(kind)]
-            return registered
+            return cast("Recipe[..., Any]", self.kinds[str(kind)])
         module, _, name = self.recipe.partition(":")
         found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
-        recipe: Recipe[..., Any] = found if self.kinds is None else found(kind)
-        return recipe
+        return cast("Recipe[..., Any]", found if self.kinds is None else found(kind))
 
     def kind_of(self, verb: str, words: list[str]) -> str | None:
         """Takes the kind away from the words of a command line; None for a verb without kinds."""
@@ -136,10 +134,7 @@ JOURNEYS = {
             "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
             "filtering.scoring:score",
         ),
-        "filter": Verb(
-            "select paraphrase pairs by ranges over measures",
-            "filtering.filter:filter_pairs",
-        ),
+        "filter": Verb("select paraphrase pairs by ranges over measures", "filtering.filter:filter_pairs"),
         "fingerprint": Verb(
             "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
             "data.fingerprint_lists:fingerprint",
@@ -176,9 +171,7 @@ JOURNEYS = {
     },
     "to the Hub": {
         "push": Verb(
-            "send a model, data or metric folder to the Hugging Face Hub",
-            "hub.run:push",
-            shown=results.as_text,
+            "send a model, data or metric folder to the Hugging Face Hub", "hub.run:push", shown=results.as_text
         ),
     },
     "studies": {

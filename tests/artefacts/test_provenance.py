@@ -35,7 +35,7 @@ def test_the_fingerprint_of_a_file_is_its_sha256(folder):
 
 
 def test_a_missing_input_is_named_with_a_remedy(tmp_path):
-    with pytest.raises(InputError, match=r"nope: cannot read: No such file or directory \(check the path\)"):
+    with pytest.raises(InputError, match=r"nope: no such file or folder \(check the path\)"):
         fingerprint(tmp_path / "nope")
 
 
@@ -65,6 +65,11 @@ def test_a_snapshot_of_the_hub_whose_files_are_links_has_the_fingerprint_of_its_
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(folder / name)
     assert fingerprint(tmp_path / "snapshots" / "0123") == fingerprint(folder)
+
+
+def test_a_missing_input_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        fingerprint(tmp_path / "absent")
 
 
 def test_the_record_has_command_settings_seed_versions_inputs_and_results(folder, tmp_path):
