@@ -32,9 +32,6 @@ class BatchFunction(ABC):
     cached property, so once in every process.
 
     As in the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
-
-    Raises:
-        UsageError: If a field of several strings is given something else.
     """
 
     def __post_init__(self) -> None:

@@ -91,10 +91,6 @@ def has_words(texts: pa.Array) -> np.ndarray:
 def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table, dict[str, int]]:
     """Leaves out rows that no rule of a parallel corpus lets through.
 
-    Args:
-        rows: Columns `source` and `target` and any others.
-        rules: The rules; none but that neither side may be empty by default.
-
     Returns:
         The rows that stay, in order, and how many went by each rule; a row counts under the first rule that meets it.
     """

@@ -32,14 +32,7 @@ _INVERSE = pow(_BASE, -1, 1 << 64)
 
 
 class _Words:
-    """The words of normalised sentences, hashed so that any window of them can be.
-
-    Args:
-        texts: Words with single spaces between, (sentences,).
-
-    Attributes:
-        starts: The position of each sentence's first word (sentences + 1,), int64; the last is the number of words.
-    """
+    """The hashed words of normalised sentences; those of sentence i are `starts[i]` up to `starts[i + 1]`."""
 
     def __init__(self, texts: pa.Array) -> None:
         words = pc.split_pattern(texts, " ")
@@ -68,14 +61,7 @@ class _Words:
 
 @dataclass(frozen=True)
 class _Set:
-    """The n-grams of an evaluation set.
-
-    Attributes:
-        ngrams: All n-grams (n-grams,), uint64, sorted and different.
-        first: The first n-gram of each sentence (sentences,), uint64, sorted.
-        lengths: The number of words of each of these sentences (sentences,).
-        whole: The hash of each of these sentences (sentences,).
-    """
+    """The n-grams of an evaluation set, sorted; by sentence its first n-gram (sorted), length and hash."""
 
     ngrams: np.ndarray
     first: np.ndarray
@@ -89,9 +75,6 @@ class Containment:
     Args:
         size: The number of words of an n-gram, 4 or more.
         share: The least share of the n-grams of a sentence that must occur in a set, above 0 and at most 1.
-
-    Raises:
-        UsageError: If either is out of range.
     """
 
     def __init__(self, size: int, share: float = DEFAULT_SHARE) -> None:

@@ -45,11 +45,7 @@ class DecontaminationSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses n-grams that are too short to tell anything.
-
-        Raises:
-            UsageError: For those too.
-        """
+        """Refuses n-grams that are too short to tell anything."""
         super().check()
         size = self.decontaminate_ngrams
         if 0 < size < SHORTEST_NGRAM:
@@ -84,11 +80,7 @@ class Decontaminator(BatchFunction):
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
-        """The sets, read when they are first needed.
-
-        Raises:
-            InputError: As :func:`~.evaluation_sets.load_fingerprints`.
-        """
+        """The sets, read when they are first needed."""
         return load_fingerprints(self.sets, ngrams=self.ngrams, share=self.share)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:

@@ -42,10 +42,6 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
 
     Returns:
         One set per file, named by its path from the folder that was given on.
-
-    Raises:
-        InputError: If a path does not exist, or nothing in it has a sentence of four words.
-        UsageError: If `ngrams` or `share` is out of range.
     """
     containment = Containment(ngrams, share) if ngrams else None
     sets: dict[str, np.ndarray] = {}
@@ -139,10 +135,8 @@ def _read_file(path: Path) -> np.ndarray | pa.Array:
 
 
 def _read_fingerprints(path: Path) -> np.ndarray | None:
-    """Reads a list of fingerprints (fingerprints,), each once; None for a file that is something else.
-
-    Memory is that of the different ones: a packed list may repeat one without end.
-    """
+    """Reads a list of fingerprints (fingerprints,), each once; None for a file that is something else."""
+    # Memory is that of the different ones: a packed list may repeat one without end.
     parts, waiting = [np.empty(0, np.uint64)], 0
     stream = lines_of_bytes(path)
     while block := list(islice(stream, _FINGERPRINTS_AT_A_TIME)):

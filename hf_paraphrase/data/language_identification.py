@@ -28,9 +28,6 @@ class OtherLanguages:
         source_lang: The language code of the source side.
         target_lang: The language code of the target side.
         certainty: The least probability with which another language must be found, above 0.5 and at most 1.
-
-    Raises:
-        UsageError: If py3langid is not installed or does not know one of the languages, or for a wrong certainty.
     """
 
     def __init__(self, source_lang: str, target_lang: str, certainty: float) -> None:

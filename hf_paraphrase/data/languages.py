@@ -13,15 +13,7 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 def check_language(code: str, flag: str) -> str:
-    """Returns `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`.
-
-    Args:
-        code: What the user gave; an underscore counts as a hyphen, as in `pt_BR`.
-        flag: The flag it was given with, for the message.
-
-    Raises:
-        InputError: If it does not have the shape of a tag (RFC 5646 §2.1) or a subtag is in no list.
-    """
+    """Returns `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`."""
     if not _TAG.fullmatch(code) or not langcodes.tag_is_valid(code):
         raise InputError(
             f"{flag}: `{code}` is not a language code", remedy="give an ISO 639 code such as fr, en, cs or fin"

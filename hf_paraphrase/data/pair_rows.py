@@ -34,9 +34,6 @@ class PairRows:
         path: The data folder, for messages; None for another source.
         columns: The names of the columns.
         sides: The names of the two with the sentences.
-
-    Raises:
-        InputError: If the folder or the split is missing or has no rows.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:
@@ -69,9 +66,6 @@ class PairRows:
 
         Yields:
             The number of the row at which the block begins, and the block of the columns.
-
-        Raises:
-            InputError: If a column is missing.
         """
         if self.folder is None:
             if self.columns:
@@ -142,9 +136,6 @@ def iterate_pairs(
 
     Yields:
         Two lists of equal length; a missing value is an empty text.
-
-    Raises:
-        InputError: If the folder, the split or a column is missing.
     """
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
@@ -153,9 +144,5 @@ def iterate_pairs(
 
 
 def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:
-    """Names the columns with the two sentences of a pair; see :class:`PairRows`.
-
-    Raises:
-        InputError: If the folder or the split is missing.
-    """
+    """Names the columns with the two sentences of a pair; see :class:`PairRows`."""
     return PairRows(folder, split).sides

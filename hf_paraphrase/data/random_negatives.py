@@ -30,9 +30,6 @@ def random_negatives(
 
     Returns:
         For each pair the row of the second sentence it gets (pairs,), int64: a permutation.
-
-    Raises:
-        ValueError: If there is no such pairing, or none was found: too few different sentences.
     """
     generator = np.random.default_rng([seed, _DRAWING])
     rows = generator.permutation(len(first))

@@ -18,9 +18,6 @@ _SLICE = 1_000_000
 def text_keys(*columns: pa.Array) -> np.ndarray:
     """Hashes rows of strings to 64 bits.
 
-    Args:
-        columns: String arrays of length rows.
-
     Returns:
         One key a row (rows,), uint64; equal rows have equal keys. Two different rows of n share a key with a chance
         of about n² / 3.7e19, which is 3e-6 for ten million rows.
@@ -41,9 +38,6 @@ def repeat_keys(*columns: pa.Array) -> np.ndarray:
     """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`.
 
     The two differ only because draws follow the order of their keys: another hash would draw other rows.
-
-    Args:
-        columns: String arrays of length rows, without nulls.
 
     Returns:
         One key a row (rows,), uint64, with the properties of :func:`text_keys`.

@@ -42,9 +42,6 @@ def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> It
 
     Yields:
         Arrow string arrays of consecutive lines without their line ends.
-
-    Raises:
-        InputError: If the file is missing, empty, truncated or not UTF-8, with the line where that shows.
     """
     first_line = 1
     for block in whole_lines(path):
@@ -58,11 +55,7 @@ def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> It
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Streams the lines that are not blank with their numbers, which count from 1.
-
-    Raises:
-        InputError: If the file is missing or damaged, or a line is not UTF-8.
-    """
+    """Streams the lines that are not blank with their numbers, which count from 1."""
     number = 0
     for block in read_lines(path, StrictLines()):
         for line in block.to_pylist():
@@ -74,15 +67,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:
     """Streams line-aligned files side by side.
 
-    Args:
-        paths: The files, line i of each belonging together.
-        errors: As for :func:`read_lines`.
-
     Yields:
         The number of the first line (from 1), and one string array per file, all of the same length.
-
-    Raises:
-        InputError: As :func:`read_lines`, and if the files have different numbers of lines.
     """
     streams = [read_lines(path, errors) for path in paths]
     pending: list[pa.Array] = [pa.array([], pa.string()) for _ in paths]

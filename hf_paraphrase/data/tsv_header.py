@@ -44,18 +44,8 @@ def read_tsv(
 
     A header is counted as left out by the rule `header`.
 
-    Args:
-        path: The file.
-        columns: The fields in their order, as for :func:`~.text_files.read_fields`.
-        errors: As for it.
-        header: See :class:`HeaderSettings`.
-        names: Further words that are no text where they stand alone, such as language codes.
-
     Yields:
         As :func:`~.text_files.read_fields`.
-
-    Raises:
-        InputError: As it.
     """
     found = header_of(path, [*columns, *names]) if header == "auto" else None
     if found is not None:
@@ -71,15 +61,8 @@ def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
     That is asked narrowly, for a row that is lost is worse than a header that is kept: there are two fields at least,
     all different, and each is one of :data:`USUAL_NAMES` or of the names given, but for the case of its letters.
 
-    Args:
-        path: The file, plain or compressed.
-        names: Further names.
-
     Returns:
         The names as they stand there; None for a line that has anything else.
-
-    Raises:
-        InputError: As :func:`~.text_files.read_lines`.
     """
     known = USUAL_NAMES.union(map(_plain, names))
     line = next((block[0].as_py() for block in read_lines(path, LineErrors("skip")) if len(block)), None)

@@ -23,8 +23,6 @@ class Field:
     Attributes:
         name: Its column; `_` leaves it out.
         kind: `pa.string()`, `pa.float64()` or `pa.int64()`.
-        low: The smallest number allowed.
-        high: The greatest number allowed.
         missing: Texts that stand for a missing number and become null.
         pattern: A regular expression (RE2) that a text must match as a whole.
         example: What the field looks like, for the message.
@@ -92,19 +90,8 @@ def read_typed_fields(
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
     """Streams a tab-separated file as typed tables.
 
-    Args:
-        path: The file.
-        fields: Its fields in their order; those named `_` at the end may be absent.
-        errors: What to do about a line that does not fit.
-        header_lines: Lines at the beginning to leave out.
-        encoding: Of the file: `utf-8` or `latin-1`.
-        remedy: What to do about a line that does not fit, for the message.
-
     Yields:
         The line numbers (rows,), int64, from 1, and a table of the named fields.
-
-    Raises:
-        InputError: As :func:`hf_paraphrase.data.text_files.read_fields`, and for a value that does not fit its field.
     """
     named = [field for field in fields if field.name != "_"]
     blocks = read_fields(

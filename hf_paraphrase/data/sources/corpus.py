@@ -42,13 +42,6 @@ Keys = dict[str, np.ndarray]
 class Corpus(TemporaryRows):
     """The rows of a source, and what became of every line. Use it as a context manager.
 
-    Args:
-        source: What to read and what to keep.
-        configuration: Only the parts of this configuration; all by default.
-        work: A folder for temporary rows, as large as the raw text; the system's by default.
-        progress: Called with the number of rows after each block.
-        listing: A file for the list of all lines left out under `on_error="skip"`; none by default.
-
     Attributes:
         parts: The parts by the names of their shards, those that are drawn among them.
         counts: For each part that was read from files: `lines`, then how many of them each rule left out or moved
@@ -59,10 +52,6 @@ class Corpus(TemporaryRows):
         contamination: For each evaluation set, how many training rows it met.
         malformed: The first lines left out under `on_error="skip"`.
         checked: The evaluation sets that the training rows were checked against.
-
-    Raises:
-        UsageError: For settings that do not fit together.
-        InputError: For files that are missing or malformed, and if no row of a part is left.
     """
 
     def __init__(
@@ -209,12 +198,7 @@ class Corpus(TemporaryRows):
                 self._finished[name] = finish
 
     def _select(self, part: Part, keys: Keys) -> None:
-        """Decides which rows of a part stay, which are moved to drawn parts, and in which order they come.
-
-        Args:
-            part: The part, whose rows are stored.
-            keys: The keys of its rows; taken out, so that each array lives no longer than it is needed.
-        """
+        """Decides which rows of a part stay, which are moved to drawn parts, and in which order they come."""
         store = self._stores[part.name]
         stay = np.ones(len(store), dtype=bool)
         if part.parting is not None:
@@ -320,14 +304,7 @@ class Corpus(TemporaryRows):
 
 @dataclass(frozen=True)
 class _CleanedBlock:
-    """What became of a block of rows.
-
-    Attributes:
-        lines: The number of rows that were parsed.
-        kept: Those that the rules let through.
-        removed: How many went by each rule.
-        keys: The keys of the kept rows.
-    """
+    """What became of a block of rows."""
 
     lines: int
     kept: pa.Table

@@ -57,7 +57,6 @@ class Catalogue:
     """A catalogue file.
 
     Attributes:
-        path: The file.
         trusted: Whether its place says that it is in the language asked for; otherwise its header must.
     """
 
@@ -80,13 +79,6 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
 
     Where a .po and a .mo file of one name lie side by side, the .po file is taken. In a folder, the language is that
     of the folder `LC_MESSAGES` lies in, or the name of the file or of its folder, or else what the header says.
-
-    Args:
-        path: A file, plain or compressed, or a folder.
-        lang: The language code of the translations.
-
-    Raises:
-        InputError: If there is no such file or folder, or no catalogue in the language.
     """
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
@@ -121,12 +113,7 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
 
 
 def package_folders(package: str) -> list[Path]:
-    """Returns the folders of an installed Python package without importing it.
-
-    Raises:
-        UsageError: If the name is no name of a package.
-        InputError: If no such package is installed.
-    """
+    """Returns the folders of an installed Python package without importing it."""
     if not package.isidentifier():
         raise UsageError(f"--gettext-package `{package}` is no name", remedy="give one top-level package, e.g. django")
     try:
@@ -160,9 +147,6 @@ def read_catalogues(
 
     Yields:
         The numbers of the messages (rows,), int64, from 1 over all files, and the arrays `source` and `target`.
-
-    Raises:
-        InputError: If a file is missing, damaged or malformed, or no catalogue is in the language.
     """
     foreign = "source" if english == "target" else "target"
     number = used = 0
@@ -239,11 +223,7 @@ def _plural_rule(header: str) -> tuple[int, int]:
 
 
 def _parse(path: Path) -> Any:
-    """Parses a catalogue.
-
-    Raises:
-        InputError: If it is missing, damaged, in an encoding it does not name, or malformed.
-    """
+    """Parses a catalogue."""
     import polib
 
     content = bytearray()
@@ -293,14 +273,9 @@ def _spaced(comment: re.Match[str]) -> str:
 
 
 def _check_table(raw: bytes, path: Path) -> None:
-    """Checks that the messages of a compiled catalogue are as many and as long as its bytes can hold.
-
-    The format (https://www.gnu.org/software/gettext/manual/html_node/MO-Files.html): the number of messages at byte 8,
-    and where the tables of originals and translations begin, of a length and a place for each message.
-
-    Raises:
-        InputError: If they are more or longer, so that parts of the file stand for several messages.
-    """
+    """Checks that the messages of a compiled catalogue are as many and as long as its bytes can hold."""
+    # The format (https://www.gnu.org/software/gettext/manual/html_node/MO-Files.html): the number of messages at byte
+    # 8, then the offsets of the tables of originals and translations, with a length and an offset for each message.
     kind = np.dtype("<u4" if raw[:4] == b"\xde\x12\x04\x95" else ">u4")
     whole = raw[: len(raw) - len(raw) % 4]
     numbers = np.frombuffer(whole, kind) if len(whole) >= 20 else np.zeros(5, kind)
@@ -322,14 +297,8 @@ def _check_table(raw: bytes, path: Path) -> None:
 
 
 def _plain_lines(content: str, encoding: str, path: Path) -> str:
-    """Writes lines as polib reads them: one string in each, a space before it, bytes as the characters that they are.
-
-    Every line must be blank, a comment, or a keyword with strings: polib cuts off what it takes for quotes.
-
-    Raises:
-        InputError: For the first line that is not, that belongs to a message or comment without end, or has bytes
-            that are none of the encoding.
-    """
+    """Writes lines as polib reads them: one string in each, a space before it, one character for each byte."""
+    # Every line must be blank, a comment, or a keyword with strings: polib cuts off what it takes for quotes.
     characters = partial(_characters, encoding=encoding)
     plain = []
     size = 0

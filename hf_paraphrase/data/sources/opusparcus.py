@@ -124,12 +124,7 @@ class OpusparcusSource(Source, TrainingSettings):
         return (self.lang,)
 
     def limit(self) -> int | None:
-        """Returns the number of training pairs to take; None for all.
-
-        Raises:
-            UsageError: For a quality without a figure.
-            InputError: For a malformed table.
-        """
+        """Returns the number of training pairs to take; None for all."""
         if self.quality is None:
             return self.first or None
         table = None if self.quality_table is None else Path(self.quality_table)
@@ -225,10 +220,6 @@ def pairs_at_quality(lang: str, quality: int, table: Path | None = None) -> int:
         lang: The language.
         quality: The percentage.
         table: A file of `lang`, `quality`, number of pairs (tab-separated, no header) instead of :data:`PUBLISHED`.
-
-    Raises:
-        UsageError: If there is no figure for this language and quality.
-        InputError: If the table is malformed.
     """
     figures = PUBLISHED if table is None else read_quality_table(table)
     found = figures.get(lang, {})
@@ -243,11 +234,7 @@ def pairs_at_quality(lang: str, quality: int, table: Path | None = None) -> int:
 
 
 def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
-    """Reads a table of `lang`, `quality` (per cent), number of pairs.
-
-    Raises:
-        InputError: For a malformed line, or a quality given twice.
-    """
+    """Reads a table of `lang`, `quality` (per cent), number of pairs."""
     figures: dict[str, dict[int, int]] = {}
     fields = [
         Field("lang", pattern="[a-z]{2}", example="fr"),

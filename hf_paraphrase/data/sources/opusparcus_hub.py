@@ -80,18 +80,7 @@ def read_hub_rows(
     errors: LineErrors,
     left_out: Counter[str],
 ) -> Iterator[pa.Table]:
-    """Streams the rows of one language and split.
-
-    Args:
-        files: Parquet files in order.
-        split: `train`, whose scores mean nothing, or an annotated part.
-        lang: Rows of another language are left out.
-        errors: What to do about a row without a sentence or with a score outside 1 to 4.
-        left_out: Gets the number of rows of other languages, `other_language`.
-
-    Raises:
-        InputError: For a file that is not Parquet or lacks a column.
-    """
+    """Streams the rows of one language and split."""
     for path in files:
         with open_shard(path) as file:
             names = _columns(file.schema_arrow.names, split, path)

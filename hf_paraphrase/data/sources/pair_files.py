@@ -30,17 +30,7 @@ _REMEDY = "mend the line"
 
 
 def read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams columns of a CSV file with a header.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: For each column the name it has in the header.
-        errors: What to do about a malformed record.
-
-    Raises:
-        InputError: As :func:`hf_paraphrase.data.text_files.read_lines`; if the header lacks a name or has it twice;
-            for a malformed record.
-    """
+    """Streams columns of a CSV file with a header."""
     records = _records(path, errors)
     line, header = next(records, (1, []))
     places = _places(header, columns, path, line)
@@ -65,9 +55,6 @@ def split_record(text: str) -> list[str] | None:
 
     Returns:
         The fields; None if a quoted field is not closed, so that the record goes on in the next line.
-
-    Raises:
-        ValueError: If something other than a comma follows a closing quote.
     """
     fields: list[str] = []
     position = 0
@@ -154,16 +141,7 @@ def _places(header: list[str], columns: Mapping[str, str], path: Path, line: int
 
 
 def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams values of a file with one JSON object a line.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: For each column the key it has in the objects.
-        errors: What to do about a line that is not an object, lacks a key, or has a list or object as its value.
-
-    Raises:
-        InputError: As :func:`hf_paraphrase.data.text_files.read_lines`, and for a malformed line.
-    """
+    """Streams values of a file with one JSON object a line."""
     names = list(columns)
     number = 1
     for texts in read_lines(path, errors):
@@ -212,17 +190,7 @@ def _json_text(name: str, value: Any) -> str | None:
 
 
 def read_parquet(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams columns of a Parquet file; rows count from 1.
-
-    Args:
-        path: The file.
-        columns: For each column the name it has in the file.
-        errors: Not needed: a Parquet file is either whole or damaged.
-
-    Raises:
-        InputError: If the file is missing, not Parquet, lacks a column, or has one of another type than text, number
-            or truth value.
-    """
+    """Streams columns of a Parquet file; rows count from 1."""
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="check the path")
     with open_parquet(path) as file:

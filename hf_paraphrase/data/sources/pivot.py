@@ -93,12 +93,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return [Path(path) for path in (*self.bitext, *self.decontaminate)]
 
     def check(self) -> None:
-        """Checks the bitexts too.
-
-        Raises:
-            UsageError: For settings that do not fit together.
-            InputError: For a folder that is no bitext.
-        """
+        """Checks the bitexts too."""
         super().check()
         if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
             raise UsageError("--bitext names a folder twice", remedy="name each once")
@@ -178,9 +173,6 @@ def pivot_pairs(
         only are one sentence, the first of them. And counts: `rows` read, `sources` shared by several sentences,
         `candidates` (pairs before the next two rules), `over_limit`, `repeated` (found through another source before)
         and `pairs`.
-
-    Raises:
-        InputError: If a folder is not a bitext, or the target languages differ.
     """
     opened = [DataFolder(folder) for folder in folders]
     keys = _source_keys(opened, split)

@@ -97,11 +97,7 @@ class PpdbSource(Source, TrainingSettings):
         return (self.lang,)
 
     def check(self) -> None:
-        """Checks the language too.
-
-        Raises:
-            InputError: For a code that is none.
-        """
+        """Checks the language too."""
         check_language(self.lang, "--lang")
         super().check()
 

@@ -26,11 +26,7 @@ _RESERVED = {"sentence1", "sentence2", "lhs", "alignment", "entailment", "label"
 
 
 class FeatureColumns:
-    """What is known about the features of a file after reading.
-
-    Args:
-        wanted: The features to keep, by their name in the file or by that of their column; all if empty.
-    """
+    """What is known about the features of a file after reading."""
 
     def __init__(self, wanted: tuple[str, ...] = ()) -> None:
         self.wanted = wanted
@@ -50,11 +46,7 @@ class FeatureColumns:
         return set() if self._entailment else {"entailment"}
 
     def schema(self, path: Path) -> pa.Schema:
-        """Returns the columns of the features to keep; the name in the file is in the metadata of each.
-
-        Raises:
-            UsageError: If a feature that is wanted is not there.
-        """
+        """Returns the columns of the features to keep; the name in the file is in the metadata of each."""
         columns = column_names(self.numeric)
         by_name = {**{column: name for name, column in columns.items()}, **{name: name for name in columns}}
         wanted = columns_named(self.wanted, by_name)
@@ -135,12 +127,7 @@ def check_features(
 
 
 def split_features(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Replaces the column `features` by one for each feature.
-
-    Args:
-        table: Rows with well-formed features.
-        schema: The columns to make, with the feature's name as metadata; what a row lacks is null.
-    """
+    """Replaces the column `features` by one for each feature."""
     rows, names, values, _ = _items(table.column("features").combine_chunks())
     encoded = names.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
@@ -161,11 +148,7 @@ def split_features(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _items(texts: pa.Array) -> tuple[np.ndarray, pa.Array, pa.Array, np.ndarray]:
-    """Splits feature texts into items.
-
-    Returns:
-        Of each item the row (items,), the name and the value (split at the last `=`), and whether it has both.
-    """
+    """Splits feature texts into items: row (items,), name, value (split at the last `=`), and whether it has both."""
     items = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(texts))
     counts = pc.list_value_length(items).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(texts)), counts)

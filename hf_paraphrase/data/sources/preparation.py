@@ -32,21 +32,12 @@ def prepare(source: str, **settings: Any) -> Any:
 
     Returns:
         The :class:`~hf_paraphrase.data.folder.DataFolder` that was made; of `comparable` the task.
-
-    Raises:
-        UsageError: For an unknown source, or settings that do not fit together.
-        InputError: For files that are missing or malformed, and if no row is left.
-        OutputError: If the output is in the way.
     """
     return preparation(source)(**settings)
 
 
 def preparation(name: str) -> Recipe[..., Any]:
-    """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes.
-
-    Raises:
-        UsageError: For an unknown source.
-    """
+    """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
     found = SOURCES[name]
@@ -56,12 +47,7 @@ def preparation(name: str) -> Recipe[..., Any]:
 
 @cache
 def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
-    """Makes the recipe of a source.
-
-    Args:
-        name: The kind, as in `prepare NAME`.
-        source: Its settings and parts.
-    """
+    """Makes the recipe of a source."""
 
     def check(self: Any) -> None:
         # Reading and checking the files may take a while.

@@ -14,12 +14,7 @@ class NothingThereError(InputError):
 
 
 def source_folder(data_dir: str | None) -> Path:
-    """Returns the folder that was given.
-
-    Raises:
-        UsageError: If none was.
-        InputError: If there is no such folder.
-    """
+    """Returns the folder that was given."""
     if data_dir is None:
         raise UsageError("no --data-dir", remedy="give the folder with the raw files")
     folder = Path(data_dir)
@@ -37,11 +32,6 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
 
     Returns:
         The files that are there, in the order of `names`.
-
-    Raises:
-        UsageError: If no folder was given.
-        NothingThereError: If there is none of the files.
-        InputError: If there are two different ones for a key.
     """
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}

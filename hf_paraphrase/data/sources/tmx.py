@@ -42,13 +42,7 @@ def single_line(text: str) -> str:
 
 @dataclass
 class _Unit:
-    """A translation unit.
-
-    Attributes:
-        line: Where it begins, from 1.
-        variants: Language tag and text of each variant.
-        fault: What is wrong with it, if anything.
-    """
+    """A translation unit."""
 
     line: int
     variants: list[tuple[str, str]] = field(default_factory=list)
@@ -56,11 +50,7 @@ class _Unit:
 
 
 class _Units:
-    """Expat's callbacks: collects the units that are complete.
-
-    Args:
-        path: The file, for messages.
-    """
+    """Expat's callbacks: collects the units that are complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -81,11 +71,7 @@ class _Units:
         self.parser.SkippedEntityHandler = self._skipped_entity
 
     def feed(self, block: bytes, final: bool = False) -> list[_Unit]:
-        """Parses a block of the file and returns the units that it completes.
-
-        Raises:
-            InputError: If the XML is malformed or declares entities.
-        """
+        """Parses a block of the file and returns the units that it completes."""
         try:
             self.parser.Parse(block, final)
         except expat.ExpatError as error:
@@ -192,9 +178,6 @@ def read_tmx(
 
     Yields:
         The numbers of the pairs (rows,), int64, from 1 over the file, and the arrays `source` and `target`.
-
-    Raises:
-        InputError: If the file is missing, damaged, not TMX or not well-formed XML, or if no unit has both languages.
     """
     languages: Counter[str] = Counter()
     number = unit_number = 0
@@ -225,11 +208,7 @@ def read_tmx(
 
 
 def tmx_texts(path: Path) -> Iterator[list[str]]:
-    """Streams the sentences of a translation memory, in all its languages.
-
-    Raises:
-        InputError: As :func:`read_tmx`.
-    """
+    """Streams the sentences of a translation memory, in all its languages."""
     for units in _units(path):
         yield [text for unit in units for _, text in unit.variants]
 

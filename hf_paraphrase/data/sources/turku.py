@@ -227,16 +227,8 @@ def _graded(table: pa.Table, left_out: Counter[str]) -> pa.Table:
 def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
     """Streams the objects of a JSON list; the text is held in memory, the objects are not.
 
-    Args:
-        path: The file, plain or compressed.
-        errors: What to do about an item that is not an object, or whose texts cannot be written as UTF-8.
-
     Yields:
         The line on which the item begins, from 1, and the item.
-
-    Raises:
-        InputError: If the file is missing, empty, not UTF-8, or not a JSON list; that cannot be skipped, for where
-            the next item begins is not known.
     """
     try:
         text = b"".join(_bounded(path)).decode("utf-8-sig")
