@@ -41,7 +41,6 @@ class TrigramRules:
     """What a character-trigram tokenizer does.
 
     Attributes:
-        lower_case: Whether it lower-cases.
         skip_unknown: Whether trigrams outside the vocabulary are left out; otherwise they are the unknown token.
         trigrams: The vocabulary without special tokens, with the ids.
     """
@@ -62,9 +61,6 @@ def trigram_vocabulary(
         min_frequency: Trigrams that occur less often are left out.
         max_size: The greatest number of trigrams (200,000 in Wieting et al. 2019, "Simple and Effective Paraphrastic
             Similarity from Parallel Translations"); None for all, as in ParaNMT-50M.
-
-    Returns:
-        The trigrams, without special tokens.
     """
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
@@ -103,10 +99,6 @@ def build_character_trigram_tokenizer(
     Returns:
         A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
         :func:`~.word_level.save_tokenizer` writes, with equal results.
-
-    Raises:
-        InputError: If there is no trigram at all.
-        ValueError: If an item does not have three characters, or one of the two control characters that are removed.
     """
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 

@@ -26,12 +26,7 @@ _NEW_SHARE = 8
 
 
 class _Index(NamedTuple):
-    """What is known of runs, for Arrow to look up.
-
-    Attributes:
-        runs: The runs, as :func:`~hf_paraphrase.data.arrow_arrays.places_in` takes them.
-        codes: Their codes, and one more.
-    """
+    """What is known of runs, for Arrow to look up."""
 
     runs: Any
     codes: NDArray[np.int64]
@@ -116,12 +111,7 @@ class KnownRuns:
         return TokenIds(ids, ends[borders])
 
     def ids_of_few(self, codes: Iterable[int], counts: Iterable[int]) -> TokenIds:
-        """Gathers the ids of texts one by one, which takes less time for few than the beginning of :meth:`ids`.
-
-        Args:
-            codes: The codes of all runs.
-            counts: How many of them each text has.
-        """
+        """Gathers the ids of texts one by one, which takes less time for few than the beginning of :meth:`ids`."""
         all_ids, codes = self._ids, iter(codes)
         ids: list[int] = []
         offsets = [0]

@@ -50,9 +50,6 @@ def morfessor_tokenizer(
         A fast tokenizer in which id 0 is `[PAD]`, id 1 is `[UNK]`, and the morphs follow, the most frequent first and
         in alphabetical order among equals, then the rest of the alphabet. It adds no special tokens. Decoding puts a
         space between all morphs.
-
-    Raises:
-        InputError: If there are no morphs.
     """
     from tokenizers.models import Unigram
 

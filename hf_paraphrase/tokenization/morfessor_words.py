@@ -117,10 +117,6 @@ def learn_morphs(
         min_frequency: Words that occur less often are left out.
         seed: Of the order in which the words are gone over, which is drawn anew in every round.
         progress: Called after every round with its number and the cost in nats.
-
-    Raises:
-        InputError: If no word is left.
-        UsageError: If the package is not installed, or a setting makes no sense.
     """
     if not corpus_weight > 0:
         raise UsageError(f"the corpus weight must be above 0, not {corpus_weight}")
@@ -155,9 +151,6 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
 
     Each line holds a count, a space, and the morphs of one word with ` + ` between them; lines that begin with `#` are
     comments. Morfessor's binary models are pickles, which run whatever code they hold, and are not read.
-
-    Raises:
-        InputError: If the file is missing, holds no word, or a line is malformed.
     """
     path = Path(path)
     counts: Counter[str] = Counter()
@@ -185,11 +178,7 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
 
 
 def check_installed() -> None:
-    """Checks that Morfessor can be imported.
-
-    Raises:
-        UsageError: If it cannot.
-    """
+    """Checks that Morfessor can be imported."""
     if find_spec("morfessor") is None:
         raise UsageError(
             "learning morphs needs the package morfessor", remedy="pip install 'hf-paraphrase[segmentation]'"

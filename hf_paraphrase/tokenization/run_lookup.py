@@ -52,11 +52,6 @@ class RunLookup:
 
     Made by :meth:`for_tokenizer`. Several threads may use it at a time: what it remembers is the same for all. It
     needs `tokenizers` and NumPy, and Arrow for many texts.
-
-    Args:
-        tokenizer: The tokenizer itself; it is given each different run once, and the texts that have exceptions.
-        before: The ids of the special tokens before each text.
-        behind: The ids of the special tokens behind it.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, before: Sequence[int] = (), behind: Sequence[int] = ()) -> None:
@@ -74,13 +69,7 @@ class RunLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> RunLookup | None:
-        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work.
-
-        Args:
-            tokenizer: The backend of a fast tokenizer; padding and truncation set on it are passed over, and switched
-                off when it is used.
-            special_tokens: Whether the ids of a text are to have the special tokens that the tokenizer adds to it.
-        """
+        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
         around = tokens_around(tokenizer) if special_tokens else ((), ())
         if around is None or not runs_are_separable(tokenizer):
             return None
@@ -88,14 +77,7 @@ class RunLookup:
         return cls(tokenizer, before=before, behind=behind)
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts, without padding or truncation.
-
-        Args:
-            texts: The texts; pass them in blocks.
-
-        Raises:
-            TypeError: If one of them is not a string, or holds half a surrogate pair, which is no Unicode text.
-        """
+        """Computes the ids of some texts, without padding or truncation."""
         found = self._many(texts) if self._are_many(texts) else self._few(texts)
         return self._surrounded(found) if len(self.before) or len(self.behind) else found
 
@@ -160,11 +142,7 @@ class RunLookup:
         return known, np.array(codes, np.int64)[int32_values(runs.indices)]
 
     def _codes(self, runs: list[str]) -> tuple[KnownRuns, list[int]]:
-        """Finds runs among those that are known, to which it adds them if need be.
-
-        Returns:
-            Where they are known, and the code of each there.
-        """
+        """Finds where runs are known and the code of each there; unknown ones are added if need be."""
         known = self._known
         found = known.codes(runs)
         if None in found:

@@ -82,11 +82,7 @@ _SPACES = {" ", " +", r"\s", r"\s+"}
 
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:
-    """Tells whether the ids of every text are those of its runs, but for what :mod:`.run_lookup` looks for in a run.
-
-    Args:
-        tokenizer: The tokenizer. Special tokens before and behind a text, padding and truncation are passed over.
-    """
+    """Tells whether the ids of every text are those of its runs, apart from what :mod:`.run_lookup` checks itself."""
     return (
         is_the_same_every_time(tokenizer.model)
         and splits_at_seams(settings_of_part(tokenizer.pre_tokenizer))
@@ -107,11 +103,7 @@ def is_the_same_every_time(model: Any) -> bool:
 
 
 def keeps_runs_apart(normalizer: Any) -> bool:
-    """Tells whether normalising a text normalises what is before and behind a space, where that stays a space.
-
-    Args:
-        normalizer: The settings of the normaliser; None for none.
-    """
+    """Tells whether normalising a text normalises what is before and behind a space, where that stays a space."""
     return all(map(_keeps_runs_apart, _steps(normalizer)))
 
 
@@ -133,9 +125,6 @@ def keeps_ascii_visible(normalizer: Any) -> bool:
     """Tells whether a normaliser leaves a visible ASCII character at the end of an ASCII text such a one.
 
     And spaces at its beginning spaces. It must be one that :func:`keeps_runs_apart`.
-
-    Args:
-        normalizer: The settings of the normaliser; None for none.
     """
     return all(map(_keeps_ascii_visible, _steps(normalizer)))
 
@@ -161,11 +150,7 @@ def _steps(normalizer: Any) -> Iterator[Any]:
 
 
 def splits_at_seams(pre_tokenizer: Any) -> bool:
-    """Tells whether a text is split where a space follows a visible character, and each side of that as if alone.
-
-    Args:
-        pre_tokenizer: The settings of what splits; None for nothing.
-    """
+    """Tells whether a text is split where a space follows a visible character, and each side of that as if alone."""
     if pre_tokenizer is None:
         return False
     if pre_tokenizer["type"] != "Sequence":
