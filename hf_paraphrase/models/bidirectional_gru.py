@@ -104,11 +104,10 @@ def initialize_gru(layer: nn.GRU) -> None:
 
 
 class _GruSteps(torch.autograd.Function):
-    """The recurrence of one direction, with its gradient.
+    """The recurrence of one direction, with its gradient."""
 
-    Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
-    parameters are taken once, over all tokens.
-    """
+    # Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
+    # parameters are taken once, over all tokens.
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, weight_state: Tensor, bias_state: Tensor, packing: Packing) -> Tensor:

@@ -26,10 +26,6 @@ class AvgConfig(PreTrainedConfig):
         initial_distribution: That of the random initial vectors: `normal`, or `uniform` as in paper 003 (section 3.2).
         initializer_range: Its standard deviation, or the bound of the uniform distribution.
         normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.
-
-    Raises:
-        ValueError: For an unknown distribution, and if both kinds of dropout are asked for, a probability is outside
-            [0, 1), `normalize` is true, or unknown words are to be skipped and have no id.
     """
 
     model_type = "avg"

@@ -158,9 +158,6 @@ class ParallelBiGruModel(PreTrainedModel):
 
         Returns:
             See :class:`ParallelBiGruOutput`.
-
-        Raises:
-            ValueError: If there are no target sentences.
         """
         if target_input_ids is None:
             raise ValueError("target_input_ids must be given: the classifier scores pairs of sentences")

@@ -337,9 +337,6 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
             `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`
             (rows, target length, vocabulary; None with labels in training mode, where they would cost memory),
             `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
-
-        Raises:
-            ValueError: If neither previous words nor labels, or neither source nor encoder outputs, are given.
         """
         if encoder_outputs is None:
             if input_ids is None:

@@ -35,9 +35,6 @@ class SdaeDecoder(nn.Module):
     With s_0 = tanh(W e + b), each state is s_t = GRU(s_{t-1}; word t-1, e), where the word before the first is a zero
     vector, and the next word, or the end, is chosen by a softmax over O s_t + o (with a linear layer in between, if
     the configuration asks for one).
-
-    Args:
-        config: The configuration.
     """
 
     def __init__(self, config: SdaeConfig) -> None:
@@ -61,9 +58,6 @@ class SdaeDecoder(nn.Module):
             embedding: e (sentences, hidden_size).
             labels: The words (sentences, length), -100 at padding.
             embeddings: The word vectors of the encoder (vocab_size, embedding_size).
-
-        Returns:
-            The sum in nats, a scalar.
         """
         present = labels >= 0
         lengths = present.sum(1, keepdim=True)
@@ -181,9 +175,6 @@ class SdaeModel(PreTrainedModel):
             `hidden_states`, one tensor h_t (batch, length, hidden_size) in a tuple, zero at padding. A sentence
             without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and those of
             `last_hidden_state` are scaled so that their mean is still the embedding.
-
-        Raises:
-            ValueError: If there are labels and no decoder.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)

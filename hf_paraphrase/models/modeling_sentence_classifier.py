@@ -85,9 +85,6 @@ class SentenceClassifier(PreTrainedModel):
         Returns:
             `logits` (batch, labels): z, and for a regression the score; with labels `loss`, a mean over the batch, in
             nats or in squared deviations.
-
-        Raises:
-            ValueError: If the model judges pairs and gets single sentences, or the other way round.
         """
         if (second_input_ids is not None) != self.config.pairs:
             raise ValueError(f"this model judges {'pairs of sentences' if self.config.pairs else 'single sentences'}")
@@ -106,11 +103,7 @@ class SentenceClassifier(PreTrainedModel):
         return SequenceClassifierOutput(loss=loss, logits=outputs)
 
     def scores(self, logits: Tensor) -> Tensor:
-        """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,).
-
-        Raises:
-            ValueError: For a classification, which has none.
-        """
+        """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
         if self.config.objective == "classification":
             raise ValueError("a classification has no scores")
         if self.config.objective == "regression":
@@ -174,11 +167,7 @@ class SentenceClassifier(PreTrainedModel):
 
 
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
-    """Makes the encoder, with random weights, of a class that is registered or travels with this file.
-
-    Raises:
-        ValueError: If there is no such class.
-    """
+    """Makes the encoder, with random weights, of a class that is registered or travels with this file."""
     settings = dict(config.sentence_encoder)
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):

@@ -51,9 +51,6 @@ def summed_cross_entropy(
         bias: b (vocabulary,).
         targets: y (tokens,), int64; a token with a negative one adds nothing.
         smoothing: ε, the share of the target that is spread over the vocabulary (Szegedy et al. 2016, section 7).
-
-    Returns:
-        The sum in nats, a scalar.
     """
     device, dtype = states.device.type, states.dtype
     if torch.is_autocast_enabled(device):

@@ -25,9 +25,6 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         pad_token: The padding token, one of the first part.
         unk_token: The unknown token of the first part, if it has one; the others may have their own.
         **kwargs: As for every tokenizer.
-
-    Raises:
-        ValueError: If neither or both of `tokenizers_file` and `parts` are given, or two tokens have the same name.
     """
 
     vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": PARTS_FILE}
