@@ -88,11 +88,7 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
     resume: bool = setting("continue the unfinished job for this output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, a list longer than the beam is wide, or a search that has no 8 bits.
-        """
+        """Refuses what does not fit."""
         super().check()
         if self.returned > self.num_beams:
             raise UsageError(
@@ -128,11 +124,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
 
     Returns:
         The data folder of the pairs; with `shard`, while parts are missing, that of the unfinished work.
-
-    Raises:
-        InputError: If the bitext is missing or empty, lacks a column, or is in another language than the model's.
-        ModelError: If there is no translation model, or it cannot translate.
-        OutputError: If the output is in the way or cannot be written, or the unfinished job had other settings.
     """
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)

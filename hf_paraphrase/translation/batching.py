@@ -68,9 +68,6 @@ def tokenize_bitext(
         bpe_dropout: Share of the merges left out at random, anew in every epoch (Provilkov et al. 2020); the length
             limits are for sentences with all merges.
         seed: Seed of what is left out.
-
-    Raises:
-        InputError: If nothing is left.
     """
     source_side = tokenizer(list(sources), truncation=True)
     target_side = tokenizer(text_target=list(targets), truncation=True)

@@ -20,12 +20,6 @@ class BpeMerges:
     Provilkov, Emelianenko and Voita 2020, Algorithm 1: again and again the first of the merges that apply is carried
     out, but each one of them is passed over with probability `dropout`, until none is left. The `tokenizers` library
     has the same thing without a seed, so that a run could not be repeated.
-
-    Args:
-        tokenizer: A tokenizer whose model is BPE without prefixes for inner units.
-
-    Raises:
-        ValueError: If the tokenizer's model is another one.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -47,9 +41,6 @@ class BpeMerges:
             word: A word all of whose characters are units.
             dropout: Probability to pass over a merge; 0 gives the tokenizer's own segmentation, 1 the characters.
             generator: The source of chance.
-
-        Returns:
-            The numbers of its units.
         """
         symbols = list(word)
         draw = generator.random
@@ -74,13 +65,6 @@ class RedrawnSentences(Sequence[list[int]]):
     epoch draws at most :data:`VARIANTS` segmentations of a word and takes one of them at each of its occurrences; what
     it draws depends on the seed and the epoch's number alone. Special tokens and words with unknown characters stay
     as they are.
-
-    Args:
-        encodings: What the tokenizer made of the sentences.
-        merges: Its merges.
-        unknown: Number of its unknown unit.
-        dropout: Share of the merges to be passed over.
-        seed: Seed of the segmentations.
     """
 
     def __init__(

@@ -68,9 +68,6 @@ def restrict_vocabulary(model: PreTrainedModel, candidates: Tensor) -> PreTraine
         model: An RNNsearch model or an ensemble of them.
         candidates: Ids of target units in ascending order without repetition, (candidates,); the padding, start and
             end token must be among them.
-
-    Raises:
-        ValueError: If `candidates` are not ascending, or lack a special token.
     """
     if isinstance(model, RnnSearchEnsemble):
         members: list[Any] = [restrict_vocabulary(member, candidates) for member in model.members]

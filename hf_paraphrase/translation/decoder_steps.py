@@ -101,7 +101,6 @@ class Annotated(NamedTuple):
     """What is attended to, one row a sentence.
 
     Attributes:
-        keys: The attention's keys.
         values: (batch, source length, 3 * hidden + readout).
         penalty: What is added to the energies, −inf or nearly for padding, fp32 (batch, source length).
     """

@@ -26,11 +26,7 @@ from .loading import check_translation_model, load_translation_model
 
 
 class EnsembleCache:
-    """The caches of the members, reordered together.
-
-    Attributes:
-        members: The cache of each member.
-    """
+    """The caches of the members, reordered together."""
 
     is_compileable = False
 
@@ -77,12 +73,6 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
 
     As Jean et al. (2015 §5.2) do it. A hypothesis' score is the mean of its log-probabilities under
     the members; step by step these geometric means of probabilities do not sum to one, and are not renormalised.
-
-    Args:
-        members: The models; sizes may differ, vocabularies may not.
-
-    Raises:
-        ValueError: If there is no member, or the vocabularies have different sizes.
     """
 
     config_class = RnnSearchConfig
@@ -208,10 +198,6 @@ def load_translation_models(
     Args:
         folders: The folders, or the only one.
         device: Where to compute; a GPU if there is one and None is given.
-
-    Raises:
-        UsageError: If there is no folder.
-        ModelError: If a folder is missing, damaged, or holds another kind of model, or the vocabularies differ.
     """
     if isinstance(folders, str | os.PathLike):
         folders = [folders]

@@ -72,10 +72,6 @@ def fast_beam_search(
         What `generate` returns: units with the start token, (batch * returned sequences, length), or with
         `return_dict_in_generate` an output object with `sequences` and `sequences_scores` (scores of single steps are
         not kept). Where there are fewer hypotheses than asked for, the best one is repeated with a score of −1e9.
-
-    Raises:
-        SearchStopped: If the search was ended so.
-        ValueError: If a setting is asked for that this search does not know, or `candidates` lacks the end token.
     """
     _check_settings(generation_config, stopping_criteria, input_ids)
     steps_dtype = None
@@ -88,11 +84,10 @@ def fast_beam_search(
 
 
 class _Search:
-    """One batch of sentences on the way to their n-best lists.
+    """One batch of sentences on the way to their n-best lists."""
 
-    Names of axes: `batch` is all sentences, `active` those whose lists are not final, `width` the hypotheses of a
-    beam (one before the first step), `beams` its full width.
-    """
+    # Names of axes: `batch` is all sentences, `active` those whose lists are not final, `width` the hypotheses of a
+    # beam (one before the first step), `beams` its full width.
 
     def __init__(
         self,
@@ -195,12 +190,7 @@ class _Search:
         return processed.contiguous()
 
     def _advance(self, found: Continuations) -> tuple[Tensor, Tensor | None]:
-        """Moves the best continuations that end into the lists and makes the others the next beam.
-
-        Returns:
-            For every row of the next step the row of this one that it continues, and the positions among the active
-            sentences of those that stay active, None if all do.
-        """
+        """Moves finished continuations into the lists; returns parent rows, and the active positions or None."""
         units, length = found.columns, self.prefixes.shape[2]
         ending = torch.isin(units, self.ends)
         if length + 1 >= self.max_length:
@@ -294,10 +284,8 @@ class _Search:
 
 
 def _is_empty(mask: Tensor) -> bool:
-    """Tells whether nothing is true in a mask, on a processor; a GPU would be waited for, and does what is to be done.
-
-    Either way the result is the same: what would be done changes nothing where nothing is true.
-    """
+    """Returns whether a mask on the CPU has no true element; always false on a GPU, where asking would synchronise."""
+    # The result is the same either way: the work that is skipped changes nothing for an empty mask.
     return mask.device.type == "cpu" and not bool(mask.any())
 
 

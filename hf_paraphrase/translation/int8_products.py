@@ -21,9 +21,6 @@ def int8_is_fast(device: str | None = None) -> bool:
 
     Without that instruction oneDNN adds pairs of products in 16 bits, which overflow. AVX-VNNI alone, without AVX-512,
     is not enough: there oneDNN writes results in bfloat16 with its reference code, some thousand times as slow.
-
-    Args:
-        device: As torch names it; a processor if not given.
     """
     if (device or "cpu") != "cpu" or not _HAS_OPERATORS:
         return False

@@ -42,11 +42,7 @@ def load_translation_model(
 
 
 def check_translation_model(folder: str | os.PathLike[str]) -> None:
-    """Makes sure that there is a translation model under a name, without reading its weights.
-
-    Raises:
-        ModelError: If the folder is missing or holds another kind of model.
-    """
+    """Makes sure that there is a translation model under a name, without reading its weights."""
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
 
 

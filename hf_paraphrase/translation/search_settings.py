@@ -51,11 +51,7 @@ class SearchSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, a device that is not here, and limits that no length satisfies.
-        """
+        """Refuses values that do not fit."""
         super().check()
         if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)

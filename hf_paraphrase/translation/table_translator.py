@@ -86,10 +86,6 @@ class TableTranslator:
         tokenizer: Its tokenizer.
         options: The settings of the search.
         table: The lexical table from which candidate vocabularies are chosen, if the options want them.
-
-    Raises:
-        ModelError: If the options want 8 bits of a device that has no instructions for them.
-        ValueError: If they want 8 bits of a search that has none.
     """
 
     def __init__(
@@ -235,11 +231,9 @@ class TableTranslator:
         yield from failed
 
     def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
-        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures.
-
-        The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
-        as if it had not.
-        """
+        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures."""
+        # The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
+        # as if it had not.
         found = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
         return [outcome if isinstance(outcome, str) else outcome[0] for outcome in found]
 
@@ -290,11 +284,6 @@ class TableTranslator:
 
 
 def threads_for(device: torch.device, *, fast: bool = True) -> int:
-    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one.
-
-    Args:
-        device: Where the model is.
-        fast: Whether the search is :func:`~.fast_search.fast_beam_search`.
-    """
+    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one."""
     most = MOST_THREADS if fast else MOST_PLAIN_THREADS
     return min(most, torch.get_num_threads()) if device.type == "cpu" else 1

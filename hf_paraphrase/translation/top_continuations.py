@@ -89,10 +89,8 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
 
 
 def _block_maxima(strided: Tensor) -> Tensor:
-    """Computes the maximum over the members of blocks, (rows, members, blocks) with a power of two of members.
-
-    Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
-    """
+    """Computes the maximum over the members of blocks, (rows, members, blocks) with a power of two of members."""
+    # Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
     if strided.device.type != "cpu" or strided.shape[1] & (strided.shape[1] - 1):
         return strided.amax(1)
     rows, members, blocks = strided.shape

@@ -116,11 +116,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, or one that another excludes.
-        """
+        """Refuses what does not fit."""
         super().check()
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} must be even: the readout is halved by maxout")

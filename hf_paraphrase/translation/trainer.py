@@ -101,11 +101,7 @@ class TranslationTrainingArguments(TrainingArguments):
     bpe_dropout: float = field(default=0.0, metadata={"help": "share of the merges left out, anew in every epoch"})
 
     def __post_init__(self) -> None:
-        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given.
-
-        Raises:
-            ValueError: If they are refused there, or ask for a model that is spread over processes.
-        """
+        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given."""
         refuse_sharding(self)
         given = self.warmup_steps
         self.warmup_steps = 0.0 if given is None else given
@@ -134,9 +130,6 @@ class TranslationTrainer(Trainer):
         callbacks: As for the Trainer.
         optimizers: As there.
         **settings: As there.
-
-    Raises:
-        InputError: If a data set lacks a column, or nothing in it can be trained on.
     """
 
     def __init__(
@@ -325,14 +318,8 @@ def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
     The weights of late checkpoints lie in one basin, so their mean is a model too, about as good as an ensemble of
     them and as fast as one of them (Junczys-Dowmunt et al. 2016 §4.1 found so for Adadelta-trained RNNsearch models).
 
-    Args:
-        folders: Model folders with `model.safetensors`; they are read one after the other.
-
     Returns:
         The mean of each weight, taken in float64, in the type in which the first checkpoint has it.
-
-    Raises:
-        ValueError: If there is no checkpoint, or two have different weights by name or shape.
     """
     from safetensors.torch import load_file
 
