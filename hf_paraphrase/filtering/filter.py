@@ -77,11 +77,7 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and steps that look at all pairs where this run has a part of them.
-        """
+        """Refuses what does not fit."""
         super().check()
         by = "--shard" if self.computes_here else "--engine ray"
         if not self.in_shards and self.shard_size is not None:
@@ -123,10 +119,6 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
 
     Returns:
         The folder that was made, and the funnel.
-
-    Raises:
-        InputError: If the pairs are unreadable, lack a column, or nothing is left.
-        OutputError: If the output is in the way.
     """
     if settings.in_shards:
         return _filter_in_shards(settings)

@@ -25,10 +25,6 @@ def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, d
     last bin hold too: one sentence of a perplexity of millions would leave the others a single bar. Where only whole
     numbers occur, each has a bin of its own if they are few. The columns are read twice; memory stays flat.
 
-    Args:
-        folder: The data folder.
-        columns: The columns; those that a split does not have, or that hold no numbers, are left out.
-
     Returns:
         For each column `edges`, the ends of the bins, one more than there are bins, and `splits`, by the name of the
         split the number of rows in each bin. Rows without a number are in none.

@@ -99,10 +99,6 @@ def choose_measures(
 
     Returns:
         The names, each once, in the order of the registry.
-
-    Raises:
-        UsageError: For an unknown measure, or one that was asked for without the option it needs.
-        InputError: If a measure that was asked for needs a column that is not there.
     """
     measures = measures or Measures()
     if not names:
@@ -161,9 +157,6 @@ def add_measures(
         names: Names of :data:`~hf_paraphrase.registry.MEASURES`.
         only: The columns to add; all that the measures compute by default.
         measures: The measures with their options.
-
-    Raises:
-        UsageError: If a measure computes other columns than it names, or not one value for each pair.
     """
     measures = measures or Measures()
     wanted = None if only is None else set(only)

@@ -45,11 +45,6 @@ class RandomPairs(TemporaryRows):
 
     Attributes:
         schema: Of the rows that are given out.
-        noisy: How many positives are random.
-        negatives: How many negatives there are.
-
-    Raises:
-        InputError: If pairs are labelled as no paraphrases already, or are too few or too alike to pair them anew.
     """
 
     def __init__(

@@ -82,11 +82,7 @@ class ScoreSettings(ShardSettings):
     resume: bool = setting("continue the unfinished job for this output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, an unknown measure, and more than one language model.
-        """
+        """Refuses what does not fit."""
         super().check()
         self.measures = [part.strip() for word in self.measures for part in word.split(",") if part.strip()]
         for name in self.measures:
@@ -111,8 +107,6 @@ class Scored:
     Attributes:
         folder: The data folder of the pairs with their measures; with `shard`, while parts are missing, that of the
             unfinished work.
-        rows: How many rows each split has.
-        columns: The columns that were added.
         measures: For each split the names of its measures.
         language_model: What there is to say about the language model that was estimated; empty if none was.
     """
@@ -137,11 +131,6 @@ def score(settings: ScoreSettings) -> Scored:
 
     Returns:
         The folder that was made, and what was added.
-
-    Raises:
-        UsageError: For an option whose measure is not computed, or a measure without the option it needs.
-        InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
-        OutputError: If the output is in the way, or the unfinished job had other settings.
     """
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
@@ -207,11 +196,7 @@ def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Sco
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> dict[str, list[str]]:
-    """Checks the columns of every split and returns its measures.
-
-    Those asked for must be possible in every split; without such a list each split gets those that it has the columns
-    for.
-    """
+    """Checks the columns of every split and returns its measures."""
     chosen: dict[str, list[str]] = {}
     for split in folder.splits:
         schema = folder.schema(split)
@@ -245,11 +230,7 @@ def _scorers(
 def _language_model(
     settings: ScoreSettings, folder: DataFolder, output: ShardedOutput
 ) -> tuple[HeldOutReferences | None, dict[str, Any]]:
-    """Estimates the language model, on references that are held out where that was asked for.
-
-    Returns:
-        Those references, and what there is to say about the language model.
-    """
+    """Estimates the language model; returns the references held out from it, and a note on it."""
     held_out = None
     split = folder.splits[0]
     if settings.hold_out is not None:
@@ -278,11 +259,7 @@ def _text_blocks(path: Path) -> Iterator[list[str]]:
 
 
 def _try_out(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
-    """Loads what the measures need, and lets them look at the first pairs.
-
-    Raises:
-        HfParaphraseError: If a model or package is missing, or a measure would say nothing of such pairs.
-    """
+    """Loads what the measures need, and lets them look at the first pairs."""
     for split, scorer in scorers.items():
         scorer(folder.schema(split).empty_table())
     split, scorer = next(iter(scorers.items()))

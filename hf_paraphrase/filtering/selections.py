@@ -97,11 +97,7 @@ class Selection:
         return isinstance(self.predicate, Comparison)
 
     def mask(self, *columns: Any) -> np.ndarray:
-        """Tells which rows are kept, given its columns: bool (rows,).
-
-        Raises:
-            UsageError: If a function of the user answers with anything else.
-        """
+        """Tells which rows are kept, given its columns: bool (rows,)."""
         kept = np.asarray(self.predicate(*columns))
         if kept.dtype != bool or kept.shape != (len(columns[0]),):
             raise UsageError(
@@ -112,11 +108,7 @@ class Selection:
 
 
 def parse_selection(text: str) -> Selection:
-    """Parses one selection.
-
-    Raises:
-        UsageError: Naming what was written, if it is no name and does not follow the grammar.
-    """
+    """Parses one selection."""
     name = text.strip()
     if name in SELECTIONS:
         return named_selection(name)
@@ -134,15 +126,7 @@ def parse_selection(text: str) -> Selection:
 
 
 def named_selection(name: str, text: str | None = None) -> Selection:
-    """Returns a selection of the registry.
-
-    Args:
-        name: Its name.
-        text: What it is called in the funnel; its name by default.
-
-    Raises:
-        UsageError: If there is none of that name, or it looks at no column.
-    """
+    """Returns a selection of the registry."""
     predicate = SELECTIONS[name]
     columns = tuple(inspect.signature(predicate).parameters)
     if not columns:
@@ -162,31 +146,13 @@ def _direction(name: str) -> int:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Checks that every selection looks at columns that are there or can be measured, comparisons at numbers.
-
-    Args:
-        selections: The predicates.
-        schema: The columns of the pairs.
-
-    Raises:
-        UsageError: Naming the selection, and the columns that exist or can be computed.
-    """
+    """Checks that every selection looks at columns that are there or can be measured, comparisons at numbers."""
     for selection in selections:
         check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.compares)
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
-    """Checks that columns are there, or can be measured.
-
-    Args:
-        columns: Their names.
-        schema: The columns of the pairs.
-        wanted_by: What looks at them, for messages.
-        numbers: Whether they must hold numbers; else they may hold text as well.
-
-    Raises:
-        UsageError: Naming the first that is neither, and the columns that exist or can be computed.
-    """
+    """Checks that columns are there, or can be measured."""
     measurable = measurable_columns(schema.names)
     for column in columns:
         if column in schema.names:

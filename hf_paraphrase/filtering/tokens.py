@@ -56,13 +56,7 @@ def _powers(count: int) -> np.ndarray:
 
 
 def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray) -> None:
-    """Makes the endings of contractions tokens: an apostrophe goes on with `n` before it, or begins `'s` and the like.
-
-    Args:
-        joined: Whether each character goes on with the token of the one before it, changed in place (characters + 1,).
-        codes: Code points (characters,), the last one a space.
-        kinds: Their kinds (characters,).
-    """
+    """Joins the endings of contractions in place: `joined` (characters + 1,), `codes` and `kinds` (characters,)."""
     apostrophes = np.flatnonzero(kinds == _APOSTROPHE)
     if not len(apostrophes):
         return
@@ -88,9 +82,6 @@ def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray)
 
 class TokenSpans:
     """The tokens of sentences, one after the other.
-
-    Args:
-        sentences: Lower-cased sentences.
 
     Attributes:
         counts: Tokens of each sentence, int64 (sentences,).

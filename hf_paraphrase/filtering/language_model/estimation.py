@@ -26,18 +26,9 @@ def train_language_model(
 ) -> dict[str, Any]:
     """Estimates a 3-gram model of lower-cased tokens with interpolated modified Kneser-Ney smoothing.
 
-    Args:
-        blocks: Sentences, some at a time; those without a token are left out.
-        path: The ARPA file to write.
-        source: Where the sentences come from, for messages.
-
     Returns:
         `sentences`, `tokens`, `words` (distinct), `ngrams` and `discounts` of each order, and the orders of which the
         discounts could not be estimated, `fallback_discounts`.
-
-    Raises:
-        InputError: If no sentence has a token.
-        OutputError: If the file cannot be written.
     """
     counter = TrigramCounter()
     for block in blocks:
@@ -63,7 +54,6 @@ class HeldOutReferences:
     """Some of the distinct references of a data set.
 
     Attributes:
-        seed: Seed of the draw.
         fingerprints: 64-bit fingerprints of the drawn references, ascending, uint64 (references,).
     """
 
@@ -86,9 +76,6 @@ def draw_references(folder: DataFolder, split: str, count: int, seed: int) -> He
 
     The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An empty
     reference is never drawn.
-
-    Raises:
-        InputError: If the split has no more than `count` distinct references.
     """
     lowest = np.empty(0, dtype=np.uint64)
     for batch in folder.batches(split, ["sentence1"]):

@@ -39,14 +39,6 @@ class NgramModel:
 
     An n-gram is found by the place of its first n − 1 words among the shorter n-grams and its last word, so that every
     order costs one binary search.
-
-    Args:
-        words: The word of each number.
-        orders: The n-grams of each order.
-        path: Where they come from, for messages.
-
-    Raises:
-        InputError: If the history of an n-gram is missing, or `<s>` or `</s>` is.
     """
 
     def __init__(self, words: list[str], orders: list[ArpaOrder], path: str | os.PathLike[str] = "") -> None:
@@ -77,11 +69,7 @@ class NgramModel:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> NgramModel:
-        """Reads an ARPA file.
-
-        Raises:
-            InputError: If it is not one.
-        """
+        """Reads an ARPA file."""
         words, orders = read_arpa(path)
         return cls(words, orders, path)
 
@@ -118,12 +106,7 @@ class NgramModel:
         return result
 
     def score(self, spans: TokenSpans, first: int = 0) -> SentenceScores:
-        """Scores tokenised sentences.
-
-        Args:
-            spans: Their tokens.
-            first: The sentence to begin with.
-        """
+        """Scores tokenised sentences."""
         numbers, counts = word_numbers(spans, self.number_of, first)
         sequence, begins = with_marks(numbers, counts, self._numbers[BEGIN], self._numbers[END])
         if not len(begins):

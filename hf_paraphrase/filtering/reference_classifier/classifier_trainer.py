@@ -55,13 +55,6 @@ class ClassifierTrainer(EpochTrainer):
 
     The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
     with the weights of an undisturbed one.
-
-    Args:
-        model: The classifier.
-        args: The settings.
-        train: The training part.
-        dev: The part on which the epoch is chosen.
-        report: Called with a line of text after each epoch.
     """
 
     criterion = DEV_SCORE

@@ -30,7 +30,6 @@ class ReferenceLists:
     """References and, for each, the distinct translations of its n-best list.
 
     Attributes:
-        references: The texts.
         ids: For each reference the ids under which it occurs; empty where pairs have none.
         fingerprints: For each reference the fingerprint of its text, uint64 (references,).
         translations: For each reference its translations, at least one, in the order of the pairs.
@@ -80,16 +79,6 @@ def draw_reference_lists(
     both labels. Where there are fewer references than asked for, all three sizes shrink by the same factor.
 
     The pairs are read twice; memory grows with the number of references and the lists of those that are drawn.
-
-    Args:
-        folder: Back-translated pairs: `sentence1`, `sentence2` and, if they have one, `id`.
-        sizes: How many references for train, dev and test.
-        mined: Folders of pairs whose references, by id or by text, are left out.
-        split: The split to read.
-        seed: Seed of the draw.
-
-    Raises:
-        InputError: If a column is missing, or fewer than ten references are left.
     """
     folder = Path(folder)
     names = DataFolder(folder).schema(split).names

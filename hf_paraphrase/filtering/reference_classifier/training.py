@@ -95,11 +95,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-        """
+        """Refuses values that do not fit."""
         super().check()
         if self.body == "avg" and self.hidden_size not in (None, self.embedding_size):
             raise UsageError("--hidden-size is for --body lstm", remedy="leave it out, or give --embedding-size")
@@ -111,10 +107,6 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
 
     Returns:
         The classifier of the folder that was made.
-
-    Raises:
-        InputError: For missing or malformed pairs or vectors, or too few references.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     inputs = [settings.pairs, *settings.mined, *vectors]

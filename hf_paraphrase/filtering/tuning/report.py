@@ -26,13 +26,7 @@ Compared = Mapping[tuple[str, str, str], ChosenCell]
 
 
 def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> str:
-    """Writes a row a run.
-
-    Args:
-        grid: The runs of every cell.
-        shown: The cells whose test means are to be seen.
-        chosen: The cells that the dev set chose.
-    """
+    """Writes a row a run."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
@@ -49,12 +43,6 @@ def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> s
 
 def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
     """Lays out tables 6, 7 and 12: a row a filter, means over the data sets.
-
-    Args:
-        compared: What was chosen, beside the random selection.
-        data: The data sets, in their order.
-        encoders: The encoders, in their order.
-        tested: Whether there are test sets.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
@@ -81,12 +69,7 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
 
 
 def cells_table(compared: Compared, tested: bool) -> str:
-    """Lays out what was chosen: a row for each filter, data set and encoder.
-
-    Args:
-        compared: What was chosen, beside the random selection.
-        tested: Whether there are test sets.
-    """
+    """Lays out what was chosen: a row for each filter, data set and encoder."""
     header = ["filter", "data", "encoder", "chosen range", "pairs", "epoch", "dev"]
     rows = []
     comparisons = sum(name != RANDOM for _, name, _ in compared)
@@ -108,13 +91,7 @@ def _judged(found: Difference | None, comparisons: int) -> list[str]:
 
 
 def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
-    """Lays out every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder.
-
-    Args:
-        grid: The runs of every cell.
-        compared: What was chosen, beside the random selection.
-        tested: Whether the test means are to be seen.
-    """
+    """Lays out every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder."""
     columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
     header = ["filter", "range"]
     for data, encoder in columns:
@@ -134,13 +111,7 @@ def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
 
 
 def bins_table(compared: Mapping[Cell, ChosenCell], ends: Mapping[tuple[str, str], ChosenCell]) -> str:
-    """Lays out table 5: a row for each data set and encoder, a column a bin with its dev and test mean and its pairs.
-
-    Args:
-        compared: Every bin that selects anything, and the random selection, beside the random selection of the same
-            data, encoder and seeds.
-        ends: For data sets and encoders the last bin beside the first.
-    """
+    """Formats table 5: a row for each data set and encoder, a column for each bin (dev mean, test mean, pairs)."""
     ranges = list(dict.fromkeys((cell.filter, cell.range) for cell in compared))
     comparisons = sum(cell.filter != RANDOM for cell in compared) + len(ends)
     rows = []
@@ -163,13 +134,7 @@ def _bin_text(item: ChosenCell, comparisons: int) -> str:
 
 
 def plot_grid(grid: Grid, chosen: Sequence[Cell], path: Path) -> None:
-    """Draws dev mean minus that of the random selection for every cell; chosen cells are ringed.
-
-    Args:
-        grid: The runs of every cell.
-        chosen: The cells that the dev set chose.
-        path: The PNG file.
-    """
+    """Draws dev mean minus that of the random selection for every cell; chosen cells are ringed."""
     series = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
     filters = list(dict.fromkeys(cell.filter for cell in grid if cell.filter != RANDOM)) or [RANDOM]
     rows = -(-len(filters) // _PANELS_A_ROW)

@@ -59,19 +59,6 @@ class TuningRuns:
     A run is known by the content of the pairs, the numbers of its rows, the encoder's settings, the seed and the
     content of the dev and test data: two filters that select the same pairs share a run. Where the vocabulary is made
     from the pairs it is made from those of all data sets, so a run is known by the content of all of them.
-
-    Args:
-        folder: Where runs are noted, one JSON object a line, with their similarities beside.
-        pairs: For each data set its folder.
-        pools: For each data set its selection pool.
-        encoders: For each encoder its settings.
-        dev_data: The dev data.
-        tests: The test sets, possibly none.
-        sample: How many pairs a run is trained on at most.
-        others: What other grids have noted, by their folders (:func:`noted_runs`); taken over where it is the same.
-
-    Raises:
-        OutputError: If the folder cannot be made.
     """
 
     def __init__(
@@ -271,14 +258,8 @@ class TuningRuns:
 def noted_runs(folder: Path) -> tuple[Path, Notes]:
     """Reads what is noted of the runs of another grid.
 
-    Args:
-        folder: An output of `tune`, finished or not.
-
     Returns:
         The folder that holds them, which is a hidden one beside `folder` while the grid is unfinished; and the notes.
-
-    Raises:
-        InputError: If there are none.
     """
     for place in (folder, *(run / "output" for run in incomplete_runs(folder.absolute()))):
         if notes := _read_notes(place / NOTES):

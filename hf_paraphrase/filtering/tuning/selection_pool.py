@@ -31,20 +31,9 @@ class SelectionPool:
     Columns that the pairs have are taken as they are; those that can be measured without a model are computed once.
     In memory are one number a row for every column looked at, and what named selections say of it.
 
-    Args:
-        folder: A data folder of pairs.
-        columns: Selections of all filters to come, for their columns.
-        one_per_reference: A way of keeping one translation of each reference, or None for all.
-        split: The split to read.
-
     Attributes:
-        num_rows: How many rows the split has.
         unusable: How many of them have an empty side or a label other than 1.
         usable_texts: Selections with which `filter` leaves those out too, as text; none where there are none.
-
-    Raises:
-        InputError: If there are no pairs, or none that can be trained on, or a column is missing.
-        UsageError: For a selection on a column that is neither there nor measurable.
     """
 
     def __init__(
@@ -104,11 +93,6 @@ class SelectionPool:
 
     def select(self, selections: Sequence[Selection], sample: int | None, seed: int) -> tuple[NDArray[np.int64], int]:
         """Takes the steps of `filter`: the selections, one translation a reference, the sample.
-
-        Args:
-            selections: The predicates, all of which must hold.
-            sample: How many of the remaining pairs to draw; None, or more than there are, for all.
-            seed: Seed of the draws.
 
         Returns:
             The rows that are kept, ascending; and how many there were to draw from.

@@ -72,16 +72,7 @@ class PairPool:
 
 
 class TuningTrainer(EncoderTrainer):
-    """Trains as :class:`~...encoders.trainer.EncoderTrainer` does, to the same weights, without checkpoints.
-
-    Args:
-        model: The encoder.
-        args: The settings, with `save_strategy="no"`.
-        pairs: The pairs.
-        tokenizer: The tokenizer with which the pairs were encoded.
-        evaluator: Scores the model on the dev set.
-        report: Called with a line of text at every score.
-    """
+    """Trains as :class:`~...encoders.trainer.EncoderTrainer` does, to the same weights, without checkpoints."""
 
     def __init__(
         self,
