@@ -27,10 +27,6 @@ def open_encoder(
             package if it is installed, or `namespace/name` of a repository of the Hub.
         device: Where to compute; None for the CPU.
         bf16: Compute in bfloat16; ours and tables always compute in fp32.
-
-    Raises:
-        ModelError: If it is missing or damaged, or is built in a way that cannot be followed.
-        HubError: If the Hub cannot be reached.
     """
     if is_wordllama(name):
         return open_wordllama(name)

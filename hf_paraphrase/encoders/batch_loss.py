@@ -24,10 +24,6 @@ class BatchLossTrainer(ScoredTrainer):
     """A trainer whose steps compute a loss of pairs; :class:`~.trainer.EncoderTrainer` gives it what it needs.
 
     Attributes:
-        loss: The loss.
-        collator: Makes the batches.
-        schedule: Which batches are in which mega-batch.
-        mega_batch: The one that is running.
         initial_embeddings: Where the word vectors started, if they are drawn back there.
         forward_options: What else the model's `forward` is told.
     """
@@ -163,14 +159,8 @@ class BatchLossTrainer(ScoredTrainer):
         return MegaBatch(epoch, start, end, first, sentences, chosen)
 
     def _shared_out(self, loss: Tensor, number: int) -> Tensor:
-        """Turns the mean over this process's part of a joint batch into that over the whole.
-
-        The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
-
-        Args:
-            loss: The mean over the own part, which may hold a pair that does not count.
-            number: The number of the joint batch in the epoch.
-        """
+        """Turns the mean over this process's part of a joint batch into that over the whole."""
+        # The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
         loss = loss * self.batches.weight(number, process_index())
         if num_processes() > 1:
             loss = loss + (mean_over_processes(loss) - loss.detach())

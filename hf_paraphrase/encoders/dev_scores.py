@@ -21,11 +21,7 @@ _LABELS = ("label", "score")
 
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
-    """Asks an evaluator; a single number is called by :data:`CHOOSES`.
-
-    Raises:
-        UsageError: If it returns neither numbers by name nor one number.
-    """
+    """Asks an evaluator; a single number is called by :data:`CHOOSES`."""
     found = evaluator(encoder)
     if not isinstance(found, Mapping):
         found = {DEV_SCORE: found}
@@ -44,9 +40,6 @@ def similarity_scores(
         encoder: The encoder.
         pairs: A `datasets.Dataset`, or dictionaries, with `sentence1`, `sentence2` and `label` or `score`.
         compute_metrics: Gets the cosines (pairs,) as predictions, and the labels (pairs,).
-
-    Raises:
-        InputError: If a column is missing.
     """
     rows = list(pairs)
     label = next((name for name in _LABELS if rows and name in rows[0]), None)
@@ -68,9 +61,6 @@ def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> 
 
     Returns:
         Its name, with `eval_` before it.
-
-    Raises:
-        UsageError: If there is none of that name.
     """
     name = wanted.removeprefix("eval_")
     if name not in scores and by_default and len(scores) == 1:

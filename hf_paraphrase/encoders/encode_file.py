@@ -42,12 +42,6 @@ def encode(settings: EncodeSettings) -> Encoded:
 
     Returns:
         The file that was made, and what is in it.
-
-    Raises:
-        UsageError: For settings that do not fit, or embeddings that cannot be truncated so.
-        InputError: For a missing, empty or malformed input file.
-        OutputError: If the output exists or cannot be written.
-        ModelError: If the model folder is not a sentence encoder.
     """
     if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
         raise InputError("no such file", path=Path(settings.input), remedy="check --input")

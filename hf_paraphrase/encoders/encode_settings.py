@@ -58,11 +58,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
     resume: bool = setting("with --columns: continue the unfinished job for this output", False, only_with="columns")
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, a device that is not here, and a name that NumPy would not find.
-        """
+        """Refuses values that do not fit."""
         super().check()
         if self.columns:
             if self.output is None or Path(self.output).suffix == ".npy":

@@ -92,10 +92,6 @@ def encode_pairs(
             is such a column at all: they are no paraphrases.
         scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
         read: Called with the sentences of the next rows, block by block.
-
-    Raises:
-        InputError: If something is missing, a label is neither 0 nor 1, or no pair is left.
-        OutputError: If the disk is full or not writable.
     """
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)

@@ -60,9 +60,6 @@ def with_trigrams(
         min_frequency: Trigrams that the sentences have less often are left out.
         lower_case: As for :func:`~..tokenization.character_trigram.build_character_trigram_tokenizer`.
         skip_unknown: As for it.
-
-    Raises:
-        InputError: If the sentences have no text.
     """
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -108,9 +105,6 @@ def word_level_vocabulary(
 
     Returns:
         The tokenizer, and what was read.
-
-    Raises:
-        HfParaphraseError: If a file or folder is missing, malformed or does not fit.
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
@@ -141,18 +135,6 @@ def given_vocabulary(
 
     A sub-word token gets the vector of the word that it alone spells. Only where the vectors come from a saved model
     with the very same vocabulary does every token have one.
-
-    Args:
-        folder: As for :func:`~..tokenization.encoder_tokenizer.load_encoder_tokenizer`.
-        initial_vectors: As for :func:`word_level_vocabulary`.
-        dimension: As for it.
-        show_progress_bar: As for it.
-
-    Returns:
-        The tokenizer, and what was read.
-
-    Raises:
-        HfParaphraseError: As for it.
     """
     from ..tokenization.encoder_tokenizer import load_encoder_tokenizer
 
@@ -199,9 +181,6 @@ def start_embeddings(
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.
-
-    Raises:
-        InputError: If no token of the pairs has a vector, or for the file of counts.
     """
     size = len(tokenizer)
     counts = None

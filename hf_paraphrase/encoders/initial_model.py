@@ -24,13 +24,6 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     """Names the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
 
     Averages of words and of character trigrams are of one class; their tokenizers tell them apart.
-
-    Args:
-        name: The folder, or the name of a repository of the Hub, or `builtin`.
-
-    Raises:
-        ModelError: If it is missing, damaged, or of a type that is not trained on pairs.
-        HubError: If it is a repository of the Hub and cannot be fetched.
     """
     folder = model_folder(name)
     remedy = "give a folder that train-encoder made"
@@ -54,16 +47,8 @@ def initial_encoder(
 ) -> tuple[PreTrainedModel, EncoderVocabulary]:
     """Opens the encoder that a training goes on from, with the dropouts of this training.
 
-    Args:
-        name: As for :func:`initial_kind`.
-        dropouts: The probability of each of :data:`~.batch_loss.DROPOUTS`; None for 0.
-
     Returns:
         The encoder in float32, and its tokens.
-
-    Raises:
-        ModelError: If it is damaged.
-        UsageError: If a dropout is asked for that it does not know.
     """
     folder = model_folder(name)
     found = encoder_class(folder)

@@ -35,10 +35,6 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
     """Tells what kind of initial vectors lie at a path, or are meant by `builtin`.
 
     A file, a model with a table of vectors, one with several side by side, or another model.
-
-    Raises:
-        InputError: If there is nothing.
-        ModelError: If it is a model folder and damaged or of another kind, or a folder without a model.
     """
     path = fetched_folder(source) or Path(source)
     if path.is_dir():
@@ -54,11 +50,7 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
 
 
 def _check_encoder(folder: Path) -> None:
-    """Refuses a folder that holds no sentence encoder, before transformers would do so at length.
-
-    Raises:
-        ModelError: If there is no model, or one of this package that is something else.
-    """
+    """Refuses a folder that holds no sentence encoder, before transformers would do so at length."""
     if not any((folder / name).exists() for name in ("config.json", "modules.json")):
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
     if (folder / "config.json").is_file():
@@ -89,11 +81,6 @@ def read_initial_vectors(
         pieces: As for :func:`~hf_paraphrase.encoders.saved_vectors.read_saved_vectors`.
         device: Where a sentence encoder computes; None for the CPU.
         show_progress_bar: Show the progress of a sentence encoder on standard error.
-
-    Raises:
-        InputError: If the source is missing or malformed.
-        ModelError: If a model folder is damaged or of a kind that cannot be followed.
-        UsageError: If the source has another number of components than is wanted.
     """
     kind, path = kind_of_source(source), fetched_folder(source) or Path(source)
     if kind == SENTENCE_ENCODER:
@@ -124,9 +111,6 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 
     Returns:
         The words in the order of the file, each once.
-
-    Raises:
-        InputError: If the file is missing, empty or not UTF-8.
     """
     path = Path(path)
     words: dict[str, None] = {}
@@ -141,11 +125,7 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 
 
 def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
-    """Refuses initial vectors that have nothing to do with the pairs.
-
-    Raises:
-        InputError: If no token of the pairs has a vector.
-    """
+    """Refuses initial vectors that have nothing to do with the pairs."""
     if coverage.tokens and not coverage.tokens_with_vector:
         raise InputError(
             "no word of the pairs has a vector here",

@@ -80,12 +80,7 @@ class JoinSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit together.
-
-        Raises:
-            UsageError: For a value out of range, less than two models, a model that is named twice, none but
-                weighted-trigrams, other weights than one a model, or text without weighted-trigrams.
-        """
+        """Refuses what does not fit together."""
         super().check()
         check_license(self.license)
         if len(self.model) < 2:
@@ -102,13 +97,7 @@ class JoinSettings(Settings):
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of the encoder.
-
-    Attributes:
-        name: What the card calls it.
-        tokenizer: Its tokenizer.
-        table: The vectors of its tokens (tokens, components).
-    """
+    """A part of the encoder."""
 
     name: str
     tokenizer: PreTrainedTokenizerFast
@@ -121,12 +110,6 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
 
     Returns:
         The encoder.
-
-    Raises:
-        UsageError: For settings or models that do not fit together.
-        InputError: If the text is missing, malformed or has no trigrams.
-        ModelError: If a model cannot be opened, or is no average.
-        OutputError: If the output is in the way, or is one of the models or holds it.
     """
     folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
     averages = {name: _average(folder) for name, folder in folders.items()}
@@ -146,11 +129,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
 
 
 def _average(folder: Path) -> _Part:
-    """Opens a model that is to be a part.
-
-    Raises:
-        ModelError: If it cannot be opened, or is no average.
-    """
+    """Opens a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
     remedy = "give folders of avg or trigram"
@@ -176,11 +155,7 @@ def _average(folder: Path) -> _Part:
 
 
 def _one_size(parts: dict[str, _Part]) -> int:
-    """Returns the number of components that all parts have.
-
-    Raises:
-        UsageError: If they differ.
-    """
+    """Returns the number of components that all parts have."""
     sizes = {name: part.table.shape[1] for name, part in parts.items()}
     if len(set(sizes.values())) > 1:
         found = ", ".join(f"{size} ({name})" for name, size in sizes.items())
@@ -193,11 +168,7 @@ def _one_size(parts: dict[str, _Part]) -> int:
 
 
 def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> _Part:
-    """Makes the part of random trigram vectors.
-
-    Raises:
-        InputError: If the text is missing, malformed or has no trigrams.
-    """
+    """Makes the part of random trigram vectors."""
     sentences = _sentences(settings.text) if settings.text else _words(averages)
     try:
         tokenizer, table = random_trigrams(

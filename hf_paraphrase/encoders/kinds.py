@@ -185,11 +185,7 @@ WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 
 
 def encoder_kind(name: str) -> EncoderKind:
-    """Returns what is registered under a name; a bare model class takes words and has no options.
-
-    Raises:
-        UsageError: If nothing is, or something else.
-    """
+    """Returns what is registered under a name; a bare model class takes words and has no options."""
     found = ENCODERS[name]
     if isinstance(found, EncoderKind):
         return found
@@ -204,11 +200,7 @@ def option_names(options: type[Settings] | None) -> list[str]:
 
 
 def check_options(settings: Any) -> None:
-    """Refuses settings of other encoders than the `model_type` that they ask for.
-
-    Raises:
-        UsageError: If there is one.
-    """
+    """Refuses settings of other encoders than the `model_type` that they ask for."""
     kind = encoder_kind(settings.model_type)
     kinds = {name: encoder_kind(name) for name in ENCODERS}
     for option in dict.fromkeys(option for other in kinds.values() for option in other.option_names):
@@ -228,22 +220,13 @@ def own_classes() -> dict[str, type[PreTrainedModel]]:
 
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`.
-
-    Raises:
-        ModelError: As :func:`encoder_type`.
-    """
+    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`."""
     found = encoder_type(folder)
     return model_class(found) if isinstance(found, str) else found
 
 
 def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
-    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own.
-
-    Raises:
-        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type, or of
-            a class of its own that is not registered in :data:`~hf_paraphrase.registry.ENCODERS`.
-    """
+    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own."""
     own = own_classes()
     types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
     found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
@@ -268,12 +251,7 @@ def is_own_class(model: PreTrainedModel) -> bool:
 
 
 def check_own_class(model: PreTrainedModel) -> None:
-    """Refuses a class of one's own whose folder would not open as what it is.
-
-    Raises:
-        UsageError: If it has the model type of one of ours, as which its folder would open, or if its code cannot be
-            saved with its weights, because it is in no file.
-    """
+    """Refuses a class of one's own whose folder would not open as what it is."""
     if not is_own_class(model):
         return
     if (model_type := model.config.model_type) in MODELS:
@@ -321,9 +299,6 @@ def new_encoder(
             given.
         seed: Seed of the weights.
         **settings: Settings of the configuration; those that are None keep the configuration's own default.
-
-    Raises:
-        ValueError: If the configuration does not take a value, or the two sizes differ where they cannot.
     """
     from transformers import set_seed
 

@@ -31,13 +31,6 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
       there is none. They are searched as the settings say. A loss without it is its own judge of the batch;
     * `labels` (pairs,): 1 for a paraphrase and 0 for another pair, from the column `label` of the pairs, which is then
       needed. Without it pairs labelled 0 are left out.
-
-    Args:
-        loss: The loss, or its class.
-        name: `negatives` or `labels`.
-
-    Raises:
-        UsageError: If it has a parameter that nothing fills.
     """
     _, *parameters = inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters.values()
     for parameter in parameters[1:]:
@@ -87,16 +80,9 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
 class EncoderLoss(nn.Module):
     """A loss of the papers, which has a margin.
 
-    Args:
-        margin: The margin; None for the class's own :attr:`default_margin`.
-
     Attributes:
-        default_margin: The margin that the source uses.
         description: What it is, in a few words, for the model card.
         source: Where it was published, for the model card.
-
-    Raises:
-        ValueError: If the margin is negative.
     """
 
     default_margin: ClassVar[float]

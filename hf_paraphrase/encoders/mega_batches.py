@@ -179,16 +179,8 @@ def search_pool(
 def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator) -> MegaBatch | None:
     """Reads the mega-batch that was running when a checkpoint was written.
 
-    Args:
-        folder: The checkpoint.
-        batches: The batches of the run.
-        collator: Makes the same texts again.
-
     Returns:
         The mega-batch; None if none was running.
-
-    Raises:
-        InputError: If it does not fit the batches.
     """
     path = folder / _FILE
     if not path.is_file():

@@ -34,15 +34,6 @@ def write_model_files(
     """Writes an encoder so that `AutoModel`, sentence-transformers and we open it; see the contract on artefacts.
 
     A model class of one's own is saved with the file that it is in.
-
-    Args:
-        folder: The folder, which is made if need be.
-        model: The encoder.
-        tokenizer: Its tokenizer.
-        weights: The weights, if not those that the model holds.
-
-    Raises:
-        UsageError: For a class of one's own that the folder would not open as; see :func:`~.kinds.check_own_class`.
     """
     check_own_class(model)
     if is_own_class(model):
@@ -59,12 +50,6 @@ def write_checkpoint(
     folder: Path, model: PreTrainedModel, loss: nn.Module, weights: Mapping[str, Tensor] | None = None
 ) -> bool:
     """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run.
-
-    Args:
-        folder: The folder.
-        model: The encoder.
-        loss: The loss, which may have weights too.
-        weights: The weights, if not those that the model holds.
 
     Returns:
         Whether it is such a folder, by its name; nothing was written otherwise.
@@ -90,13 +75,7 @@ def read_loss(folder: Path, loss: nn.Module) -> None:
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
-    """Says of the best development score what it is.
-
-    Args:
-        dev_data: The development data.
-        best: The score of the epoch that was kept.
-        scores: The scores of all epochs; those on a bitext name both directions.
-    """
+    """Says of the best development score what it is."""
     retrieval = any("source_to_target" in entry for entry in scores)
     name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
     return Measurement(
@@ -119,12 +98,7 @@ def sizes_of(model: PreTrainedModel) -> dict[str, int]:
 
 
 def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
-    """Returns what every card of an encoder says of it.
-
-    Args:
-        model: The encoder.
-        name: What the card calls it.
-    """
+    """Returns what every card of an encoder says of it."""
     return {
         **model.config.to_dict(),
         "library_name": "transformers" if needs_own_code(_layout(model)) else "sentence-transformers",
@@ -147,17 +121,6 @@ def write_saved_card(
 
     A card that is there stays, with the record that belongs to it, because somebody may have written in it; a warning
     says so, for they may be about other weights.
-
-    Args:
-        folder: The folder, with the model in it.
-        model: The model.
-        command: What wrote it.
-        settings: The settings of the trainer.
-        results: What is known of the run; sizes are added.
-        card: What the card's template needs beyond sizes.
-
-    Raises:
-        OutputError: If a file cannot be written.
     """
     if (folder / "README.md").exists():
         _LOGGER.warning("%s: card and record stay as they were; remove the card to have both written anew", folder)

@@ -65,10 +65,6 @@ def quantize_embeddings(
 
 
 def check_precision(precision: str) -> None:
-    """Refuses an unknown precision.
-
-    Raises:
-        UsageError: If it is none of :data:`PRECISIONS`.
-    """
+    """Refuses an unknown precision."""
     if precision not in PRECISIONS:
         raise UsageError(f"precision `{precision}` is unknown", remedy=choice_of(precision, PRECISIONS))

@@ -46,9 +46,6 @@ def random_trigrams(
 
     Returns:
         The tokenizer, and the vectors by its ids (vocabulary, dimension), zero for what is no trigram.
-
-    Raises:
-        InputError: If the text has no trigram.
     """
     from ..evaluation.floors import random_vector, trigram_weights
 

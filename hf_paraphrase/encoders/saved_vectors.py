@@ -34,14 +34,8 @@ _PIECES_AT_A_TIME = 10_000
 def vector_table(folder: str | os.PathLike[str]) -> tuple[Path, str] | None:
     """Finds the table of word vectors of a model folder.
 
-    Args:
-        folder: The folder; `modules.json` of sentence-transformers may point to one below it.
-
     Returns:
         The folder with the weights, and the name of the tensor; None if the model has no such table.
-
-    Raises:
-        ModelError: If the folder is missing or its files are damaged.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -74,9 +68,6 @@ def read_saved_vectors(
 
     Returns:
         The vectors; the model's vector of the unknown word is among them, as :data:`UNKNOWN_WORDS` has it.
-
-    Raises:
-        ModelError: If the folder is missing, damaged, has no table of vectors, or a vector is not finite.
     """
     folder = Path(folder)
     found = vector_table(folder)
@@ -110,13 +101,6 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
     A word has what it adds to a sentence: of each table the sum of the vectors of its tokens. Where such an encoder
     gives each table its share of the cosine in every sentence, here each table is scaled once: the squares of the
     lengths of all words have these shares, and the first table stays as it is.
-
-    Args:
-        folder: The model folder.
-        words: The wanted words.
-
-    Raises:
-        ModelError: If the folder is damaged, or has no such tables.
     """
     check_model_type(folder, [CONCATENATION], kind="encoder of tables side by side", verb="join")
     table, backend, sizes, weights = _side_by_side(folder)

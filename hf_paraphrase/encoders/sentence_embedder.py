@@ -45,11 +45,7 @@ class SentenceEmbedder(BatchFunction):
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
-        """The open encoder.
-
-        Raises:
-            HfParaphraseError: As :meth:`~.sentence_encoder.SentenceEncoder.from_pretrained`.
-        """
+        """The open encoder."""
         from .sentence_encoder import SentenceEncoder
 
         return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)

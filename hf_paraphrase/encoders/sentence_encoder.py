@@ -52,9 +52,6 @@ class SentenceEncoder(FamiliarCalls):
     Attributes:
         results: What was measured when it was trained, if it comes from a training.
         folder: The folder that it was opened from; None if there was none.
-
-    Raises:
-        UsageError: If there are fewer components than are to be kept.
     """
 
     results: dict[str, Any]
@@ -208,19 +205,11 @@ class SentenceEncoder(FamiliarCalls):
         return int(self.truncate_dim or cast(Any, whole).hidden_size)
 
     def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
-        """Computes the token ids of each text, without padding or truncation; a single text is a list of one.
-
-        Raises:
-            TypeError: If a text is not a string.
-        """
+        """Computes the token ids of each text, without padding or truncation; a single text is a list of one."""
         return self._tokens.lists(list_of_texts(texts))
 
     def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
-        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts.
-
-        Raises:
-            TypeError: If a text is not a string.
-        """
+        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts."""
         return TokenIds.joined(self._tokens.blocks(list_of_texts(texts)))
 
     @overload
@@ -272,10 +261,6 @@ class SentenceEncoder(FamiliarCalls):
         Returns:
             float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with options as
             :class:`~.familiar_calls.FamiliarCalls` says, what sentence-transformers gives with them.
-
-        Raises:
-            TypeError: If a text is not a string.
-            UsageError: If `batch_size` is no whole number of at least 1, or an option does not fit.
         """
         if options:
             return self._encode_with(

@@ -33,26 +33,13 @@ _NUMBERS = ("F16", "BF16", "F32", "F64")
 
 
 def table_name(path: Path) -> str | None:
-    """Finds the name of the table in a file of weights; None if it has none.
-
-    Raises:
-        ModelError: If the file is damaged.
-    """
+    """Finds the name of the table in a file of weights; None if it has none."""
     tensors = read_header(path)
     return next((name for name in TABLES if name in tensors), None)
 
 
 def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[np.float32]:
-    """Reads the vectors (tokens, columns) of all tokens in float32.
-
-    Args:
-        path: The file of weights.
-        name: The name of the table in it.
-        vocabulary: The ids of the tokens.
-
-    Raises:
-        ModelError: If the file is damaged, the tensors do not fit each other or the tokens, or a number is not finite.
-    """
+    """Reads the vectors (tokens, columns) of all tokens in float32."""
     from safetensors import safe_open
 
     tensors = read_header(path)
@@ -103,11 +90,7 @@ def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[
 
 
 def open_tokenizer(folder: Path) -> Tokenizer:
-    """Opens the `tokenizer.json` of a folder, without padding and truncation.
-
-    Raises:
-        ModelError: If it is missing or damaged.
-    """
+    """Opens the `tokenizer.json` of a folder, without padding and truncation."""
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"

@@ -22,14 +22,7 @@ CHARACTERS_OF_A_THREAD = 1 << 15
 
 @dataclass
 class _LookupOfState:
-    """The lookup of a tokenizer.
-
-    Attributes:
-        state: What the tokenizer is like.
-        least: For fewer characters the lookup is not worth while.
-        lookup: The lookup; None if the tokenizer must do the work itself.
-        made: Whether that is known.
-    """
+    """The lookup of a tokenizer."""
 
     state: object
     least: int
@@ -86,11 +79,7 @@ class TextTokens:
         return lambda rows: self.reading.ids(lookup(self.reading.texts(texts[rows]))), blocks
 
     def _lookup_worth_it(self, characters: int) -> Lookup | None:
-        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.
-
-        Args:
-            characters: How many characters there are to look up: for few it may not be worth while to make it.
-        """
+        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
         backend = self._backend()
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._lookup.state != state:

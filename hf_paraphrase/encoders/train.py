@@ -41,11 +41,6 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
 
     Returns:
         The encoder; its `results`, as in `provenance.json`, say how it was scored.
-
-    Raises:
-        UsageError: For settings that do not fit, or that differ from those of the run to resume.
-        InputError: For missing or malformed pairs, vectors or dev data.
-        OutputError: If the output is in the way.
     """
     from ..artefacts.provenance import read_provenance
 
@@ -58,14 +53,7 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
 
 
 def dev_evaluator(dev_data: str | None) -> Evaluator | None:
-    """Makes what scores an encoder on a dev set.
-
-    Args:
-        dev_data: The folder of the set; None for none.
-
-    Raises:
-        InputError: If there is no such folder, or it is none of a dev set.
-    """
+    """Makes what scores an encoder on a dev set."""
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
@@ -113,12 +101,7 @@ def _inputs(settings: EncoderSettings) -> list[str]:
 
 
 class _EncoderTraining:
-    """The parts of one run: vocabulary, pairs, model, training, folder.
-
-    Args:
-        settings: The checked settings.
-        run: The run.
-    """
+    """The parts of one run: vocabulary, pairs, model, training, folder."""
 
     def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
         self.settings = settings
@@ -308,14 +291,7 @@ class _EncoderTraining:
 def report_encoder(
     output: str, model_type: str, scores: Sequence[Mapping[str, float]], kept: Mapping[str, float] | None
 ) -> None:
-    """Says how a finished encoder was scored, and how it is opened.
-
-    Args:
-        output: Its folder.
-        model_type: One of :data:`~hf_paraphrase.registry.ENCODERS`.
-        scores: The scores of the trainer.
-        kept: The one whose weights are kept.
-    """
+    """Says how a finished encoder was scored, and how it is opened."""
     for entry in scores:
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""

@@ -83,11 +83,7 @@ class LossSettings(Settings):
     evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for one that the loss makes nothing of.
-        """
+        """Refuses values that do not fit."""
         super().check()
         given = [name for name in (*_SEARCH, "margin") if is_given(self, name)]
         if not given:
@@ -194,12 +190,7 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
     word_dropout: float = setting("probability to drop a whole word; excludes --dropout", 0.0, at_least=0, below=1)
 
     def check(self) -> None:
-        """Refuses what does not fit the kind.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-            ModelError: If the encoder to go on from is missing, or none that can be trained.
-        """
+        """Refuses what does not fit the kind."""
         if isinstance(self.initial_model, str | os.PathLike):
             self._take_kind(os.fspath(self.initial_model))
         if self.model_type in ENCODERS:
@@ -272,11 +263,7 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     max_pairs: int | None = setting("train on a random sample of so many pairs", None, at_least=1)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-        """
+        """Refuses what does not fit, and puts the defaults that depend on others in their places."""
         super().check()
         own = option_names(loss_options().get(self.loss))
         for name, options in loss_options().items():
@@ -296,11 +283,7 @@ def loss_options() -> dict[str, type[Settings]]:
 
 
 def train_encoder_settings() -> type[EncoderSettings]:
-    """Adds to the settings what is registered besides: options of extensions, types of encoders and losses.
-
-    Raises:
-        UsageError: If an option is called like another setting.
-    """
+    """Adds to the settings what is registered besides: options of extensions, types of encoders and losses."""
     extensions = [EXTENSIONS[name].settings for name in EXTENSIONS]
     return with_encoder_options(EncoderSettings, "TrainEncoderSettings", extensions, list(loss_options().values()))
 
@@ -311,17 +294,7 @@ def with_encoder_options(
     before: Sequence[type[Settings]] = (),
     behind: Sequence[type[Settings]] = (),
 ) -> type[S]:
-    """Makes a settings class that also has the options of all registered types of encoders.
-
-    Args:
-        settings: The settings dataclass.
-        name: The name of the class to make.
-        before: Further dataclasses of options, before these.
-        behind: Further ones behind them.
-
-    Raises:
-        UsageError: If an option is called like another setting.
-    """
+    """Makes a settings class that also has the options of all registered types of encoders."""
     kinds = [encoder_kind(kind).options for kind in ENCODERS]
     found = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
     known: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__

@@ -84,10 +84,6 @@ class EncoderTrainer(BatchLossTrainer):
             `RowAdam` or `torch.optim.SparseAdam`.
         report: Called with a line of text at every score.
         augmentation: Further pairs and a further term of the loss.
-
-    Raises:
-        InputError: If the pairs lack what is needed.
-        UsageError: If what is given does not fit together.
     """
 
     def __init__(

@@ -117,9 +117,6 @@ class ModelAverages:
 
     Single precision on the processor is computed as of a table, so that an encoder gives the same bits before and
     after its model is made; anything else by the model, in the type of its weights and on its device.
-
-    Args:
-        model: The model.
     """
 
     def __init__(self, model: AvgModel | ConcatenationModel) -> None:

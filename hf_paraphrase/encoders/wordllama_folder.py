@@ -34,11 +34,7 @@ def is_wordllama(name: str | os.PathLike[str]) -> bool:
 
 
 def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
-    """Opens the table of the installed package, or of a folder; of several the one with the most components.
-
-    Raises:
-        ModelError: If the package is not installed or has no table, or the files are damaged.
-    """
+    """Opens the table of the installed package, or of a folder; of several the one with the most components."""
     from tokenizers import Tokenizer
 
     folder = _package_folder() if name == WORDLLAMA else Path(name)

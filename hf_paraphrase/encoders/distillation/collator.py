@@ -23,7 +23,6 @@ class DistillationTexts:
     """What a student is trained on.
 
     Attributes:
-        texts: The texts as token ids.
         targets: What the teachers say of the same texts.
         neighbours: The numbers of the texts that the teachers take for the nearest to each (texts, k), int64, if
             texts shall be trained with them.

@@ -49,16 +49,7 @@ class EncodedTexts:
 def encode_texts(
     texts: Texts, tokenizer: PreTrainedTokenizerFast, *, scratch: str | os.PathLike[str] | None = None
 ) -> EncodedTexts:
-    """Tokenises texts; one may have no tokens.
-
-    Args:
-        texts: The texts.
-        tokenizer: The tokenizer of an encoder.
-        scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
-
-    Raises:
-        OutputError: If the disk is full or not writable.
-    """
+    """Tokenises texts; one may have no tokens."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     tokens = GrowingArray(np.int32, scratch, "the tokenised text")

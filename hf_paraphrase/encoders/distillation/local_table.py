@@ -93,15 +93,7 @@ def local_table(embeddings: Tensor, inputs: dict[str, Tensor], letters: Letters 
 def call_with_table(
     model: torch.nn.Module, encoder: PreTrainedModel, table: Tensor, inputs: dict[str, Tensor], **options: Any
 ) -> Tensor:
-    """Computes sentence embeddings (texts, dim) with a table of a batch in place of the model's own.
-
-    Args:
-        model: The encoder, possibly wrapped.
-        encoder: The encoder.
-        table: What :func:`local_table` gave.
-        inputs: The batch.
-        **options: What else the model's `forward` is told.
-    """
+    """Computes sentence embeddings (texts, dim) with a table of a batch in place of the model's own."""
     words = {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], **options}
     with _local_parts(encoder, inputs["rows"]):
         vectors: Tensor = functional_call(model, {TABLE: table}, (), words).pooler_output

@@ -13,16 +13,7 @@ _COPIES = 4
 
 
 def check_memory(rows: int, components: int, ngram_rows: int = 0) -> None:
-    """Refuses a student whose tables do not fit the memory while they are trained.
-
-    Args:
-        rows: Rows of the table of tokens.
-        components: Components of a row.
-        ngram_rows: Rows of the table of n-grams.
-
-    Raises:
-        UsageError: If they do not, with both sizes.
-    """
+    """Refuses a student whose tables do not fit the memory while they are trained."""
     wanted = _BYTES * components * (_COPIES * rows + (_COPIES - 1) * ngram_rows)
     room = available_memory()
     if room is not None and wanted > room:

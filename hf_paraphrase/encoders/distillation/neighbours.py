@@ -44,14 +44,7 @@ def find_neighbours(
 
 
 def kept_neighbours(file: Path, vectors: TeacherVectors, k: int, *, seed: int) -> NDArray[np.int32]:
-    """Reads the neighbours that an earlier run has found, or finds them and keeps them for a later one.
-
-    Args:
-        file: The .npy file.
-        vectors: As for :func:`find_neighbours`.
-        k: As for it.
-        seed: As for it.
-    """
+    """Reads the neighbours that an earlier run has found, or finds them and keeps them for a later one."""
     if file.is_file():
         return np.load(file, mmap_mode="r", allow_pickle=False)
     found = find_neighbours(vectors, k, seed=seed)

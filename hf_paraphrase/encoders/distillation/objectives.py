@@ -79,7 +79,6 @@ class DistillationObjective(nn.Module):
         axes: The initial P (at least `target_size`, `student_size`), orthonormal columns; None for no projection.
 
     Attributes:
-        projection: P.
         description: What it is, in a few words, for the model card.
     """
 

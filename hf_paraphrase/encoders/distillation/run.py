@@ -46,12 +46,6 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
 
     Returns:
         The encoder; its `results`, as in `provenance.json`, say how it was scored.
-
-    Raises:
-        UsageError: For settings that do not fit, or a student that does not fit the memory.
-        InputError: For missing or malformed text, vectors or dev data.
-        ModelError: If a teacher cannot be opened or followed, or gives something else than numbers.
-        OutputError: If the output is in the way, or the unfinished run had other settings or inputs.
     """
     from ...artefacts.provenance import read_provenance
 
@@ -64,12 +58,7 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
 
 
 class _Distillation:
-    """The parts of one run: text, teachers' vectors, vocabulary, student, training, folder.
-
-    Args:
-        settings: The checked settings.
-        run: The run.
-    """
+    """The parts of one run: text, teachers' vectors, vocabulary, student, training, folder."""
 
     def __init__(self, settings: StudentSettings, run: TrainingRun) -> None:
         self.settings = settings
@@ -280,11 +269,7 @@ def _token_size(model: PreTrainedModel) -> int:
 
 
 def _check_sizes(settings: StudentSettings, model: PreTrainedModel, texts: int) -> None:
-    """Refuses what asks for more components or texts than there are.
-
-    Raises:
-        UsageError: If something does.
-    """
+    """Refuses what asks for more components or texts than there are."""
     size = model.config.hidden_size
     for name, wanted, there, what in (
         ("matryoshka", max(settings.matryoshka, default=0), size, "components of the embeddings"),

@@ -51,11 +51,7 @@ class TeacherSettings(DecontaminationSettings):
     max_texts: int | None = setting("learn from a random sample of so many texts", None, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for weights of another number than the teachers.
-        """
+        """Refuses values that do not fit."""
         super().check()
         if not self.teacher or not self.text:
             raise UsageError("distill: no teacher or no text", remedy="give --teacher DIR… and --text FILE…")
@@ -110,11 +106,7 @@ class LetterSettings(NewEncoderSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for letters without words.
-        """
+        """Refuses values that do not fit."""
         super().check()
         if self.letters and not encoder_kind(self.model_type).words:
             raise UsageError(f"--letters is for words, and --model-type {self.model_type} has none")
@@ -158,11 +150,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
     )
 
     def check(self) -> None:
-        """Refuses what does not fit together.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-        """
+        """Refuses what does not fit together."""
         super().check()
         if self.principal_components is not None and self.model_type not in ("avg", "trigram"):
             raise UsageError(
@@ -185,9 +173,5 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
 
 
 def distill_settings() -> type[StudentSettings]:
-    """Adds to the settings the options of all registered types of encoders.
-
-    Raises:
-        UsageError: If an option is called like another setting.
-    """
+    """Adds to the settings the options of all registered types of encoders."""
     return with_encoder_options(StudentSettings, "DistillSettings")

@@ -57,12 +57,7 @@ class UnitVectors:
 
 
 class TeacherVectors:
-    """The vectors of several teachers side by side, each weighted so that cosines are weighted means of theirs.
-
-    Args:
-        teachers: The vectors of each teacher, of the same texts.
-        weights: The weight of the cosine of each; equal ones by default.
-    """
+    """The vectors of several teachers side by side, each weighted so that cosines are weighted means of theirs."""
 
     def __init__(self, teachers: Sequence[UnitVectors], weights: Sequence[float] = ()) -> None:
         self.teachers = list(teachers)
@@ -84,17 +79,7 @@ class TeacherVectors:
 
 
 def check_teachers(teachers: Sequence[str], folder: str | None, *, bf16: bool) -> None:
-    """Refuses teachers whose vectors cannot be kept, before anything is computed.
-
-    Args:
-        teachers: Their folders.
-        folder: The folder of vectors, if there is one already.
-        bf16: Whether they will compute in bfloat16.
-
-    Raises:
-        UsageError: If two have folders of one name.
-        InputError: If the vectors that are there are those of other teachers.
-    """
+    """Refuses teachers whose vectors cannot be kept, before anything is computed."""
     names = [Path(teacher).resolve().name for teacher in teachers]
     if len(set(names)) < len(names):
         raise UsageError("two teachers have folders of one name", remedy="rename one of them")
@@ -112,21 +97,7 @@ def teacher_vectors(
     bf16: bool,
     show_progress_bar: bool = False,
 ) -> UnitVectors:
-    """Gives the unit vectors of texts by a teacher; those that its folder lacks are computed, the longest texts first.
-
-    Args:
-        folder: The folder of vectors, with a folder for each teacher.
-        teacher: The folder of the teacher.
-        encoder: The teacher.
-        texts: The texts.
-        bf16: Whether it computes in bfloat16.
-        show_progress_bar: Show the progress, in texts, on standard error.
-
-    Raises:
-        ModelError: If the teacher gives something else than numbers.
-        InputError: If the vectors that are there are those of another teacher, of another state of it or damaged.
-        OutputError: If the folder cannot be written, or another run is writing it.
-    """
+    """Returns a teacher's unit vectors of texts; vectors missing from its folder are computed, longest texts first."""
     place = Path(folder) / Path(teacher).resolve().name
     state = _state(teacher, bf16)
     dimension = encoder.dimension

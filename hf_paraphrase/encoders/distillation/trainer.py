@@ -57,9 +57,6 @@ class DistillationTrainer(ScoredTrainer):
         letters: The n-grams of the tokens, if words shall see their letters.
         callbacks: Further callbacks.
         report: Called with a line of text at every score.
-
-    Raises:
-        UsageError: If what is given does not fit together.
     """
 
     args: DistillationTrainingArguments

@@ -51,7 +51,6 @@ class IndexCounts:
     """What came in.
 
     Attributes:
-        sentences: Texts that were read.
         empty: Those without any character but space, which are left out.
         repeated: Those that had been there before, which are left out unless they are kept.
         zero: Sentences in the index of which the encoder knows no word.
@@ -94,12 +93,6 @@ def build_index(
         options: How to build it.
         progress: Called with the number of sentences that were read.
         place_progress: Called with the number of vectors that were put into lists.
-
-    Raises:
-        InputError: If there is no sentence, or the encoder knows no word of any.
-        UsageError: If the lists are more than the sentences, or the probes more than the lists.
-        ModelError: If the encoder gives NaN or infinity.
-        OutputError: If the folder cannot be written.
     """
     options = options or IndexOptions()
     counts = IndexCounts()

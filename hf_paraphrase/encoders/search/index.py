@@ -47,14 +47,11 @@ class IndexSettings:
     """What an index folder says about itself.
 
     Attributes:
-        rows: How many sentences it has.
-        dimension: The components of a vector.
         zero_rows: Sentences of which the encoder knows no word; their vectors are zero, and no search finds them.
         lists: The number of inverted lists; 0 for an index that is searched exactly only.
         probes: How many of them a query reads by default.
         recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
             was built; None without lists.
-        format: The version of the layout.
     """
 
     rows: int
@@ -71,11 +68,7 @@ class IndexSettings:
 
     @classmethod
     def read(cls, folder: Path) -> IndexSettings:
-        """Reads `index.json`.
-
-        Raises:
-            InputError: If the folder is missing or is no index, or the file is damaged or of another format.
-        """
+        """Reads `index.json`."""
         path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
         if not folder.is_dir():
             what = "this is a file, not an index folder" if folder.exists() else "no such index folder"
@@ -184,11 +177,6 @@ class SearchIndex:
 
         Yields:
             For each query its neighbours, the nearest first; none for a query of which the encoder knows no word.
-
-        Raises:
-            TypeError: If a query is not a string.
-            UsageError: If k or `probes` is no positive integer, the method is unknown, or the index has no lists for
-                an approximate search.
         """
         queries = list_of_texts(queries)
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
@@ -254,11 +242,7 @@ class SearchIndex:
         return found
 
     def uses_lists(self, method: str | None) -> bool:
-        """Tells whether a search by this method reads inverted lists.
-
-        Raises:
-            UsageError: If the method is unknown, or the index has no lists for an approximate search.
-        """
+        """Tells whether a search by this method reads inverted lists."""
         Constraints(choices=METHODS).check("method", method)
         if method == "approximate" and not self.settings.lists:
             raise UsageError(
@@ -315,9 +299,6 @@ class SearchIndex:
 
         Returns:
             Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
-
-        Raises:
-            UsageError: If an argument is out of range, or the index has no lists for an approximate search.
         """
         Constraints(above=0, at_most=1).check("threshold", threshold)
         best = BestPairs(max_pairs)

@@ -63,9 +63,6 @@ def write_lists(
         lists: The number of lists.
         seed: Seed of the sample and of k-means.
         progress: Called with the number of rows that were placed.
-
-    Raises:
-        OutputError: If the file cannot be written.
     """
     centroids = train_centroids(_sample(vectors, lists * _SAMPLED_PER_LIST, seed), lists, seed)
     rows = len(vectors)
@@ -150,17 +147,8 @@ def _shapes(lists: int, rows: int, dimension: int) -> dict[str, tuple[str, tuple
 class InvertedLists:
     """The lists of an index folder; memory holds centroids and 8 bytes a vector.
 
-    Args:
-        folder: A folder in which :func:`write_lists` wrote.
-        rows: How many vectors there must be.
-        dimension: How many components they must have.
-
     Attributes:
-        count: The number of lists.
         sizes: How many vectors each has (lists,).
-
-    Raises:
-        InputError: If the file is missing, damaged, or does not fit the vectors.
     """
 
     def __init__(self, folder: Path, *, rows: int, dimension: int) -> None:
@@ -204,9 +192,6 @@ class InvertedLists:
 
         Returns:
             Row numbers (queries, k), the nearest first, -1 where the lists hold fewer; and their cosines (queries, k).
-
-        Raises:
-            InputError: If the lists hold vectors that are not finite, or cannot be read.
         """
         probes = min(probes, self.count)
         width = min(k, int(self.sizes.max()))
@@ -246,14 +231,7 @@ class InvertedLists:
     def _best(
         self, queries: NDArray[np.float32], k: int, probes: int, width: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Finds the k best places in the lists for each query, and their cosines, -inf where there are fewer.
-
-        Args:
-            queries: Unit vectors (queries, dim).
-            k: How many, at most `probes` × `width`.
-            probes: How many lists are read for a query.
-            width: How many places of a list are kept until the best of all lists are chosen.
-        """
+        """Finds the k best places in the lists for each query, and their cosines, -inf where there are fewer."""
         _, nearest = _greatest(queries @ self._centroids.T, probes)
         near = nearest.reshape(-1)
         order = np.argsort(near, kind="stable")

@@ -33,10 +33,6 @@ def nearest_neighbours(
 
     Returns:
         The rows of the neighbours (queries, k), int64, the nearest first, and their cosines (queries, k), float32.
-
-    Raises:
-        UsageError: If k is no positive integer or the dimensions differ.
-        InputError: If the corpus, or a query, is not finite.
     """
     check_count("k", k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:

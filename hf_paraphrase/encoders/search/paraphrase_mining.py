@@ -41,14 +41,7 @@ class MinedPairs:
 
 
 class BestPairs:
-    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many.
-
-    Args:
-        limit: How many are kept.
-
-    Raises:
-        UsageError: If the limit is no positive integer.
-    """
+    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
 
     def __init__(self, limit: int) -> None:
         check_count("max_pairs", limit)
@@ -113,12 +106,6 @@ def mine_lists(
     lists: InvertedLists, threshold: float, probes: int, *, show_progress_bar: bool = False
 ) -> Iterator[Pairs]:
     """Compares the members of every list with each other and with those of the lists near it.
-
-    Args:
-        lists: The inverted lists of the vectors.
-        threshold: The least cosine, above 0.
-        probes: How many lists near a list are read, itself included.
-        show_progress_bar: Show the progress, in lists, on standard error.
 
     Yields:
         As :func:`mine_exactly`, in another order.

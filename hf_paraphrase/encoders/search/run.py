@@ -57,14 +57,7 @@ class Searched:
 
 @recipe(SearchSettings)
 def search(settings: SearchSettings) -> Searched:
-    """Builds an index, finds the nearest neighbours of queries, or mines paraphrases.
-
-    Raises:
-        UsageError: For settings that do not fit together.
-        InputError: For a missing, empty or malformed corpus, query file or index.
-        OutputError: If the output exists or cannot be written.
-        ModelError: If a folder is not a sentence encoder, or not that of the index.
-    """
+    """Builds an index, finds the nearest neighbours of queries, or mines paraphrases."""
     if settings.output is not None:
         check_output(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:

@@ -100,11 +100,7 @@ class SearchSettings(DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit together before any long work.
-
-        Raises:
-            UsageError: For values out of range, and for settings of another task than the one that is asked for.
-        """
+        """Refuses what does not fit together before any long work."""
         super().check()
         queries = bool(self.query or self.query_file)
         wrong = None

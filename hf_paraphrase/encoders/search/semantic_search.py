@@ -43,10 +43,6 @@ def semantic_search(
 
     Returns:
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
-
-    Raises:
-        UsageError: If one of the numbers is no positive integer, the numbers of components differ, or something is not
-            an array of numbers.
     """
     _check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     rows, cosines = nearest_neighbours(
@@ -88,10 +84,6 @@ def paraphrase_mining(
 
     Returns:
         Cosine, place of the earlier sentence and place of the later one, the greatest cosine first.
-
-    Raises:
-        TypeError: If a sentence is not a string.
-        UsageError: If one of the numbers is no positive integer, or one string is given for the sentences.
     """
     from tqdm.auto import tqdm
 

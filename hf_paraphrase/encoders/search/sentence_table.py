@@ -22,14 +22,7 @@ ROWS_PER_GROUP = 10_000
 
 
 class SentenceTable:
-    """The split `train` of a data folder of sentences, of which single rows are read without reading all.
-
-    Args:
-        folder: A data folder with the columns `sentence` and `position`.
-
-    Raises:
-        InputError: If it is no such folder, or not readable.
-    """
+    """The split `train` of a data folder of sentences, of which single rows are read without reading all."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

@@ -21,15 +21,7 @@ _PAIRS_AT_A_TIME = 8192
 
 
 class NpyWriter:
-    """Writes a float32 matrix row block by row block to a .npy file that appears only when it is complete.
-
-    Args:
-        path: The file.
-        dimension: The number of columns.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Writes a float32 matrix row block by row block to a .npy file that appears only when it is complete."""
 
     def __init__(self, path: Path, dimension: int) -> None:
         self.path = path
@@ -79,9 +71,6 @@ class VectorFile:
 
     Attributes:
         shape: (rows, dim).
-
-    Raises:
-        InputError: If the file is missing or is not a float32 matrix of the size that its header says.
     """
 
     ndim = 2
