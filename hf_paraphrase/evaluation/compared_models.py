@@ -15,16 +15,7 @@ BASELINES = (*FLOORS, BUILTIN, WORDLLAMA)
 
 
 def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
-    """Gives a baseline.
-
-    Args:
-        name: One of :data:`BASELINES`.
-        device: Where an encoder computes.
-        batch_size: Sentences in a padded batch.
-
-    Raises:
-        ModelError: If it is not installed.
-    """
+    """Gives a baseline."""
     if name in FLOORS:
         return FLOORS[name]
     return replace(scorers(name, device=device, batch_size=batch_size)[0], kind="baseline")
@@ -33,18 +24,8 @@ def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
 def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = ()) -> list[Scorer]:
     """Opens an encoder of any library.
 
-    Args:
-        name: As for :func:`~..encoders.any_encoder.open_encoder`.
-        device: Where it computes.
-        batch_size: Sentences in a padded batch, for ours.
-        sizes: Numbers of components to which to truncate it.
-
     Returns:
         The whole encoder, then one for each size.
-
-    Raises:
-        ModelError: If it cannot be opened.
-        UsageError: If it has fewer components than a size.
     """
     from ..encoders.any_encoder import open_encoder
     from ..encoders.distillation.teacher import Teacher

@@ -16,9 +16,6 @@ def cosine_similarities(vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarra
 
     Returns:
         Similarities (n,); 0 where either vector is zero.
-
-    Raises:
-        ModelError: If the shapes do not fit or a value is not finite.
     """
     vectors1, vectors2 = np.asarray(vectors1, dtype=np.float64), np.asarray(vectors2, dtype=np.float64)
     if vectors1.ndim != 2 or vectors1.shape != vectors2.shape:

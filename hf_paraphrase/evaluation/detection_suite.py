@@ -27,9 +27,6 @@ _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 
 def format_detection(scores: Sequence[Scores]) -> str:
     """Lays out two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine.
 
-    Args:
-        scores: One or more scorers, whose results are :class:`.paraphrase.DetectionResult` of the same tasks.
-
     Returns:
         Two Markdown tables under headings, and lines of notes, ending in a newline.
     """

@@ -23,9 +23,6 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
 
     Of a graded data folder (Parquet with `sentence1`, `sentence2`, `score`) the split `validation` is taken, or the
     only split there is; never `test` where there is a choice.
-
-    Raises:
-        InputError: If `data_dir` is neither, or a file in it is malformed.
     """
     data_dir = Path(data_dir)
     if not data_dir.is_dir():
@@ -55,9 +52,6 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
 
     Returns:
         The sets, and the keys of those of the 22 that are not there (none for a graded data folder).
-
-    Raises:
-        InputError: If the folder is neither.
     """
     if not data_dir.is_dir():
         raise no_folder(data_dir, "check --data")
@@ -88,9 +82,6 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
         A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, and their
         unweighted mean under `dev_mean`. For a bitext it gives how many sentences find their translation, in per cent
         (see :mod:`.translation_retrieval`), in both directions and on average.
-
-    Raises:
-        InputError: As :func:`dev_sets`; also for a bitext without a split `validation`, or an empty one.
     """
     if is_bitext(Path(data_dir)):
         return _retrieval_scorer(Path(data_dir))
@@ -105,11 +96,7 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
 
 
 def is_bitext(data_dir: Path) -> bool:
-    """Tells whether a folder is a bitext and not a graded set.
-
-    Raises:
-        InputError: If it is a data folder and its first split cannot be read.
-    """
+    """Tells whether a folder is a bitext and not a graded set."""
     if not any((data_dir / "data").glob("*.parquet")):
         return False
     opened = DataFolder(data_dir)

@@ -112,11 +112,7 @@ class EvaluateSettings(DeviceSettings):
     )
 
     def check(self) -> None:
-        """Refuses what cannot work, and settings of another suite, before anything is read.
-
-        Raises:
-            UsageError: For these, and where cards shall be updated and no models are named.
-        """
+        """Refuses what cannot work, and settings of another suite, before anything is read."""
         if isinstance(self.data, str | os.PathLike):
             self.data = [os.fspath(self.data)]
         super().check()

@@ -81,10 +81,6 @@ def floor_tokens(text: str) -> list[str]:
 def word_count_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
     """Computes the cosine of the two sentences' word count vectors.
 
-    Args:
-        sentences1: n sentences.
-        sentences2: n sentences.
-
     Returns:
         Similarities (n,) from 0 to 1; 0 where a sentence is empty.
     """
@@ -106,10 +102,6 @@ def trigram_frequencies(texts: Iterable[str]) -> dict[str, float]:
 
 def trigram_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
     """Computes the cosine of the two sentences' character trigram count vectors.
-
-    Args:
-        sentences1: n sentences.
-        sentences2: n sentences.
 
     Returns:
         Similarities (n,) from 0 to 1; 0 where a sentence is empty.
@@ -145,10 +137,6 @@ def weighted_trigram_similarity(
 def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
     """Counts the items of each bag.
 
-    Args:
-        bags: n bags of items.
-        vocabulary: The column of each item; unseen items are added to it.
-
     Returns:
         A matrix (n, number of items) of float64 counts.
     """
@@ -165,11 +153,6 @@ def bag_cosines(
     bags1: Sequence[Sequence[str]], bags2: Sequence[Sequence[str]], weights: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """Computes the cosine between the weighted count vectors of each pair of bags.
-
-    Args:
-        bags1: n bags of items.
-        bags2: n bags of items.
-        weights: Factor for each item's count; 1 for an item that is not in it.
 
     Returns:
         Similarities (n,), float64; 0 where a bag is empty.
@@ -198,12 +181,6 @@ def projected_counts(
     """Computes the mean, over the items of each text, of a random vector for each item.
 
     The vector of an item depends on nothing but the item: no other text, no state and no machine changes a result.
-
-    Args:
-        texts: n texts.
-        items_of: Lists the items of a text, e.g. its words.
-        weights: Gives the factor for each item's vector; 1 for an item that is not in it.
-        dimension: Of the vectors.
 
     Returns:
         float32 (n, dimension); zeros for a text without items.

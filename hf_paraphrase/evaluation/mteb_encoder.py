@@ -32,9 +32,6 @@ class MtebEncoder:
     Args:
         folder: The folder of a trained encoder.
         device: Where to compute, e.g. `cuda`; None for the CPU.
-
-    Raises:
-        ModelError: If the folder is missing, holds another kind of model, or is damaged.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, device: str | None = None) -> None:

@@ -86,9 +86,6 @@ def train_pair_classifiers(
 
     Returns:
         The perceptrons; the result of a seed does not depend on which others there are, up to rounding.
-
-    Raises:
-        ModelError: If a vector has NaN or infinity.
     """
     sides = np.concatenate([first, second]).astype(np.float64)
     if not np.isfinite(sides).all():

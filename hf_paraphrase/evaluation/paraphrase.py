@@ -40,8 +40,6 @@ class DetectionTask:
     """Labelled pairs to develop and to test on.
 
     Attributes:
-        name: The data folder.
-        pairs: All pairs, development and test.
         folds: For each fold the places in `pairs` of its development and its test pairs; one fold where there are two
             splits.
         splits: The names of the development and the test split.
@@ -65,7 +63,6 @@ class DetectionResult:
     """What one scorer reached on one task; shares from 0 to 1, not per cent.
 
     Attributes:
-        task: The task.
         accuracies: Of the perceptron on test, one for each seed; none where no perceptron was trained.
         cosine: Without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of the last two;
             `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and these.
@@ -129,10 +126,6 @@ def read_task(
         dev_split: The split to train the perceptron and to choose thresholds on.
         test_split: The split to test on.
         positive_above: As for :func:`~.labelled_set.read_labelled_folder`.
-
-    Raises:
-        InputError: As that function; and if the test pairs are of one class only, or the development pairs have fewer
-            than two of one.
     """
     dev = read_labelled_folder(folder, dev_split, positive_above)
     require_both_classes(dev, folder)
@@ -172,9 +165,6 @@ def evaluate_detection(
         seeds: Seeds of the perceptrons; none to measure the cosine alone.
         both_orders: Train the perceptron on each pair and its mirror image.
         progress: Called with the number of perceptrons that are trained.
-
-    Raises:
-        ModelError: If the encoder gives an array of the wrong shape, NaN or infinity.
     """
     position: dict[str, int] = {}
     for task in tasks:

@@ -48,7 +48,6 @@ class ProtocolRow:
 
     Attributes:
         name: What the line is, e.g. `STS12 wmean`; unique within the protocol.
-        n: Number of pairs behind it.
         sets: Keys of the sets it is over.
         missing: Keys of the sets that belong to it and were not found.
         pearson: Pearson × 100.
@@ -82,7 +81,6 @@ class ProtocolResult:
 
     Attributes:
         name: The protocol's name, e.g. `senteval`.
-        title: What it computes, in a line.
         columns: What to call Pearson and Spearman in its table.
         rows: Its lines; none where no set of the protocol is at hand.
         missing: Keys of the sets that belong to the protocol and were not found.
@@ -97,11 +95,7 @@ class ProtocolResult:
     remarks: tuple[str, ...] = ()
 
     def row(self, name: str) -> ProtocolRow:
-        """Returns the line called `name`.
-
-        Raises:
-            KeyError: If there is none.
-        """
+        """Returns the line called `name`."""
         for row in self.rows:
             if row.name == name:
                 return row
@@ -175,12 +169,9 @@ class Line:
     """What a line of a protocol's table is over, and how.
 
     Attributes:
-        name: What it is called.
         sets: Keys of the sets that belong to it; those that are at hand count, and without one there is no line.
-        values: Makes its values of these.
         in_place_of: A set in whose absence the line stands in for another; it is then no part of the protocol.
         whole: Whether it is left out where a set is missing; it is no part of the protocol either.
-        optional: Whether the protocol does without it.
     """
 
     name: str
@@ -201,8 +192,6 @@ class StsProtocol:
     """A row of the table of protocols.
 
     Attributes:
-        title: What it computes, in a line.
-        lines: The lines of its table.
         columns: What to call Pearson and Spearman in it.
         mean: The name of a last line, the plain mean of all that belong to the protocol if all are complete.
     """
@@ -261,12 +250,7 @@ PROTOCOLS: dict[str, StsProtocol] = {
 
 
 def evaluate_protocol(name: str, scored: Iterable[ScoredSet]) -> ProtocolResult:
-    """Applies a protocol to pairs whose similarities are known.
-
-    Args:
-        name: One of :data:`PROTOCOLS`.
-        scored: Sets with their similarities; those that are not of the protocol are ignored.
-    """
+    """Applies a protocol to pairs whose similarities are known."""
     protocol = PROTOCOLS[name]
     found = {item.key: item for item in scored}
     rows = {line: _row(line, found) for line in protocol.lines}
@@ -284,11 +268,7 @@ def evaluate_protocol(name: str, scored: Iterable[ScoredSet]) -> ProtocolResult:
 
 
 def choose_protocols(requested: Iterable[str]) -> list[str]:
-    """Returns the names of the protocols to apply, `paper` included where it is wanted; all of them by default.
-
-    Raises:
-        UsageError: For a name that is no protocol.
-    """
+    """Returns the names of the protocols to apply, `paper` included where it is wanted; all of them by default."""
     names = list(dict.fromkeys(requested))
     unknown = [name for name in names if name != PAPER and name not in PROTOCOLS]
     if unknown:

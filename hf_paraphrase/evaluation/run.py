@@ -51,12 +51,6 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
 
     Returns:
         The tables, and the numbers that are in them.
-
-    Raises:
-        UsageError: For names that are none of the suite's, and for models that cannot be truncated so.
-        InputError: If the data, or a card that shall be updated, is missing or malformed.
-        ModelError: If a model cannot be opened, or gives vectors that cannot be compared.
-        OutputError: If the results file is in the way or cannot be written.
     """
     suite: Suite = SUITES[settings.suite]
     # A report without results is what a run that was killed between the two has left.

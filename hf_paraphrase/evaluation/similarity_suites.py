@@ -26,7 +26,6 @@ class SimilarityResult:
     """What one scorer reached.
 
     Attributes:
-        paper: By the protocol of the papers.
         protocols: By other protocols on the same similarities, by their names.
     """
 
@@ -36,11 +35,6 @@ class SimilarityResult:
 
 def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), means: bool = True) -> str:
     """Lays out the sets, the means and the notes.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`SimilarityResult` over the same sets in the same order.
-        without_input: Sets whose scores are at hand but whose sentences are not.
-        means: Whether to print the group means; groups without a single set are left out.
 
     Returns:
         A Markdown table (Pearson and Spearman × 100 a scorer) and lines of notes, ending in a newline.
@@ -77,10 +71,6 @@ def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), 
 
 def format_protocol(scores: Sequence[Scores], name: str) -> str:
     """Lays out one protocol's lines for all scorers under its title, and names what was not found.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`SimilarityResult` over the same sets in the same order.
-        name: The protocol.
 
     Returns:
         A heading, a Markdown table (two columns a scorer) and lines of notes, ending in a newline.

@@ -50,9 +50,6 @@ class SetResult:
     """Correlations of one set.
 
     Attributes:
-        name: The set's name within its family.
-        family: The benchmark and its year.
-        n: Number of scored pairs.
         pearson: Pearson's r × 100.
         spearman: Spearman's rho × 100.
         note: Why a value is not what it seems, e.g. constant similarities; empty as a rule.
@@ -77,9 +74,6 @@ class MeanResult:
 
     Attributes:
         name: The group, a key of :data:`MEAN_GROUPS`.
-        expected: How many sets the group has.
-        present: How many of them were evaluated.
-        missing: The keys of the others.
         pearson: Mean Pearson × 100 over the sets present; None if there is none.
         spearman: Mean Spearman × 100 over the sets present; None if there is none.
     """
@@ -179,10 +173,6 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
     Args:
         encode: Maps n sentences to an array (n, dim).
         sets: The graded sets.
-
-    Raises:
-        InputError: If there are no sets, or one of them is empty.
-        ModelError: If the encoder gives an array of the wrong shape, or NaN.
     """
     return evaluate_scored(score_with_encoder(encode, sets))
 

@@ -44,7 +44,6 @@ class FoundSets:
     Attributes:
         sets: The graded sets, in the order of `STS_TASKS`, others after them.
         without_input: Keys of sets whose scores are there but whose sentences are not, e.g. `STS13 SMT`.
-        paths: The files that were read.
     """
 
     sets: tuple[GradedSet, ...]

@@ -146,22 +146,14 @@ class Suite:
 
 
 def one_folder(settings: EvaluateSettings) -> Path:
-    """Returns the one folder of data.
-
-    Raises:
-        UsageError: If there are several.
-    """
+    """Returns the one folder of data."""
     if len(settings.data) != 1:
         raise UsageError(f"{len(settings.data)} folders of --data", remedy=f"--suite {settings.suite} takes one")
     return Path(settings.data[0])
 
 
 def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Splits names at commas.
-
-    Raises:
-        UsageError: If something was given and there is no name in it.
-    """
+    """Splits names at commas."""
     given = list(given)
     words = [part.strip() for word in given for part in word.split(",") if part.strip()]
     if given and not words:

@@ -18,9 +18,6 @@ class RetrievalScores:
     """Precision at 1, in per cent: how often the nearest sentence of the other side is a translation.
 
     Attributes:
-        source_to_target: Of the source sentences.
-        target_to_source: Of the target sentences.
-        mean: The mean of the two.
         pairs: How many pairs there are; the other side has so many sentences to choose from.
     """
 
@@ -46,9 +43,6 @@ def translation_retrieval(
         targets: Their translations.
         source_vectors: float32 (pairs, dim).
         target_vectors: float32 (pairs, dim).
-
-    Raises:
-        ValueError: If there are no pairs.
     """
     if not len(sources):
         raise ValueError("there are no pairs")

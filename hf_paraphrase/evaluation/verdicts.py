@@ -36,7 +36,6 @@ class Interval:
     """A number with its interval, of 95 % if nothing else is said.
 
     Attributes:
-        value: The number.
         low: The lower end; minus infinity if nothing bounds it.
         high: The upper end; infinity likewise.
     """
@@ -147,9 +146,6 @@ def difference(
             then seeds that only one system has are left out.
         pairs: The scores in bootstrap replicates of the test pairs, for each system (replicates, seeds), seeds in the
             order of `first` and `second`, the same draws for both; None where single pairs are not known.
-
-    Raises:
-        ValueError: If there is nothing to compare.
     """
     sides = [side if isinstance(side, Mapping) else {-1: float(side)} for side in (first, second)]
     seeded = [isinstance(side, Mapping) for side in (first, second)]
@@ -187,9 +183,6 @@ def mean_difference(differences: Sequence[Difference]) -> Difference:
 
     Args:
         differences: The differences; their replicates are of the same draws of test pairs.
-
-    Raises:
-        ValueError: If there are none.
     """
     if not differences:
         raise ValueError("there are no differences")

@@ -62,10 +62,8 @@ class TaskResult:
     """What one scorer reached on one task.
 
     Attributes:
-        task: The task.
         tested_on: What it was tested on, e.g. `10 folds` or `test`.
         train: Number of examples to train on, those that choose the settings not among them.
-        test: Number of examples that were tested.
         metrics: `accuracy` and `f1` in per cent, `pearson` and `spearman` × 100, `mse` in squared points of the scale;
             the first is the one to quote.
         dev: What the settings were chosen by, in the same units.
@@ -128,7 +126,6 @@ class Way:
 
     Attributes:
         score: Trains and tests, given the parts of the task, the vectors, the number of classes and the settings.
-        regressions: How many regressions that trains.
         fewest: The least number of examples of the larger class in the part `train`; None where no fold is drawn.
     """
 

@@ -51,9 +51,6 @@ def fit_softmax_regressions(
 
     Returns:
         The regressions, a fold after the other; the company of others changes nothing but rounding.
-
-    Raises:
-        ModelError: If a feature is NaN or infinite.
     """
     if not np.isfinite(features).all():
         raise ModelError("the encoder gave vectors with NaN or infinity")
@@ -80,11 +77,10 @@ def _parts(places: list[int], most: int) -> Iterable[list[int]]:
 
 
 class _Lockstep:
-    """Folds with equally many training rows and penalties, trained side by side.
+    """Folds with equally many training rows and penalties, trained side by side."""
 
-    Axes: f folds, p penalties, c classes, d = dim + 1 features, b rows of a batch. The features come last, and the
-    rows of a batch last in what is computed of them: the same products took three times as long the other way round.
-    """
+    # Axes: f folds, p penalties, c classes, d = dim + 1 features, b rows of a batch. The features come last, and the
+    # rows of a batch last in what is computed of them: the same products took three times as long the other way round.
 
     def __init__(
         self,

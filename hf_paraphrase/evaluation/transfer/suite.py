@@ -45,11 +45,6 @@ def evaluate_transfer(
 
     Returns:
         One result a task, in the order of :data:`.tasks.TASKS`.
-
-    Raises:
-        UsageError: For a name that is no task.
-        InputError: If no task is there in full, or a file is malformed.
-        ModelError: If the encoder gives an array of the wrong shape, NaN or infinity.
     """
     protocol = protocol or Protocol()
     found = find_transfer_tasks(Path(folder), choose_tasks(tasks), protocol, sick_test_on_trial=sick_test_on_trial)
@@ -57,11 +52,7 @@ def evaluate_transfer(
 
 
 def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> tuple[TaskResult, ...]:
-    """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
-
-    Raises:
-        ModelError: As :func:`evaluate_transfer`.
-    """
+    """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once."""
     sentences = list(found.sentences())
     table = np.asarray(encode(sentences), dtype=np.float32)
     if table.ndim != 2 or len(table) != len(sentences):
@@ -78,10 +69,6 @@ def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> 
 
 def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str]]) -> str:
     """Lays out the measures of all tasks, and names what was not found.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`.scoring.TaskResult` of the same tasks.
-        missing: For each task that was wanted and is not there the files that it lacks.
 
     Returns:
         A Markdown table and lines of notes, ending in a newline.

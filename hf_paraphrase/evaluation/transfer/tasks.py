@@ -55,11 +55,7 @@ class TransferTask:
 
     Attributes:
         source: The settings class of the source that the files belong to.
-        schema: The columns of its rows.
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
-        way: How encoders are scored.
-        configuration: The configuration of the source.
-        sides: The columns of the sentences.
         gold: What people said of each row of a table.
         classes: How many classes there are; 0 for scores.
         f1: Whether the F1 of class 1 is given too.
@@ -173,7 +169,6 @@ class ReadTask:
 
     Attributes:
         name: SentEval's name for it, e.g. `MR`.
-        row: What the table says of it.
         parts: The examples of each part, in SentEval's order.
         tested_on: What the part `test` is, where there is one.
     """
@@ -205,7 +200,6 @@ class TransferTasks:
     Attributes:
         tasks: Those that are there, in the order of :data:`TASKS`.
         missing: For each of the others the files that it lacks.
-        paths: The files that were read.
     """
 
     tasks: tuple[ReadTask, ...]
@@ -222,9 +216,6 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
     """Returns the names of tasks in the order of :data:`TASKS`; all of them where none is requested.
 
     Capitals do not matter, and the names of SentEval and of the papers are known too (`SICKRelatedness`, `MSRP`).
-
-    Raises:
-        UsageError: For a name that is no task.
     """
     known = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
     chosen = set()
@@ -240,18 +231,7 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
 def find_transfer_tasks(
     folder: Path, names: Iterable[str], protocol: Protocol, *, sick_test_on_trial: bool = False
 ) -> TransferTasks:
-    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder.
-
-    Args:
-        folder: The folder, e.g. SentEval's `data/downstream`.
-        names: Names of :data:`TASKS`.
-        protocol: The settings; their seed draws the pairs that stand in for SICK's trial part.
-        sick_test_on_trial: Test SICK on its trial part.
-
-    Raises:
-        InputError: If the folder does not exist, none of the tasks is there in full, or a file is malformed, has no
-            example or too few for the folds.
-    """
+    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
