@@ -50,11 +50,7 @@ class NgramOccurrences:
         return float(np.log2(total) - (counts * np.log2(counts)).sum() / total) if total else 0.0
 
     def repetition_rate(self, weights: NDArray[np.float64] | None = None) -> float:
-        """Computes the share of repetitions among all occurrences that count, in per cent.
-
-        Args:
-            weights: As for :meth:`entropy`.
-        """
+        """Computes the share of repetitions among all occurrences that count, in per cent."""
         considered = self.considered if weights is None else weights * self.considered
         repeated = self.repeated if weights is None else weights * self.repeated
         total = float(considered.sum())
@@ -65,10 +61,6 @@ def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
     """Finds the n-grams of lower-cased tokens of each sentence, punctuation included.
 
     For repetition only unigrams of at least three characters count, as in the paper, and all n-grams of higher order.
-
-    Args:
-        texts: The sentences.
-        order: n.
     """
     spans = TokenSpans([text.lower() for text in texts])
     _, words = np.unique(spans.numbers, return_inverse=True)
@@ -93,11 +85,6 @@ class Contrast:
     """One statistic of references and translations.
 
     Attributes:
-        name: What it is.
-        unit: In what it is counted.
-        reference: Its value for the references.
-        translation: Its value for the translations.
-        difference: Reference minus translation, with its interval.
         expected: The sign of the difference in the paper, 1 or −1.
     """
 
@@ -125,12 +112,6 @@ def contrast_ngrams(
 
     The interval is from the standard deviation over bootstrap replicates of the pairs, of 95 % for all contrasts
     together. Percentiles would not do: a resample has fewer distinct n-grams than the sample, and so a lower entropy.
-
-    Args:
-        references: The n-grams of the references for each of :data:`ORDERS`.
-        translations: Those of the translations.
-        replicates: How many times pairs are drawn anew.
-        seed: Seed of the draws.
     """
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)

@@ -109,12 +109,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
 
     Returns:
         The numbers of the report.
-
-    Raises:
-        InputError: For pairs that cannot be read, or too few of them.
-        ModelError: If the classifier is none.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or seen references cannot be told.
     """
     folder = Path(settings.pairs)
     check_output(settings.output, overwrite=settings.overwrite)

@@ -55,11 +55,7 @@ class QuerySettings(ComparisonSettings):
     split: str | None = setting("split of the data folders to read [default: train]", None, only_with="text")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for no query, an empty one or two sources of them.
-        """
+        """Refuses what does not fit."""
         super().check()
         if bool(self.query) == (self.queries is not None):
             raise UsageError(
@@ -70,11 +66,7 @@ class QuerySettings(ComparisonSettings):
 
 
 def model_names(models: Sequence[str]) -> list[str]:
-    """Gives each model a short name of its own.
-
-    Raises:
-        UsageError: If one is given twice.
-    """
+    """Gives each model a short name of its own."""
     twice = next((model for place, model in enumerate(models) if model in models[:place]), None)
     if twice is not None:
         raise UsageError(f"the model {twice} is given twice", remedy="give each model once")
@@ -82,11 +74,7 @@ def model_names(models: Sequence[str]) -> list[str]:
 
 
 def read_queries(settings: QuerySettings) -> list[str]:
-    """Collects the different queries from the settings or a file of one a line; empty lines do not count.
-
-    Raises:
-        InputError: If the file is missing, malformed or has no query, or there are more than 1,000.
-    """
+    """Collects the different queries from the settings or a file of one a line; empty lines do not count."""
     path = settings.queries
     found = dict.fromkeys(text.strip() for text in settings.query)
     for lines in [] if path is None else read_lines(Path(path), StrictLines()):
@@ -105,16 +93,7 @@ def read_queries(settings: QuerySettings) -> list[str]:
 
 
 class Texts:
-    """The sentences of several files and data folders, one after the other.
-
-    Args:
-        paths: Text files, one sentence a line, or data folders.
-        columns: Columns of the data folders to read; by default those of sentences.
-        split: The split of the data folders to read.
-
-    Raises:
-        InputError: If one is missing or empty, or has no such column.
-    """
+    """The sentences of several files and data folders, one after the other."""
 
     def __init__(self, paths: Sequence[str], columns: Sequence[str], split: str | None) -> None:
         self.corpora = [SentenceCorpus(Path(path), columns, split) for path in paths]
@@ -137,11 +116,7 @@ class Texts:
         return found
 
     def blocks(self) -> Iterator[list[str | None]]:
-        """Streams the sentences in blocks.
-
-        Raises:
-            InputError: At the end, if all of them were blank.
-        """
+        """Streams the sentences in blocks."""
         blank = True
         for corpus in self.corpora:
             for block in corpus.blocks():
@@ -154,11 +129,7 @@ class Texts:
 
 
 def open_encoder(model: str, device: str) -> KnownTexts:
-    """Opens an encoder for comparing sentences, which computes on a device.
-
-    Raises:
-        ModelError: If the folder is not a sentence encoder.
-    """
+    """Opens an encoder for comparing sentences, which computes on a device."""
     return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
 
 

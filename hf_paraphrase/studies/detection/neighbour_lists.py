@@ -23,7 +23,6 @@ class ModelSummary:
     """The neighbour lists of one model, averaged over the queries that have neighbours; None where none has.
 
     Attributes:
-        first: The cosine of the nearest.
         last: The cosine of the last of the list.
         shared_words: The mean share of words that query and neighbour have in common, in per cent: those in both over
             those in either (Jaccard), lower-cased, words with a letter or a digit only.
@@ -45,12 +44,7 @@ class NeighbourSummary:
 
 
 def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[NearSentence]]]) -> NeighbourSummary:
-    """Summarises neighbour lists.
-
-    Args:
-        queries: The queries.
-        found: For each model the neighbours of every query.
-    """
+    """Summarises neighbour lists."""
     words = [_words(query) for query in queries]
     models = {}
     for name, lists in found.items():
@@ -74,10 +68,6 @@ def side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]], longest:
     """Lays out the neighbours of one query as a Markdown table; sentences that all models found are in bold.
 
     Of longer lists only the first 50 are shown.
-
-    Args:
-        columns: For each model its name and the neighbours.
-        longest: Characters of a sentence at most.
     """
     common = set.intersection(*({item.key for item in items} for _, items in columns))
     header = ["rank", *(cell for name, _ in columns for cell in (plain_markdown(name, in_table=True), "cosine"))]

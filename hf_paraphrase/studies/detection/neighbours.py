@@ -43,10 +43,8 @@ class Neighbours:
     """The sentences nearest to some queries.
 
     Attributes:
-        queries: The different queries.
         lists: For each encoder by its name the neighbours of every query, the nearest first; none for a query of which
             it knows no word.
-        summary: What the lists have in common.
     """
 
     queries: list[str]
@@ -60,12 +58,6 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
 
     Returns:
         The neighbours.
-
-    Raises:
-        InputError: For texts or queries that cannot be read, or of which no encoder knows a word.
-        ModelError: If a folder is not a sentence encoder.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or a model is given twice.
     """
     check_plots()
     names = model_names(settings.model)

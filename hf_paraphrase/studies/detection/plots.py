@@ -64,12 +64,7 @@ def plot_shares_above(found: Distributions, path: Path) -> None:
 
 
 def plot_neighbours(found: Mapping[str, Sequence[Sequence[NearSentence]]], path: Path) -> None:
-    """Draws the cosine of the neighbours by their rank: the mean over the queries of each model, and single queries.
-
-    Args:
-        found: For each model the neighbours of every query.
-        path: The PNG file.
-    """
+    """Plots the cosine of the neighbours by rank: the mean over the queries of each model, and single queries."""
     figure, axes = new_figure(7, 4.2)
     axis = axes[0, 0]
     longest = max((len(items) for lists in found.values() for items in lists), default=1)
@@ -130,12 +125,7 @@ def _legend(figure: Any, panels: Sequence[Any]) -> None:
 
 
 def plot_human_scores(found: Mapping[str, Mapping[str, HumanScores]], path: Path) -> None:
-    """Draws the mean cosine of each human score, with bars of one standard deviation to either side.
-
-    Args:
-        found: For each data set, by the model's name, what was measured.
-        path: The PNG file.
-    """
+    """Draws the mean cosine of each human score, with bars of one standard deviation to either side."""
     columns = min(2, len(found))
     rows = -(-len(found) // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 4.0 * rows, rows, columns, sharey=True)

@@ -79,12 +79,6 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
 
     Returns:
         By the names of data and model, the means and tests of every human score.
-
-    Raises:
-        InputError: For data that cannot be read.
-        ModelError: If a folder is not a sentence encoder.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or a model or a data folder is given twice.
     """
     check_plots()
     names = _names_of(settings.model)

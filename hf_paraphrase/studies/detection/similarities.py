@@ -67,11 +67,7 @@ class SimilaritySettings(QuerySettings):
     seed: int | None = seed_setting("with --text: seed of the draw of examples [default: 0]", None, only_with="text")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, for neither text nor vectors, and for other vectors than models.
-        """
+        """Refuses what does not fit."""
         super().check()
         wrong = None
         if not self.text and not self.vectors:
@@ -88,9 +84,7 @@ class QuerySimilarities:
 
     Attributes:
         distributions: How the cosines with all sentences are distributed.
-        nearest: The nearest sentences, the nearest first.
         examples: Some sentences of each band of the cosine.
-        counts: What was read.
     """
 
     distributions: dict[int, SimilarityDistribution]
@@ -105,12 +99,6 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
 
     Returns:
         For each model by its name what was counted.
-
-    Raises:
-        InputError: For texts, vectors or queries that cannot be read, or of which no encoder knows a word.
-        ModelError: If a folder is not a sentence encoder, or not that of the vectors.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or a model is given twice.
     """
     check_plots()
     names = model_names(settings.model)

@@ -28,11 +28,6 @@ class BandSamples:
 
     Every sentence gets a random number from its position and the seed, and those of the least numbers are kept, so the
     draw does not depend on the sizes of the blocks.
-
-    Args:
-        queries: For how many queries, the first of each block, to draw.
-        count: How many sentences of each band to draw; 0 for none.
-        seed: Seed of the draw.
     """
 
     def __init__(self, queries: int, count: int, seed: int = 0) -> None:
@@ -79,7 +74,6 @@ class MarkingWord:
     """A word that the sentences of a band have more often than all sentences.
 
     Attributes:
-        word: The word, lower-cased.
         share: The share of the band's sentences that have it.
         overall: The share of all sentences that have it.
     """
@@ -95,9 +89,6 @@ class Band:
 
     Attributes:
         number: From 0, the band at −1.
-        low: Its least cosine.
-        high: Where the next one begins.
-        sentences: How many it has.
         words: The words that stand out in it.
     """
 

@@ -28,7 +28,6 @@ class Peak:
     """A place where the sentences crowd: a local maximum of the smoothed distribution.
 
     Attributes:
-        cosine: Where it is.
         height: Its height as a share of that of the highest peak.
     """
 
@@ -46,8 +45,6 @@ class SimilarityDistribution:
     Attributes:
         counts: Sentences in each bin (bins,), int64. A bin holds its lower end; the last one also holds 1.
         edges: The ends of the bins (bins + 1,).
-        thresholds: As given.
-        size: How many cosines were counted.
         low: The least; infinity before the first.
         high: The greatest; minus infinity before the first.
     """

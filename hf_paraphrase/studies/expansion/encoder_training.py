@@ -70,11 +70,7 @@ class ExpansionSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the default of the share, which depends on the weight, in its place.
-
-        Raises:
-            UsageError: For a value out of range, or if expansion is to change nothing.
-        """
+        """Refuses what does not fit, and puts the default of the share, which depends on the weight, in its place."""
         super().check()
         if self.expansion is None:
             return
@@ -88,15 +84,7 @@ class ExpansionSettings(Settings):
 
 
 class ExpansionOfPairs(Extension):
-    """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs.
-
-    Args:
-        settings: The settings, which ask for it.
-
-    Raises:
-        InputError: If WordNet or an evaluation set is missing or damaged.
-        UsageError: If the tagger is not installed.
-    """
+    """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs."""
 
     settings = ExpansionSettings
     unused: ClassVar[Mapping[str, Any]] = {"sentences_expanded": 0, "expansions_joined": 0}
@@ -150,11 +138,7 @@ class ExpansionOfPairs(Extension):
         self._writer.add(texts)
 
     def finish(self) -> Augmentation:
-        """Returns the expansions for the trainer.
-
-        Raises:
-            InputError: If no sentence can be expanded.
-        """
+        """Returns the expansions for the trainer."""
         from .training_expansions import ExpandedTraining
 
         assert self._writer is not None

@@ -83,9 +83,6 @@ class Expander:
         whole: Take all clauses of a definition instead of the first.
         at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
         avoid: Definitions that are sentences of these evaluation sets are not used.
-
-    Raises:
-        UsageError: For a value out of range.
     """
 
     def __init__(
@@ -139,21 +136,7 @@ class Expander:
         at_least: int = 0,
         avoid: Fingerprints | None = None,
     ) -> Expander:
-        """Makes an expander with the tagger of `denckring-en-pos`.
-
-        Args:
-            path: As for :class:`~.wordnet.WordNet`.
-            share: As for the class.
-            seed: As for the class.
-            senses: As for the class.
-            whole: As for the class.
-            at_least: As for the class.
-            avoid: As for the class.
-
-        Raises:
-            InputError: If WordNet is missing or damaged.
-            UsageError: For a value out of range, or if the tagger is not installed.
-        """
+        """Makes an expander with the tagger of `denckring-en-pos`."""
         return cls(
             WordNet(path),
             PartOfSpeechTagger.load(),
@@ -166,21 +149,11 @@ class Expander:
         )
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
-        """Expands sentences; one with nothing to expand comes back as it is.
-
-        Args:
-            sentences: Any number of sentences.
-            epoch: Another epoch expands other words.
-        """
+        """Expands sentences; one with nothing to expand comes back as it is."""
         return self.expand_counted(sentences, epoch).texts
 
     def expand_counted(self, sentences: Sequence[str], epoch: int = 0) -> Expanded:
-        """Expands sentences, and counts.
-
-        Args:
-            sentences: Any number of sentences.
-            epoch: Another epoch expands other words.
-        """
+        """Expands sentences, and counts."""
         blocks = [self._expand(sentences[at : at + _BLOCK], epoch) for at in range(0, max(len(sentences), 1), _BLOCK)]
         counts = [np.concatenate(found) for found in zip(*(counted for _, counted in blocks), strict=True)]
         return Expanded([text for texts, _ in blocks for text in texts], *counts)
@@ -240,11 +213,7 @@ class Expander:
         first: NDArray[np.int64],
         expandable: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Draws the words to expand.
-
-        Returns:
-            The chosen ones of `tokens`, in order, and a random number for every token of the batch.
-        """
+        """Draws the words to expand: those of `tokens` in order, and a random number for every token of the batch."""
         salt = xxhash.xxh3_64_intdigest(struct.pack("<qq", self.seed, epoch))
         hashes = [xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), salt) for text in sentences]
         hashed = np.array(hashes, np.uint64)
@@ -302,14 +271,7 @@ class Expander:
         self._seen = len(forms)
 
     def _put(self, parts: list[str], place: int, definition: Definition, before: int | None) -> None:
-        """Puts a definition into the place of a word, and makes the article before it fit.
-
-        Args:
-            parts: The sentence, as :func:`~.words.split_words` cuts it; changed in place.
-            place: The number of the word in it.
-            definition: What replaces it.
-            before: The number of the label of the word before, if there is one.
-        """
+        """Puts a definition into the place of a word, and makes the article before it fit."""
         word, text = parts[place], definition.text
         previous = parts[place - 2].lower() if before is not None and parts[place - 1] == " " else ""
         if definition.article:

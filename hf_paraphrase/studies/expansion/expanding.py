@@ -77,11 +77,7 @@ class ExpandSettings(Settings):
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for neither or both of a text and pairs.
-        """
+        """Refuses what does not fit."""
         super().check()
         if (self.text is None) == (self.pairs is None):
             raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
@@ -91,14 +87,8 @@ class ExpansionCounts:
     """What was done, for the user.
 
     Attributes:
-        sentences: Sentences read.
-        changed: Those with a word expanded.
         unexpandable: Those with no word that could be.
         foreign: Those left alone because most of their words are no English words.
-        expanded: Words expanded.
-        expandable: Words that could have been.
-        words: Words, names and numbers aside.
-        known: English words among them.
     """
 
     def __init__(self) -> None:
@@ -135,11 +125,6 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
 
     Returns:
         What was done; the result lies in the output.
-
-    Raises:
-        UsageError: For settings that do not fit, or if the tagger is not installed.
-        InputError: For missing or damaged text, pairs or WordNet.
-        OutputError: If the output is in the way or cannot be written.
     """
     _check_files(settings)
     expander = ExpanderSettings(

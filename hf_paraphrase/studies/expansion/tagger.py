@@ -33,18 +33,9 @@ class PartOfSpeechTagger:
     form. Each word gets the label with the greatest sum of weights of its features: the word, its affixes and shape,
     the two words on either side and the two labels to the left.
 
-    Args:
-        weights: For every feature the weights of the labels.
-        fixed: Words, in lower case, that have one label wherever they stand.
-        labels: The labels.
-        vocabulary: The words, in lower case, that the model was trained on.
-
     Attributes:
         labels: The labels in the order of the numbers that stand for them.
         vocabulary: The words that the model was trained on.
-
-    Raises:
-        ModelError: If the features are not those that are computed here.
     """
 
     def __init__(
@@ -74,11 +65,7 @@ class PartOfSpeechTagger:
 
     @classmethod
     def load(cls) -> PartOfSpeechTagger:
-        """Opens the tagger of the package `denckring-en-pos`.
-
-        Raises:
-            UsageError: If the package is not installed.
-        """
+        """Opens the tagger of the package `denckring-en-pos`."""
         try:
             from denckring_en_pos import tagger
         except ImportError as error:
@@ -93,11 +80,7 @@ class PartOfSpeechTagger:
         return _restored, (self._weights, self._rows, self._after, self._fixed, self.labels, self.vocabulary)
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Returns the label of every word.
-
-        Args:
-            sentences: The words of each sentence.
-        """
+        """Returns the label of every word."""
         flat = self.tag_forms(self.numbers(sentences), np.array([len(words) for words in sentences], np.int64))
         ends = np.cumsum([len(words) for words in sentences])
         named = [self.labels[number] for number in flat.tolist()]

@@ -96,11 +96,7 @@ class ExpansionWriter:
         self._sentences = self._rows = 0
 
     def add(self, texts: list[str]) -> None:
-        """Takes the sentences of the next rows of the pairs.
-
-        Raises:
-            OutputError: If the disk is full or not writable.
-        """
+        """Takes the sentences of the next rows of the pairs."""
         joins = self._draws.random(len(texts)) < self.share / 2
         wanted = np.flatnonzero(joins | self.everything)
         sentences = [texts[place] for place in wanted]
@@ -123,12 +119,7 @@ class ExpansionWriter:
         self._rows += len(texts)
 
     def finish(self) -> Expansions:
-        """Returns the expansions of all sentences that were added.
-
-        Raises:
-            InputError: If none of them can be expanded.
-            OutputError: If the disk is full or not writable.
-        """
+        """Returns the expansions of all sentences that were added."""
         with self._arrays as arrays:
             if not arrays.rows:
                 raise InputError(
@@ -141,10 +132,6 @@ class ExpansionWriter:
 
 class ExpandedTraining(Augmentation):
     """Trains an encoder on expansions too: some join the pairs, and all draw their sentences' embeddings to theirs.
-
-    Args:
-        expansions: The expansions of the sentences of the pairs.
-        weight: The weight of the compositionality loss; 0 leaves it out.
 
     Attributes:
         size: The number of pairs of a sentence and its expansion that join.

@@ -54,7 +54,6 @@ class Sense(NamedTuple):
     """A sense of a lemma.
 
     Attributes:
-        definition: The gloss without its examples.
         is_name: Whether WordNet writes the lemma in this sense with a capital.
     """
 
@@ -70,12 +69,7 @@ class WordNet:
             the environment's WNSEARCHDIR and WNHOME and where packages put it.
 
     Attributes:
-        path: The folder.
         version: `3.0` or `3.1`.
-
-    Raises:
-        InputError: If a file is missing, is no file of WordNet or of another version than 3.0 and 3.1, or if the
-            files are of different versions.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -121,9 +115,6 @@ class WordNet:
         Args:
             lemma: The lemma in lower case, spaces written as underscores.
             pos: `n`, `v`, `a` or `r`.
-
-        Raises:
-            InputError: If the index or the data file is damaged.
         """
         found = self._senses.get((lemma, pos))
         if found is None:
@@ -133,12 +124,7 @@ class WordNet:
         return found
 
     def base_forms(self, form: str, pos: str) -> list[str]:
-        """Strips the endings of regular forms and returns the lemmas that are there, the form itself first.
-
-        Args:
-            form: A word in lower case.
-            pos: `n`, `v`, `a` or `r`.
-        """
+        """Strips the endings of regular forms and returns the lemmas that are there, the form itself first."""
         forms = [form] + [form[: -len(end)] + new for end, new in _DETACHMENTS[pos] if form.endswith(end)]
         return [lemma for lemma in dict.fromkeys(forms) if lemma in self._indices[pos]]
 
@@ -181,9 +167,6 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
     Args:
         path: What the user gave: that folder, or one that holds it as `dict`; None to look for it.
         places: Where to look.
-
-    Raises:
-        InputError: If there is none.
     """
     if path is None:
         homes = [os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")]

@@ -78,11 +78,7 @@ class GateAnalysisSettings(DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for tags without a text or beside another one.
-        """
+        """Refuses what does not fit."""
         super().check()
         if bool(self.text) == bool(self.tagged):
             raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
@@ -102,12 +98,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
 
     Returns:
         The gates of all words and the tables of the report.
-
-    Raises:
-        InputError: For text that cannot be read, or without words.
-        ModelError: If the model is no GRAN, or damaged.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib or the tagger is asked for and not installed.
     """
     for path in settings.inputs[1:]:
         check_readable(Path(path))

@@ -73,21 +73,12 @@ class GateReport:
 
     Attributes:
         labels: For each kind of label the groups, the highest mean first.
-        kinds: Means by kind of English word.
         words: Means of the words that are frequent enough, lower-cased.
-        from_start: Means by position from the start.
-        from_end: Means by position from the end.
         adjusted_from_start: Distances from the words' own means by position from the start.
-        adjusted_from_end: The same from the end.
         paper: For each kind of label how it compares with the paper, where any of its labels is there.
-        mean: The mean gate over all words.
-        spread: Their standard deviation.
         explained: The share of the variance that the word alone explains.
-        plain_norm: The mean norm of x_t.
-        gated_norm: That of a_t.
         details: For each kind of label and each of its groups the mean norms of x_t and of a_t, and the mean distance
             of its gates from the mean gate of all words at the same position from the start.
-        unknown: The share of unknown words.
     """
 
     labels: dict[str, list[GroupMean]]
@@ -121,14 +112,7 @@ class GateReport:
 
 
 def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200, seed: int = 0) -> GateReport:
-    """Computes all means with their intervals.
-
-    Args:
-        found: The gates of the words of a text.
-        min_count: Words and labels that occur less often are left out.
-        replicates: Bootstrap replicates of the intervals.
-        seed: Seed of the bootstrap.
-    """
+    """Computes all means with their intervals."""
     means = partial(grouped_means, replicates=replicates, seed=seed)
     lowered = [word.lower() for word in found.words]
     counts = Counter(lowered)
@@ -174,13 +158,7 @@ def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200,
 
 
 def compare(kind: str, groups: Sequence[GroupMean], norms: Mapping[str, float]) -> PaperComparison | None:
-    """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
-
-    Args:
-        kind: The kind of label.
-        groups: The mean gates.
-        norms: The mean norm of the gated vectors of each of them.
-    """
+    """Compares a ranking with the paper's lists; None unless at least one label of each list is there."""
     gates = {item.name: item.mean.value for item in groups}
     high, low = _of_lists(kind, gates)
     if not high or not low:
@@ -283,11 +261,6 @@ def measure_gates(
         replicates: Bootstrap replicates, over sentences, for the intervals.
         seed: Seed of the bootstrap.
         show_progress_bar: Show the progress, in sentences, on standard error.
-
-    Raises:
-        ModelError: If the encoder has no gates.
-        UsageError: If there are not as many lists of tags as texts, or a text has not as many words as tags.
-        InputError: If there is no word, or none that the model knows where only such count.
     """
     check_gran(encoder)
     distinct: dict[str, LabelledSentence] = {}

@@ -69,15 +69,7 @@ class WordGates:
 
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
-    """Makes sure that an encoder has gates.
-
-    Args:
-        encoder: The encoder.
-        folder: Where it is from, for the message.
-
-    Raises:
-        ModelError: If it is no GRAN, or one that was exported, whose graph does not give them.
-    """
+    """Makes sure that an encoder has gates."""
     found = getattr(encoder.model.config, "model_type", None)
     if found != MODEL_TYPE:
         raise ModelError(
@@ -138,14 +130,6 @@ def word_gates(
     """Computes the mean gate activation of every word.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
-
-    Args:
-        encoder: A GRAN with its tokenizer.
-        sentences: The sentences. A word that the tokenizer cuts into pieces gets the mean of its pieces.
-        show_progress_bar: Show the progress, in sentences, on standard error.
-
-    Raises:
-        InputError: If no word has a token.
     """
     from tqdm.auto import tqdm
 

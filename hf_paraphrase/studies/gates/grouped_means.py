@@ -17,7 +17,6 @@ class GroupMean:
 
     Attributes:
         name: What they have in common, e.g. a part of speech.
-        words: How many there are.
         mean: The mean of the number, with the central 95 % of its bootstrap distribution.
     """
 

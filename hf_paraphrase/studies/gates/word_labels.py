@@ -80,11 +80,7 @@ class LabelledSentence:
 
 
 def read_tagged(path: Path) -> Iterator[LabelledSentence]:
-    """Streams the sentences of a tagged file.
-
-    Raises:
-        InputError: If the file is missing, not UTF-8, of none of the four layouts, or has a word without a tag.
-    """
+    """Streams the sentences of a tagged file."""
     lines = _numbered(path)
     first = next((item for item in lines if item[1].strip()), None)
     if first is None:
@@ -196,11 +192,7 @@ def _conllu(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[LabelledSe
 
 
 def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
-    """Streams sentences whose words, separated by spaces, lie in one file and their tags in another, line by line.
-
-    Raises:
-        InputError: If a file is missing, the lines do not match, or a line has more words than tags or fewer.
-    """
+    """Streams sentences whose words, separated by spaces, lie in one file and their tags in another, line by line."""
     words_of, tags_of = list(_numbered(text)), list(_numbered(tags))
     if len(words_of) != len(tags_of):
         raise InputError(
@@ -221,10 +213,6 @@ def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
 
 def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence]) -> list[LabelledSentence]:
     """Labels every word with its universal part of speech.
-
-    Args:
-        tagger: A tagger of English, which gets the words without punctuation, as it was trained.
-        sentences: Sentences whose words are known.
 
     Returns:
         The same sentences with the labels :data:`TAG`.

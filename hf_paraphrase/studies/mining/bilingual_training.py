@@ -73,10 +73,6 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
 
     Returns:
         The sentence encoders of the source and of the target language.
-
-    Raises:
-        InputError: For a missing or malformed bitext.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     with TrainingRun(settings, command="train-bilingual-vectors", inputs=[settings.bitext]) as run:
         if not run.is_finished:

@@ -67,9 +67,6 @@ def best_candidates(
     Returns:
         The rows of the candidates (sources, n), int64, the best first and of equal ones the lower row first, and
         their cosines (sources, n), float32. A zero vector has cosine 0 with everything.
-
-    Raises:
-        ValueError: If n is not positive, the dimensions differ, or a vector is not finite.
     """
     size = min(n, len(target_vectors))
     rows = np.empty((len(source_vectors), max(size, 0)), np.int64)
@@ -99,20 +96,8 @@ def candidate_blocks(
 ) -> Iterator[Block]:
     """Computes what :func:`best_candidates` does, block by block of 4,096 sources.
 
-    Args:
-        source_vectors: As there.
-        target_vectors: As there.
-        n: As there.
-        first_block: How many blocks to leave out, those that an earlier run computed.
-        precision: As there.
-        device: As there.
-        show_progress_bar: As there.
-
     Yields:
         The sources of a block, and the rows and cosines of their candidates.
-
-    Raises:
-        ValueError: As there.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, not {n}")
@@ -205,20 +190,8 @@ def kept_candidates(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Computes what :func:`~.candidates.best_candidates` does, and takes blocks that lie in a folder from there.
 
-    Args:
-        folder: Where the blocks are kept; it must be for this input alone.
-        name: Tells several sets of candidates in one folder apart.
-        source_vectors: As there.
-        target_vectors: As there.
-        n: As there.
-        show_progress_bar: Show the progress, in sentences, on standard error.
-
     Returns:
         Rows and cosines (sources, n).
-
-    Raises:
-        ValueError: As there.
-        OutputError: If a block cannot be written, or one that is there does not fit.
     """
     size = min(n, len(target_vectors))
     rows = np.empty((len(source_vectors), size), np.int64)
@@ -285,9 +258,6 @@ def approximate_candidates(
     Returns:
         Rows (sources, n), int64, the best first, -1 where fewer were found; their cosines (sources, n), float32; and
         the share of the true n best that are among them, on 256 sources.
-
-    Raises:
-        ValueError: If n is not positive.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, not {n}")

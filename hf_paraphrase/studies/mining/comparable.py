@@ -49,11 +49,7 @@ class DrawSettings(Settings):
     seed: int = seed_setting("seed of all draws")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a number out of range.
-        """
+        """Refuses what does not fit."""
         super().check()
         if self.max_words < self.min_words:
             raise UsageError(
@@ -65,11 +61,7 @@ class DrawSettings(Settings):
         return round(self.share * sentences)
 
     def check_sizes(self, sentences: Mapping[str, int]) -> None:
-        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden.
-
-        Raises:
-            UsageError: Naming the first of them.
-        """
+        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden."""
         for part, number in sentences.items():
             if number < 2 or not 1 <= self.planted(number) < number:
                 raise UsageError(
@@ -83,8 +75,6 @@ class ComparablePart:
     """One part of the task.
 
     Attributes:
-        source: The source sentences in their order.
-        target: The target sentences in their order.
         gold: The planted pairs, as positions in the two lists (pairs, 2), in the order of the source.
         near_duplicates: How many groups were left out because a sentence of theirs is nearly one of the other side.
     """
@@ -100,7 +90,6 @@ class ComparableTask:
     """A task and the bitext that shares no sentence with it.
 
     Attributes:
-        parts: The parts by name.
         train: Which rows of the input are the training bitext (rows,).
         validation: Which are its validation part (rows,).
         counts: How many rows and groups there were, and what became of them.
@@ -115,18 +104,9 @@ class ComparableTask:
 def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: DrawSettings) -> ComparableTask:
     """Draws a task from the rows of a bitext.
 
-    Args:
-        rows: A table with the string columns `source` and `target`.
-        sentences: Sentences on each side of a part, by the part's name, in the order in which they are drawn.
-        settings: How.
-
     Returns:
         The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
         bitext parts is in the task, on either side, and none of one part in another.
-
-    Raises:
-        UsageError: For settings out of range.
-        InputError: If the bitext has too few groups for the parts that are wanted.
     """
     settings.check()
     settings.check_sizes(sentences)

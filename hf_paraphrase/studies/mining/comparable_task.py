@@ -46,11 +46,7 @@ class ComparableSettings(DrawSettings, OutputSettings):
         return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a number out of range, a folder that is named twice, or a licence that is none.
-        """
+        """Refuses what does not fit."""
         super().check()
         check_license(self.license)
         self.check_sizes(self.sizes)
@@ -63,9 +59,7 @@ class Comparable:
     """A task that was made.
 
     Attributes:
-        folder: Its folder.
         bitext: The bitext that shares no sentence with it.
-        task: What was drawn.
     """
 
     folder: Path
@@ -79,11 +73,6 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
 
     Returns:
         The task, and the bitext that is left over.
-
-    Raises:
-        UsageError: For numbers out of range.
-        InputError: If the bitexts are missing, of different languages, or too small.
-        OutputError: If the output exists or cannot be written.
     """
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)

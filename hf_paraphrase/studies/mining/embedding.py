@@ -27,7 +27,6 @@ class EncoderFolders:
     """The folders of the encoders of both sides.
 
     Attributes:
-        source: That of the source side.
         target: That of the target side; the same where one encoder is for both.
     """
 
@@ -38,17 +37,8 @@ class EncoderFolders:
     def of(cls, both: str | None, source: str | None, target: str | None, flag: str) -> EncoderFolders | None:
         """Makes sense of three flags: `--encoder`, or `--source-encoder` with `--target-encoder`.
 
-        Args:
-            both: One encoder for both sides.
-            source: One for the source side.
-            target: One for the target side.
-            flag: How the first is called, e.g. `encoder`.
-
         Returns:
             The folders; None if none was given.
-
-        Raises:
-            UsageError: If too many or too few were given.
         """
         if both is not None and source is None and target is None:
             return cls(both, both)
@@ -95,11 +85,7 @@ class FilterEncoderSettings(Settings):
     )
 
     def filter_encoders(self) -> EncoderFolders:
-        """Returns their folders.
-
-        Raises:
-            UsageError: If too many or too few were given.
-        """
+        """Returns their folders."""
         found = EncoderFolders.of(self.encoder, self.source_encoder, self.target_encoder, "encoder")
         if found is None:
             raise UsageError(
@@ -131,21 +117,7 @@ def encode_sides(
     device: str | None = None,
     show_progress_bar: bool = False,
 ) -> EncodedSides:
-    """Encodes both collections into files; one that is there is taken as it is.
-
-    Args:
-        encoders: The encoders.
-        collections: The source and the target side.
-        folder: Where the vectors are kept; it must be for this input alone.
-        name: Tells the files of several encoders apart.
-        batch_size: Sentences in a padded batch.
-        device: Where the encoders compute, e.g. `cuda`; None for the CPU.
-        show_progress_bar: Show the progress, in sentences, on standard error.
-
-    Raises:
-        ModelError: If a folder is not a sentence encoder.
-        InputError: If the encoders differ in dimension, or know no word of a side.
-    """
+    """Encodes both collections into files; one that is there is taken as it is."""
     from ...encoders.known_texts import KnownTexts
     from ...encoders.sentence_encoder import SentenceEncoder
 

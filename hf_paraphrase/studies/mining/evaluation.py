@@ -75,12 +75,7 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, for neither or both of files and a task, for a task without an
-                output or encoders, and for two folders that would be one row.
-        """
+        """Refuses what does not fit."""
         super().check()
         if bool(self.pairs) == bool(self.task):
             raise UsageError(
@@ -99,20 +94,12 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         self.classifiers()
 
     def scorers(self) -> dict[str, EncoderFolders]:
-        """Returns the encoders that score, by the names of their rows.
-
-        Raises:
-            UsageError: If two have one name.
-        """
+        """Returns the encoders that score, by the names of their rows."""
         items = [EncoderFolders.parse(text) for text in self.scoring_encoder]
         return _by_names([item.names for item in items], items, "--scoring-encoder")
 
     def classifiers(self) -> dict[str, str]:
-        """Returns the folders of the classifiers by the names of their rows.
-
-        Raises:
-            UsageError: If two have one name.
-        """
+        """Returns the folders of the classifiers by the names of their rows."""
         names = [to_path(folder).resolve().name for folder in self.classifier]
         return _by_names(names, self.classifier, "--classifier")
 
@@ -131,7 +118,6 @@ class MiningEvaluation:
     """What mining is worth.
 
     Attributes:
-        tables: Markdown tables by their titles.
         curves: Precision and recall at every threshold, by file of pairs or by way to score and decide.
         recall: The recall of the candidates by encoder; nothing for files of pairs.
         random_outcomes: What came of each classifier among random pairs.
@@ -151,11 +137,6 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
 
     Returns:
         The tables and curves; with an output they lie there as well.
-
-    Raises:
-        InputError: For a missing or malformed file.
-        OutputError: If the output exists or cannot be written.
-        ModelError: If a folder is not an encoder or not a classifier.
     """
     if settings.output is not None:
         if not settings.resume:

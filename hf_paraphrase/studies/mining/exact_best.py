@@ -42,7 +42,6 @@ class UnitBlock:
     """Consecutive vectors of length 1 or 0, exact and rounded.
 
     Attributes:
-        first: The row of the first.
         exact: (rows, dim), float64.
         rounded: (rows, dim), in the type of the products.
         lost: The length of what rounding took from each (rows,).
@@ -57,11 +56,7 @@ class UnitBlock:
 
     @classmethod
     def of(cls, first: int, vectors: NDArray[np.float32], precision: str) -> UnitBlock:
-        """Brings vectors (rows, dim) to length 1, those of length 0 apart, and rounds them.
-
-        Raises:
-            ValueError: If one is not finite.
-        """
+        """Brings vectors (rows, dim) to length 1, those of length 0 apart, and rounds them."""
         exact = unit_vectors(vectors)
         rounded = torch.from_numpy(exact).to(getattr(torch, precision))
         back = rounded.double().numpy()
@@ -74,11 +69,7 @@ class UnitBlock:
 
 
 def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Divides each row (rows, dim) by its length in double precision; zero rows stay zero.
-
-    Raises:
-        ValueError: If a vector is not finite.
-    """
+    """Divides each row (rows, dim) by its length in double precision; zero rows stay zero."""
     exact = vectors.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
     if not np.isfinite(lengths).all():
@@ -143,10 +134,8 @@ class RunningBest:
         return self._row.reshape(shape), self._cosine.astype(np.float32).reshape(shape)
 
     def _error_bound(self, targets: UnitBlock) -> NDArray[np.float64]:
-        """Bounds how far a rounded cosine can be from the true one, (sources,), after Cauchy and Schwarz.
-
-        A product above 1 is rounded by up to twice as much, but not to below 1, which no cosine is above.
-        """
+        """Bounds how far a rounded cosine can be from the true one, (sources,), after Cauchy and Schwarz."""
+        # A product above 1 is rounded by up to twice as much, but not to below 1, which no cosine is above.
         sides = self.sources.lost + self.sources.greatest * targets.lost.max(initial=0.0)
         return 1.01 * sides + self._roundoff + _ACCUMULATION * self.sources.exact.shape[1]
 
@@ -232,9 +221,6 @@ def best_on_device(
     Returns:
         Rows and cosines (sources, n), the best first, of equal ones the lower row; and of which sources they are
         certain (sources,): of the others more targets than were kept might be as good as the n-th.
-
-    Raises:
-        ValueError: If a vector is not finite.
     """
     kept = min(n + _SPARE, len(target_vectors))
     left = torch.from_numpy(unit_vectors(sources)).to(device)

@@ -20,7 +20,6 @@ class Measures:
     """How good some pairs are.
 
     Attributes:
-        found: How many pairs were given, |S|.
         right: How many of them are gold, |G ∩ S|.
         gold: How many gold pairs there are, |G|.
     """
@@ -77,7 +76,6 @@ class Curve:
         thresholds: The scores (points,), falling; a point is about the pairs with at least this score.
         found: How many pairs those are (points,).
         right: How many of them are gold (points,).
-        gold: How many gold pairs there are.
     """
 
     thresholds: NDArray[np.float64]
@@ -123,9 +121,6 @@ class Curve:
 
         It lies halfway between the lowest score that it lets through and the next below, so that on another collection
         it favours neither.
-
-        Raises:
-            ValueError: If there are no pairs.
         """
         if not len(self):
             raise ValueError("there are no pairs to choose a threshold on")

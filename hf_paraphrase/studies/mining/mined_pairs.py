@@ -38,9 +38,6 @@ class Mined:
     """What mining gave.
 
     Attributes:
-        files: Where it lies.
-        candidates: How many pairs were candidates.
-        pairs: How many pairs were kept.
         threshold: The least score that was asked for, or chosen; None without one.
         tuning: The measures with which it was chosen; None where it was not.
         measures: Precision, recall and F1 against the true pairs; None without these.
@@ -76,11 +73,6 @@ def mine(settings: MiningSettings) -> Mined:
 
     Returns:
         The files that were made, and what was measured.
-
-    Raises:
-        InputError: For a missing or malformed collection or gold file.
-        OutputError: If the output exists or cannot be written, or the unfinished run is another one.
-        ModelError: If a folder is not an encoder or not a classifier.
     """
     files = MinedFiles.of(settings)
     artefact = Artefact(

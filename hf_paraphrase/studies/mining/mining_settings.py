@@ -92,11 +92,7 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, too many or too few encoders, and an output that ends in .gold.
-        """
+        """Refuses what does not fit."""
         super().check()
         if Path(self.output).suffix == ".gold" and self.layout == "bucc":
             raise UsageError(
@@ -106,11 +102,7 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         self.scoring_encoders()
 
     def scoring_encoders(self) -> EncoderFolders | None:
-        """Returns the folders of the encoders of the score, None if it takes those that find the candidates.
-
-        Raises:
-            UsageError: If too many or too few were given.
-        """
+        """Returns the folders of the encoders of the score, None if it takes those that find the candidates."""
         flags = (self.scoring_encoder, self.source_scoring_encoder, self.target_scoring_encoder)
         return EncoderFolders.of(*flags, "scoring-encoder")
 
@@ -139,7 +131,6 @@ class MinedFiles:
 
     Attributes:
         pairs: The tab-separated file of the pairs, the best first.
-        record: Its provenance.
         gold: The ids alone, in the BUCC layout; else None.
     """
 

@@ -40,7 +40,6 @@ class ParallelTexts:
 
     Attributes:
         source: The source sentences of each split, as the folder has them.
-        target: The target sentences of each split.
         source_lang: The language code of the source side.
         target_lang: The language code of the target side.
     """
@@ -54,16 +53,7 @@ class ParallelTexts:
 def read_parallel_texts(
     folder: str | os.PathLike[str], *, max_pairs: int | None = None, seed: int = 0
 ) -> ParallelTexts:
-    """Reads the splits `train` and, where there is one, `validation` of a bitext into memory.
-
-    Args:
-        folder: A folder that `prepare bitext` made.
-        max_pairs: Take a random sample of so many training pairs, in the order of the folder; None for all.
-        seed: Seed of the sample.
-
-    Raises:
-        InputError: If the folder, the split `train` or a column is missing, or there are no rows.
-    """
+    """Reads the splits `train` and, where there is one, `validation` of a bitext into memory."""
     texts = ParallelTexts({}, {}, "", "")
     opened = DataFolder(folder)
     for split in (TRAIN, VALIDATION) if VALIDATION in opened.splits else (TRAIN,):
@@ -87,7 +77,6 @@ class Side:
 
     Attributes:
         texts: The sentences; those of the training pairs come first.
-        ids: Their token ids.
         groups: A number for each (sentences,), int64, equal where sentences differ in nothing but upper case,
             punctuation and spaces.
         trained: How many of them occur in training pairs.
@@ -107,8 +96,6 @@ class ParallelExamples:
     """Parallel sentences to learn from and to choose the epoch on.
 
     Attributes:
-        source: The source sentences.
-        target: The target sentences.
         pairs: For each split the numbers of the source and of the target sentence of each pair (pairs, 2), int64.
         dropped: How many pairs were left out because a side had no words.
         known: What pairs are parallel: sorted numbers made of the groups of both sentences, int64.
@@ -128,11 +115,7 @@ class ParallelExamples:
     def encode(
         cls, texts: ParallelTexts, source_tokenizer: PreTrainedTokenizerFast, target_tokenizer: PreTrainedTokenizerFast
     ) -> ParallelExamples:
-        """Tokenises a bitext; a pair of which a side has no words is left out and counted.
-
-        Raises:
-            InputError: If no training pair is left, or there is only one different target sentence.
-        """
+        """Tokenises a bitext; a pair of which a side has no words is left out and counted."""
         sides, numbers = [], []
         for found, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
             side, number = _side(found, tokenizer)
@@ -206,9 +189,6 @@ class NegativeDraw:
         candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
             :data:`NOTHING` where there is none; None for random negatives alone.
         hard_share: The share of the negatives that come from these lists, as far as they are long enough.
-
-    Raises:
-        ValueError: For a share outside [0, 1].
     """
 
     def __init__(
@@ -315,16 +295,6 @@ def word_tokenizers(
     """Builds the word-level tokenizers of both languages from the training part of a bitext.
 
     Punctuation marks are words by themselves, apostrophes too, in any language.
-
-    Args:
-        texts: The bitext.
-        lower_case: Whether text is lower-cased.
-        digits: One of :data:`~...tokenization.word_level.DIGITS`.
-        vocabulary_size: Words of each language at most; 0 for all.
-        min_frequency: A word that occurs less often is unknown.
-
-    Raises:
-        InputError: If a side has no words.
     """
     style: dict[str, Any] = {"lower_case": lower_case, "contractions": False, "digits": digits}
     source, target = (
@@ -360,19 +330,11 @@ class ParallelTextSettings(RunSettings):
     max_pairs: int | None = setting("train on a random sample of so many pairs", None, above=0)
 
     def texts(self) -> ParallelTexts:
-        """Reads the bitext.
-
-        Raises:
-            InputError: As :func:`read_parallel_texts`.
-        """
+        """Reads the bitext."""
         return read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
 
     def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
-        """Builds the tokenizers of both languages.
-
-        Raises:
-            InputError: If a side has no words.
-        """
+        """Builds the tokenizers of both languages."""
         return word_tokenizers(
             texts,
             lower_case=self.lower_case,
@@ -383,11 +345,7 @@ class ParallelTextSettings(RunSettings):
 
     @contextmanager
     def naming_the_bitext(self) -> Iterator[None]:
-        """Puts the bitext into an error that names no file.
-
-        Raises:
-            InputError: As the block raises it.
-        """
+        """Puts the bitext into an error that names no file."""
         try:
             yield
         except InputError as error:

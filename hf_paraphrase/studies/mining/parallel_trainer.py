@@ -61,10 +61,8 @@ class ParallelScores:
         loss: The mean cross-entropy, in nats a pair.
         precision: Of the pairs with a probability of at least 0.5, the share that are parallel, in per cent.
         recall: Of the parallel pairs, the share with such a probability, in per cent.
-        f1: The harmonic mean of the two.
         best_f1: The highest F1 of all decision thresholds.
         threshold: The probability at which it is reached.
-        pairs: How many pairs were scored.
     """
 
     loss: float
@@ -92,13 +90,6 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     with the weights of an undisturbed one. The word vectors get sparse gradients, of which several processes exchange
     the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies, unless the arguments name an
     optimizer.
-
-    Args:
-        model: The classifier.
-        args: The settings.
-        examples: The sentences.
-        draw: Draws the negatives.
-        report: Called with a line of text after each epoch.
     """
 
     criterion = DEV_SCORE

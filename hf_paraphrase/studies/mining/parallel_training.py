@@ -99,11 +99,7 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for n-best lists without an encoder.
-        """
+        """Refuses what does not fit."""
         super().check()
         if self.encoder_folders():
             return
@@ -125,11 +121,6 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
     Returns:
         The classifier with its tokenizers.
-
-    Raises:
-        InputError: For a missing or malformed bitext.
-        ModelError: For an encoder that cannot be opened.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     inputs = [settings.bitext, *settings.encoder_folders(), *vectors]

@@ -28,19 +28,9 @@ def nearest_targets(
     best by cosine, exactly, of all target sentences of the training pairs. Known translations of the source, and what
     differs from one in upper case or punctuation alone, are taken out.
 
-    Args:
-        examples: The sentences.
-        source_encoder: Embeds the source sentences.
-        target_encoder: Embeds the target sentences, in the same space.
-        n: How many for each source.
-        show_progress_bar: Show the progress on standard error.
-
     Returns:
         The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
         are fewer.
-
-    Raises:
-        InputError: If the encoders have different dimensions, or embed all sentences of a side to zeros.
     """
     if source_encoder.dimension != target_encoder.dimension:
         raise InputError(

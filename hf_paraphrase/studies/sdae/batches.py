@@ -78,17 +78,6 @@ class SdaeCollator:
     the noise of words and the original is to be said; or as a regulariser, for which the original and the expanded
     sentence, both without noise, follow the noisy ones in the batch. What is in the batch already, as where the noise
     or the expansion changed nothing, does not come twice.
-
-    Args:
-        sentences: The sentences.
-        tokenizer: Their tokenizer.
-        noise: The noise over words.
-        seed: Seed of the draws.
-        expander: What expands sentences; None for no expansion.
-        expansion_use: `noise` or `regulariser`.
-
-    Raises:
-        ValueError: For another use.
     """
 
     def __init__(
@@ -140,11 +129,7 @@ class SdaeCollator:
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
-        """Expands sentences and tokenises them; one that comes out without words stays as it was.
-
-        Raises:
-            ValueError: If there is no expander.
-        """
+        """Expands sentences and tokenises them; one that comes out without words stays as it was."""
         if self.expander is None:
             raise ValueError("there is no expander")
         texts = [self.sentences.text(number) for _, number in items]
@@ -192,17 +177,7 @@ class UnknownWords:
 def look_at_dev(
     dev: SdaeSentences, tokenizer: PreTrainedTokenizerFast, expander: Expander | None, source: str
 ) -> UnknownWords:
-    """Expands the dev sentences as their loss will be measured, and looks at what comes out, before the long work.
-
-    Args:
-        dev: The dev sentences, with their text where there is an expander.
-        tokenizer: Their tokenizer.
-        expander: What expands them; None without expansion.
-        source: The first of the texts, for a message.
-
-    Raises:
-        InputError: If no word of them can be expanded.
-    """
+    """Expands the dev sentences as their loss will be measured, and looks at what comes out, before the long work."""
     unknown = -1 if tokenizer.unk_token_id is None else tokenizer.unk_token_id
     plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())
     if expander is None:

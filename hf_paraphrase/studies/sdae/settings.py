@@ -146,11 +146,7 @@ class SdaeSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places.
-
-        Raises:
-            UsageError: For a value out of range, and where there is no text.
-        """
+        """Refuses what does not fit, and puts the defaults that depend on others in their places."""
         super().check()
         if not self.text and not self.pairs:
             raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
@@ -165,11 +161,7 @@ class SdaeSettings(TrainingRunSettings):
             self.expansion_weight = 1.0
 
     def inputs(self) -> list[str]:
-        """Lists the files and folders that are read, the text first.
-
-        Raises:
-            InputError: If WordNet is asked for and not found.
-        """
+        """Lists the files and folders that are read, the text first."""
         others = (self.tokenizer, self.initial_vectors, wordnet_folder(self))
         given = [item for item in others if item is not None]
         return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]

@@ -43,10 +43,6 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 
     Returns:
         The sentence encoder.
-
-    Raises:
-        InputError: For missing, malformed or unusable text or vectors.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     with TrainingRun(settings, command="train-sdae", inputs=settings.inputs(), of_the_result=["keep_decoder"]) as run:
         if not run.is_finished:
@@ -72,11 +68,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
 
 
 def _check_inputs(settings: SdaeSettings) -> None:
-    """Looks, before any long work, for what is missing.
-
-    Raises:
-        InputError: If a file, a folder or one of the columns is not there, or a column holds no text.
-    """
+    """Looks, before any long work, for what is missing."""
     for path in settings.text:
         check_readable(Path(path))
     for folder in settings.pairs:
@@ -102,11 +94,7 @@ def _lines(settings: SdaeSettings) -> Iterator[str]:
 
 
 def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Builds or opens the tokenizer, and reads the initial vectors of its words.
-
-    Raises:
-        HfParaphraseError: If a file or folder is malformed or does not fit, or there are no two words to tell apart.
-    """
+    """Builds or opens the tokenizer, and reads the initial vectors of its words."""
     from ...encoders.encoder_vocabulary import given_vocabulary, word_level_vocabulary
 
     common: dict[str, Any] = {"initial_vectors": settings.initial_vectors, "show_progress_bar": is_main_process()}
@@ -146,11 +134,7 @@ def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVe
 def _sentences(
     settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, scratch: Path, *, keep_text: bool
 ) -> SdaeSentences:
-    """Tokenises the text.
-
-    Raises:
-        InputError: If no sentence is left.
-    """
+    """Tokenises the text."""
     found = encode_sentences(
         _lines(settings), tokenizer, max_words=settings.max_words, keep_text=keep_text, scratch=scratch
     )

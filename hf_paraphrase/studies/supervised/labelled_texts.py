@@ -23,8 +23,6 @@ class LabelledTexts:
     """The rows of a split.
 
     Attributes:
-        folder: The data folder, for messages.
-        split: The split.
         rows: The number of each row in its split (rows,).
         first: The sentences, or the first ones of pairs.
         second: The second ones; None for single sentences.
@@ -73,9 +71,6 @@ def read_labelled(
         kind: :data:`CLASSES` or :data:`SCORES`.
         names: The names of classes that are given as numbers from 0, e.g. from the folder's card; without them a
             class is named by its number.
-
-    Raises:
-        InputError: If a column is missing or of another kind, a value is missing, or a class has no name.
     """
     folder = Path(folder)
     present = DataFolder(folder).schema(split).names
@@ -156,9 +151,6 @@ def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledT
 
     Returns:
         What is left, and what was drawn, both in their old order.
-
-    Raises:
-        InputError: If one of them would be empty.
     """
     keys = _keys(texts)
     group_of = {key: place for place, key in enumerate(dict.fromkeys(keys))}

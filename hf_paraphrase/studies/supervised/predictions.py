@@ -64,7 +64,6 @@ class Predictions:
 
     Attributes:
         text: The predictions as tab-separated lines with a header.
-        rows: How many there are.
         scores: The fields of `ClassScores` or `GradedScores`; None where the right answers are not known.
     """
 
@@ -79,12 +78,6 @@ def predict(settings: PredictionSettings) -> Predictions:
 
     Returns:
         The predictions and, where the right answers are known, how good they are.
-
-    Raises:
-        UsageError: If there is nothing to do.
-        InputError: For missing or malformed data.
-        ModelError: If the model is none, or damaged.
-        OutputError: If the output is in the way.
     """
     with output_files(settings.output, overwrite=settings.overwrite):
         if settings.update_card:

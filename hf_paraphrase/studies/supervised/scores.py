@@ -19,11 +19,9 @@ class ClassScores:
     """How good classes are, in per cent.
 
     Attributes:
-        accuracy: Rows with the right class.
         floor: The accuracy of always giving the class that is the most frequent in these rows.
         macro_f1: The mean over the classes that occur, given or found, of the harmonic mean of precision and recall.
         classes: For each class its name, its rows, and the share of them that were found (None without rows).
-        rows: How many rows there are.
     """
 
     accuracy: float
@@ -67,7 +65,6 @@ class GradedScores:
         spearman: Spearman's rho × 100.
         mse: The mean squared error, in squared units of the scores.
         floor: That of always giving their mean, i.e. their variance.
-        rows: How many rows there are.
     """
 
     pearson: float
@@ -95,14 +92,7 @@ class GradedScores:
 
 
 def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
-    """Says of scores what they are.
-
-    Args:
-        scores: The fields of :class:`ClassScores` or of :class:`GradedScores`; none for a part that is not there.
-        data: The data folder, or its name.
-        split: The split.
-        note: What is said of each of them besides.
-    """
+    """Says of scores what they are."""
     names = {
         "accuracy": ("accuracy", f"accuracy (%{note})"),
         "macro_f1": ("f1", f"macro F1 × 100{note}"),
@@ -131,11 +121,7 @@ def _percent(part: Any, whole: Any) -> float | None:
 
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Lays out what was measured on some parts; classes also by class.
-
-    Args:
-        parts: For each part the fields of :class:`ClassScores` or :class:`GradedScores`.
-    """
+    """Lays out what was measured on some parts; classes also by class."""
     first = next(iter(parts.values()))
     if "accuracy" not in first:
         rows = [

@@ -116,12 +116,7 @@ def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDA
 
 
 class SentenceJudge:
-    """A sentence classifier with its tokenizer.
-
-    Args:
-        model: The classifier.
-        tokenizer: Its tokenizer.
-    """
+    """A sentence classifier with its tokenizer."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
         self.model = model
@@ -131,12 +126,7 @@ class SentenceJudge:
     def from_pretrained(
         cls, folder: str | os.PathLike[str], *, device: str = CPU, revision: str | None = None
     ) -> SentenceJudge:
-        """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision.
-
-        Raises:
-            ModelError: If the folder is missing, damaged, of another type, or its encoder is none of this package.
-            HubError: If the Hub cannot be reached.
-        """
+        """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision."""
         folder = model_folder(folder, revision=revision)
         check_model_type(folder, (MODEL_TYPE,), kind="sentence classifier", verb="hf-paraphrase train-supervised")
         path = Path(folder) / "config.json"

@@ -54,13 +54,6 @@ class SupervisedTrainer(EpochTrainer):
     when :meth:`train` returns, the earliest of equals. The order depends on the seed and the epoch alone and the
     draws of dropout are kept in the checkpoints, so a run that is continued ends with the weights of an undisturbed
     one.
-
-    Args:
-        model: The classifier.
-        args: The settings.
-        train: The training part.
-        dev: The part on which the epoch is chosen.
-        report: Called with a line of text after each epoch.
     """
 
     criterion = CRITERION

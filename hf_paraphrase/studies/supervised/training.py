@@ -97,11 +97,7 @@ class SupervisedSettings(TrainingRunSettings):
     max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, for splits that are one another, and for one that another excludes.
-        """
+        """Refuses what does not fit."""
         super().check()
         if self.dev_share + self.test_share >= 1:
             raise UsageError("--dev-share and --test-share leave nothing to train on")
@@ -128,11 +124,6 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
 
     Returns:
         What was trained, with its tokenizer.
-
-    Raises:
-        InputError: For missing or malformed data, an empty class, or a score off the scale.
-        ModelError: If the encoder is none, or damaged.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     with TrainingRun(settings, command="train-supervised", inputs=[settings.model, settings.data, *vectors]) as run:
