@@ -18,9 +18,6 @@ def answered(empty: tuple[Any, ...] = ()) -> Callable[[Callable[..., Any]], Call
 
     An error that the user can mend becomes that HTML. One that nobody has foreseen does too, and its traceback goes to
     the log: the page stays as it is for everyone else.
-
-    Args:
-        empty: What the other results are then.
     """
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -33,7 +33,6 @@ class Found:
     """What one encoder finds.
 
     Attributes:
-        neighbours: The nearest sentences, the nearest first.
         seconds: How long the query took, its embedding included.
         recall: The share of the true neighbours that the index finds; None where it finds all.
         picture: The map of the corpus with the query and its neighbours, as HTML.
@@ -55,17 +54,9 @@ class _Indexed:
 class UserCorpus:
     """A corpus that one user searches; its indexes lie in a temporary folder that goes with it.
 
-    Args:
-        catalogue: The models.
-        source: A text file with a sentence a line, or a data folder; None for the built-in sample.
-
     Attributes:
-        name: What it is called.
         count: How many sentences it has, empty ones and repeated ones among them.
         cut: Whether it had more than :data:`MOST_SENTENCES`.
-
-    Raises:
-        InputError: If there is no such file or folder, it is no text, or holds no sentence.
     """
 
     def __init__(self, catalogue: ModelCatalogue, source: Path | None = None) -> None:
@@ -86,29 +77,11 @@ class UserCorpus:
         self._folder.cleanup()
 
     def read(self, model: str, progress: Progress = lambda share, text: None) -> None:
-        """Builds the index for an encoder, if there is none yet.
-
-        Args:
-            model: The encoder's name in the catalogue.
-            progress: Told from 0 to 1 how much is done, and what is being done.
-
-        Raises:
-            HfParaphraseError: If the model does not open, the disk is full, or the encoder knows no word.
-        """
+        """Builds the index for an encoder, if there is none yet."""
         self._indexed(model, progress)
 
     def search(self, query: str, model: str, *, k: int, progress: Progress = lambda share, text: None) -> Found:
-        """Finds the sentences nearest to a query, by one encoder.
-
-        Args:
-            query: The sentence.
-            model: The encoder's name in the catalogue.
-            k: How many.
-            progress: As for :meth:`read`.
-
-        Raises:
-            HfParaphraseError: As :meth:`read`.
-        """
+        """Finds the sentences nearest to a query, by one encoder."""
         indexed = self._indexed(model, progress)
         with self._catalogue.work(), indexed.lock:
             begin = time.perf_counter()

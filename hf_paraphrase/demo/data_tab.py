@@ -32,24 +32,14 @@ _NEEDS_A_FOLDER = "YOUR_FOLDER"
 
 @dataclass(frozen=True)
 class OpenData:
-    """Pairs that a user looks at.
-
-    Attributes:
-        pairs: The pairs with their measures.
-        said: What is said of them.
-    """
+    """Pairs that a user looks at."""
 
     pairs: PairMeasures
     said: str
 
 
 def add_tab(gr: gradio, *, shared: bool) -> None:
-    """Puts the tab's components on the page.
-
-    Args:
-        gr: The library.
-        shared: Whether folders of this machine are none of the user's business.
-    """
+    """Puts the tab's components on the page."""
     state = gr.State(None)
     with gr.Row():
         with gr.Column():
@@ -143,18 +133,8 @@ def open_data(
 ) -> tuple[OpenData, list[str]]:
     """Reads pairs from what a user gave.
 
-    Args:
-        file: An uploaded Parquet file, or None.
-        place: A data folder on this machine, or an empty text; without either the built-in sample is taken.
-        split: The split.
-        names: The measures; empty for the usual ones.
-        progress: Gradio's progress.
-
     Returns:
         The pairs, and the measures that they have or could have.
-
-    Raises:
-        HfParaphraseError: If there are no pairs.
     """
     source = source_of(file, place)
     said = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
@@ -186,12 +166,7 @@ def open_data(
 
 
 def shown(pairs: PairMeasures, cut: Cut) -> str:
-    """Draws what ranges keep, the command that keeps the same, and pairs next to the borders.
-
-    Args:
-        pairs: The pairs.
-        cut: What the ranges do.
-    """
+    """Draws what ranges keep, the command that keeps the same, and pairs next to the borders."""
     kept = int(cut.kept.sum())
     parts = [f'<h3 class="hfp-count">{kept:,} of {pairs.count:,} pairs are kept ({kept / pairs.count:.1%})</h3>']
     if kept:

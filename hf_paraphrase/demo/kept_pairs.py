@@ -17,20 +17,7 @@ _COMMAND = "demo"
 
 
 def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -> int:
-    """Adds pairs to a data folder, which is made if need be; a pair that is there already is not added again.
-
-    Args:
-        folder: The folder; an existing one must be one that this function made.
-        pairs: Rows with the columns of back-translated pairs.
-        model: What translated them, for the record.
-
-    Returns:
-        How many pairs the folder then has.
-
-    Raises:
-        UsageError: If nothing is to be kept, or there is no reference.
-        OutputError: If something else lies in the way.
-    """
+    """Adds pairs to a data folder, which is made if need be; a pair that is there already is not added again."""
     if not pairs.num_rows:
         raise UsageError("no translation is marked", remedy="mark those to keep")
     if any(not text.strip() for text in pairs.column("sentence1").to_pylist()):

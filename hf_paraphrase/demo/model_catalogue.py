@@ -31,7 +31,6 @@ class FoundModel:
     """A model that was found.
 
     Attributes:
-        name: What the page calls it.
         place: Its folder, `builtin`, or a repository of the Hub.
         model_type: As its `config.json` says.
     """
@@ -53,15 +52,6 @@ class ModelCatalogue:
 
     The encoder that is built in is always among them, the last one if it is not named: to compare with, and for those
     who have trained none yet.
-
-    Args:
-        places: Model folders, folders that hold some at any depth, `builtin`, or repositories of the Hub.
-        device: Where they compute; the fastest device by default.
-
-    Raises:
-        UsageError: If there is no model below a folder.
-        ModelError: If a repository of the Hub has none.
-        HubError: If the Hub cannot be reached.
     """
 
     def __init__(self, places: Iterable[str], *, device: str | None = None) -> None:
@@ -88,11 +78,7 @@ class ModelCatalogue:
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Counts the block as work that is under way.
-
-        Raises:
-            UsageError: If the page is closed.
-        """
+        """Counts the block as work that is under way."""
         with self._work:
             self.check_open()
             self._workers += 1
@@ -104,11 +90,7 @@ class ModelCatalogue:
                 self._work.notify_all()
 
     def check_open(self) -> None:
-        """Ends long work once the page is closed.
-
-        Raises:
-            UsageError: If it is.
-        """
+        """Ends long work once the page is closed."""
         if self._closed:
             raise UsageError("the page is closed", remedy="open it again")
 
@@ -123,30 +105,18 @@ class ModelCatalogue:
         return [name for name, found in self.models.items() if found.translates]
 
     def new_encoder(self, name: str) -> SentenceEncoder:
-        """Opens an encoder anew, for one user alone.
-
-        Raises:
-            HfParaphraseError: If it does not open.
-        """
+        """Opens an encoder anew, for one user alone."""
         return SentenceEncoder.from_pretrained(self._found(name, self.encoders).place, device=self._device)
 
     @contextmanager
     def encoder(self, name: str) -> Iterator[SentenceEncoder]:
-        """Gives an encoder to work with; others wait until the block ends.
-
-        Raises:
-            HfParaphraseError: If it does not open.
-        """
+        """Gives an encoder to work with; others wait until the block ends."""
         with self._opened(name, self.encoders) as model:
             yield model
 
     @contextmanager
     def translator(self, name: str) -> Iterator[tuple[Any, Any]]:
-        """Gives a translation model and its tokenizer; others wait until the block ends.
-
-        Raises:
-            HfParaphraseError: If it does not open.
-        """
+        """Gives a translation model and its tokenizer; others wait until the block ends."""
         with self._opened(name, self.translators) as model:
             yield model
 
@@ -224,11 +194,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def _type_of(folder: Path) -> str | None:
-    """Reads the type of a model from its `config.json`; of a table of sentence-transformers it is a name of ours.
-
-    Raises:
-        HfParaphraseError: If a file is damaged.
-    """
+    """Reads the type of a model from its `config.json`; a table of sentence-transformers has a type of our own."""
     found = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
     if found is None:
         return _STATIC if static_modules(folder) is not None else None

@@ -21,13 +21,7 @@ _EXAMPLE = "Could you give me a hand?"
 
 
 def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
-    """Puts the tab's components on the page.
-
-    Args:
-        gr: The library.
-        catalogue: The models.
-        shared: Whether folders of this machine are none of the user's business.
-    """
+    """Puts the tab's components on the page."""
     corpus = gr.State(None, delete_callback=_close)
     with gr.Row():
         with gr.Column():
@@ -109,11 +103,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
 
 
 def source_of(file: str | None, place: str) -> Path | None:
-    """Tells what a user gave: an upload, or a place on this machine; None for neither.
-
-    Raises:
-        UsageError: For both.
-    """
+    """Tells what a user gave: an upload, or a place on this machine; None for neither."""
     place = (place or "").strip()
     if file and place:
         raise UsageError("there is an upload and a path", remedy="take one of them away")
@@ -121,11 +111,7 @@ def source_of(file: str | None, place: str) -> Path | None:
 
 
 def chosen(names: Sequence[str] | None) -> list[str]:
-    """Returns the encoders that were chosen.
-
-    Raises:
-        UsageError: For none, or too many.
-    """
+    """Returns the encoders that were chosen."""
     if not names:
         raise UsageError("no encoder is chosen", remedy="choose one")
     if len(names) > MOST_ENCODERS:
@@ -140,11 +126,7 @@ def status_of(corpus: UserCorpus) -> str:
 
 
 def shown(found: dict[str, Found]) -> str:
-    """Draws what encoders found, side by side.
-
-    Args:
-        found: For each encoder what it found.
-    """
+    """Draws what encoders found, side by side."""
     columns = []
     for name, item in found.items():
         exact = "" if item.recall is None else f", {item.recall:.0%} of the true neighbours are found"

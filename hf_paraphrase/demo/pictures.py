@@ -32,12 +32,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def note(text: str, *, error: bool = False) -> str:
-    """Draws a line of words in a frame.
-
-    Args:
-        text: What is said; it is escaped.
-        error: Whether something is wrong.
-    """
+    """Draws a line of words in a frame."""
     kind, role = ("error", "alert") if error else ("said", "status")
     return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(shown_line(text, 600))}</p>'
 
@@ -97,13 +92,7 @@ def coloured_words(
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | float]], *, sortable: bool = False) -> str:
-    """Draws a table; numbers stand to the right, those that are not whole with three digits behind the point.
-
-    Args:
-        header: What the columns are called.
-        rows: The cells, as many a row as the header has.
-        sortable: Whether a click on a column's name sorts, by the page's script; rows tell their numbers to it.
-    """
+    """Draws a table; numbers stand to the right, those that are not whole with three digits behind the point."""
     sorting = ' tabindex="0" data-hfp-sort' if sortable else ""
     head = "".join(f'<th scope="col"{sorting}>{escaped(name)}</th>' for name in header)
     lines = []

@@ -26,8 +26,6 @@ class SentenceMap:
         axes: The first two principal components (dim, 2).
         kept: The share of the variance that these keep, from 0 to 1.
         places: Where the sentences stand (sentences, 2).
-        texts: The sentences.
-        total: How many the corpus has.
     """
 
     centre: NDArray[np.float64]

@@ -31,10 +31,6 @@ _BEST_WORD_PAIRS = 4
 def add_tab(gr: gradio, catalogue: ModelCatalogue) -> list[gradio.components.Component]:
     """Puts the tab's components on the page.
 
-    Args:
-        gr: The library.
-        catalogue: The models.
-
     Returns:
         What shows the result, the sentences and the model.
     """
@@ -60,11 +56,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue) -> list[gradio.components.Com
 
 
 def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
-    """Draws what an encoder finds in the sentences that were typed.
-
-    Raises:
-        HfParaphraseError: If the sentences cannot be compared, or the model does not open.
-    """
+    """Draws what an encoder finds in the sentences that were typed."""
     sentences = sentences_of(typed)
     words: list[WordVectors] = []
     reason = ""

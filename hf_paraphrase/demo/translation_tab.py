@@ -40,13 +40,7 @@ _MOST_BEAMS = 50
 
 
 def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
-    """Puts the tab's components on the page.
-
-    Args:
-        gr: The library.
-        catalogue: The models.
-        shared: Whether folders of this machine are none of the user's business: kept pairs are then downloaded.
-    """
+    """Puts the tab's components on the page."""
     if not catalogue.translators:
         gr.HTML(
             note("there is no translation model among the --models: train-nmt makes one, and quickstart a small one")
@@ -144,13 +138,7 @@ def kept_rows(table: pa.Table, ranks: Sequence[int]) -> pa.Table:
 
 
 def drawn_attention(catalogue: ModelCatalogue, state: tuple[str, pa.Table], rank: int) -> str:
-    """Draws where the model looked for each unit of a translation.
-
-    Args:
-        catalogue: The models.
-        state: The model's name, and the n-best list.
-        rank: The rank of the translation.
-    """
+    """Draws where the model looked for each unit of a translation."""
     name, table = state
     ranks = table.column("rank").to_pylist()
     if rank not in ranks:
