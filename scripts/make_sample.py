@@ -71,11 +71,7 @@ Item = TypeVar("Item", str, Pair)
 
 
 def read_pairs(path: Path, held_out: Path) -> list[Pair]:
-    """Reads the English and French sentences, one kind of space, without what people judge encoders by.
-
-    Raises:
-        InputError: If a line has no tab, or a file is missing or damaged.
-    """
+    """Reads the English and French sentences, one kind of space, without what people judge encoders by."""
     errors = LineErrors()
     lines = [line for block in read_lines(path, errors) for line in block.to_pylist()]
     pairs: dict[Pair, None] = {}

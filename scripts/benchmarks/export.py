@@ -39,13 +39,7 @@ FORMS = {
 
 
 class Form(NamedTuple):
-    """One form of the model.
-
-    Attributes:
-        name: What it is called.
-        encoder: The encoder.
-        megabytes: The size of its weights.
-    """
+    """One form of the model."""
 
     name: str
     encoder: SentenceEncoder

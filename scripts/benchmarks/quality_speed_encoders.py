@@ -38,7 +38,6 @@ class Compared:
     Attributes:
         name: What the table and the picture call it.
         ours: Whether it is an encoder of this package.
-        encode: Embeds sentences.
         ways: Settings in which it is timed, by what they are called; the fastest counts.
         size: Of what is on the disk, in bytes.
         dimension: Components of a vector; None where there is no dense one.
@@ -67,20 +66,7 @@ Named = Sequence[tuple[str, str]]
 def compared_encoders(
     models: Named, teachers: Named, distilled: Named, glove: Named, *, folder: Path, note: Note
 ) -> list[Compared]:
-    """Opens everything, ours first.
-
-    Args:
-        models: Our encoders.
-        teachers: Sentence encoders, which are compared and distilled.
-        distilled: Folders of model2vec.
-        glove: Files of word vectors.
-        folder: A place to write to.
-        note: Is told of each peer that is left out, and why.
-
-    Raises:
-        ModelError: If a folder cannot be opened.
-        InputError: If a file of word vectors is missing or malformed.
-    """
+    """Opens everything, ours first."""
     found = [our_encoder(name, place) for name, place in models]
     for number, (name, place) in enumerate(teachers):
         found += teacher_and_forms(name, place, note)
@@ -129,11 +115,7 @@ def model2vec_distillation(name: str, place: str, folder: Path, note: Note) -> I
 
 
 def model2vec_folder(name: str, folder: Path, note: Note) -> Iterator[Compared]:
-    """Opens a folder that model2vec wrote, as its users do.
-
-    Raises:
-        ModelError: If it cannot be opened.
-    """
+    """Opens a folder that model2vec wrote, as its users do."""
     model2vec = _installed("model2vec", note)
     if model2vec is None:
         return

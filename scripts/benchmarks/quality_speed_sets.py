@@ -55,7 +55,6 @@ class QualitySets:
     Attributes:
         graded: The STS sets of paper 000 that are at hand, STS 2016, and the dev part of the STS benchmark.
         labelled: Pairs of which people said whether they are paraphrases; their scores are the labels.
-        transfer: Transfer tasks, if they are wanted.
     """
 
     graded: tuple[GradedSet, ...]
@@ -91,17 +90,7 @@ class QualitySets:
 def read_quality_sets(
     data: Path, labelled: Sequence[tuple[str, Path]], transfer: Path | None, limit: int | None
 ) -> QualitySets:
-    """Reads all data.
-
-    Args:
-        data: The folder below which the STS sets lie.
-        labelled: Names and places of labelled pairs, see :func:`read_labelled`.
-        transfer: The folder below which the transfer tasks lie; None for none.
-        limit: So many pairs of each set and examples of each task at most, spread over it; None for all.
-
-    Raises:
-        InputError: If something is missing or malformed, or a set has no paraphrase or nothing else.
-    """
+    """Reads all data."""
     wanted = {*MEAN_GROUPS[TEST_GROUP], *MEAN_GROUPS[DEV_MEAN], STS_BENCHMARK}
     graded = [item for item in find_sts_sets(data).sets if item.key in wanted]
     if not graded:
@@ -123,9 +112,6 @@ def read_labelled(name: str, path: Path) -> GradedSet:
         name: What they are called.
         path: A data folder, of which the split `test` is taken or the only one; a file of PIT-2015; or any other text
             file with a label (1 = paraphrase), a tab and two sentences a line, plain or compressed.
-
-    Raises:
-        InputError: If it is missing or malformed, or all labels are equal.
     """
     if path.is_dir():
         splits = DataFolder(path).splits

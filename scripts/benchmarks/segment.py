@@ -66,11 +66,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def read_sentences(path: str | None, column: int, number: int) -> list[str]:
-    """Reads sentences, evenly over a file, or takes those of the built-in sample.
-
-    Raises:
-        InputError: If the file is missing or damaged, or a line lacks the field.
-    """
+    """Reads sentences, evenly over a file, or takes those of the built-in sample."""
     if path is None:
         from hf_paraphrase.data.sample import sample_bitext
 

@@ -102,11 +102,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
+    """Refuses numbers that make no sense."""
     least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10, "rounds": 1}
     check_least(arguments, least)
 

@@ -53,13 +53,7 @@ def settings_table(
     names: Callable[[dataclasses.Field[Any]], str] = lambda field: f"`{field.name}`",
     title: str = "setting",
 ) -> str:
-    """Returns a Markdown table of the fields of a settings dataclass, those without a default first.
-
-    Args:
-        settings: The dataclass.
-        names: How a field is called.
-        title: What the fields are.
-    """
+    """Returns a Markdown table of the fields of a settings dataclass, those without a default first."""
     hints = typing.get_type_hints(settings)
     rows = [
         f"| {names(field)} | {_cell(_values(field, hints[field.name]))} | {_default(field)} | {_meaning(field)} |"

@@ -36,11 +36,7 @@ _MORE = {"registry": ["Registry", "import_file"]}
 
 
 def public_names() -> dict[str, dict[str, Any]]:
-    """Returns for each room its public objects by name: those of the package first, then what else the room names.
-
-    Raises:
-        LookupError: If a public name of the package is in no room that has a page.
-    """
+    """Returns for each room its public objects by name: those of the package first, then what else the room names."""
     found: dict[str, dict[str, Any]] = {room: {} for room in ROOMS}
     for name in hf_paraphrase.__all__:
         if not name.startswith("__"):

@@ -84,11 +84,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs.
-
-    Raises:
-        PluginError: For an equation that has a command that nothing draws.
-    """
+    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs."""
 
     def drawn(equation: re.Match[str]) -> str:
         display = "block" if equation[1] == "div" else "inline"
@@ -101,23 +97,14 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Refuses a site that fetches something from elsewhere.
-
-    Raises:
-        PluginError: With the file and what it would fetch.
-    """
+    """Refuses a site that fetches something from elsewhere."""
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix in {".html", ".css"} and (found := _FETCHED.search(path.read_text(encoding="utf-8"))):
             raise PluginError(f"{path} fetches something while it is looked at: {found[0]}")
 
 
 def _in_the_repository(page: str, name: str) -> str | None:
-    """Returns the path in the repository that a link of a page means; None where it means none that is there.
-
-    Args:
-        page: The page, as the site calls it.
-        name: What it links to.
-    """
+    """Returns the path in the repository that a link of a page means; None where no such file exists."""
     if "://" in name or name.startswith("mailto:"):
         return None
     homes = {place: original for original, place in PAGES_OF_THE_ROOT.items()}

@@ -42,11 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read(folder: Path) -> Accuracies:
-    """Reads what the records of classifiers say.
-
-    Raises:
-        InputError: If there is no classifier, or a record is malformed.
-    """
+    """Reads what the records of classifiers say."""
     found: Accuracies = {}
     for path in sorted(folder.glob("*/provenance.json")):
         kind, _, seed = path.parent.name.rpartition("_")

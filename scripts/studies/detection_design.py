@@ -31,11 +31,7 @@ class Cell:
 
     @classmethod
     def read(cls, text: str) -> Cell:
-        """Reads `MODEL: PAIRS` or `MODEL over TOKENIZER: PAIRS`.
-
-        Raises:
-            UsageError: If it is something else.
-        """
+        """Reads `MODEL: PAIRS` or `MODEL over TOKENIZER: PAIRS`."""
         encoder, colon, pairs = text.partition(": ")
         model, _, tokenizer = encoder.partition(" over ")
         if not colon:
@@ -94,11 +90,7 @@ class Design:
 
 
 def read_design(path: Path) -> Design:
-    """Reads a design.
-
-    Raises:
-        UsageError: If a claim or a cell is malformed, or a cell is of no model of the design, or of none at all.
-    """
+    """Reads a design."""
     found = yaml.safe_load(path.read_text(encoding="utf-8"))
     tables = {
         name: Table(tuple(table["columns"]), tuple(_claim(row) for row in table["claims"]))

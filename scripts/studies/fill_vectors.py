@@ -59,16 +59,8 @@ def missing_vectors(
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Makes vectors for the words of a text that have none.
 
-    Args:
-        vectors: The vectors of words that have one.
-        sentences: The text.
-        least: How often a word must occur.
-
     Returns:
         The words, the most frequent first, and their vectors (words, dimension).
-
-    Raises:
-        InputError: If the text has too few words that have a vector to tell what contexts call for.
     """
     words = sentence_vocabulary(sentences, min_frequency=least)
     known = np.array([word in vectors.index for word in words], bool)

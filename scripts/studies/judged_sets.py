@@ -49,8 +49,6 @@ class JudgedPairs:
     """Pairs with what people said of each, parted into folds.
 
     Attributes:
-        sentences1: The first sentence of each.
-        sentences2: The second one.
         gold: A class or a score for each (n,).
     """
 
@@ -77,14 +75,7 @@ class JudgedPairs:
 
 
 class JudgedSets:
-    """All sets.
-
-    Args:
-        detection: The data folder of the pairs of `detection`.
-        data: The folder that holds `msrp`, `sick` and `sts`; what is not asked for need not be there.
-        split: The split of `detection`.
-        positive_above: The pairs of `detection` with a score above this are paraphrases; None where labels tell it.
-    """
+    """All sets."""
 
     def __init__(
         self, detection: Path, data: Path, split: str = "validation", positive_above: float | None = None

@@ -51,11 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_report(folder: Path) -> Report:
-    """Reads the results of a report.
-
-    Raises:
-        InputError: If they are missing, damaged, or of other classifiers.
-    """
+    """Reads the results of a report."""
     path = folder / "results.json"
     try:
         found: Report = json.loads(path.read_text(encoding="utf-8"))

@@ -49,8 +49,6 @@ class Measure(NamedTuple):
     """What is looked at.
 
     Attributes:
-        says: The column of the table.
-        finding: What the paper says of it.
         first_minus_second: Whether the paper has more of it with the first encoder.
     """
 
@@ -109,11 +107,7 @@ def is_negated(words: Sequence[str]) -> bool:
 
 
 def sample(path: Path, count: int, queries: int) -> tuple[list[str], list[int]]:
-    """Draws different sentences, and the places of the queries among them: of five to nine words, half negated.
-
-    Raises:
-        InputError: If the text has too few.
-    """
+    """Draws different sentences, and the places of the queries among them: of five to nine words, half negated."""
     lines = [line for line in dict.fromkeys(path.read_text(encoding="utf-8").split("\n")) if line.strip()]
     sentences = random.Random(SEED).sample(lines, min(count, len(lines)))
     kinds: dict[bool, list[int]] = {True: [], False: []}
@@ -130,10 +124,7 @@ class Words:
     """The words of all sentences, punctuation left out.
 
     Attributes:
-        sentences: The sentences.
-        sets: The words of each.
         negated: Whether each is negated, (sentences,).
-        function: The most frequent words.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:

@@ -39,11 +39,7 @@ def redrawn(model: Path, data: str | Path) -> dict[str, list[float]]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes the file.
-
-    Args:
-        words: The command line.
-    """
+    """Writes the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, type=Path, help="the folder of an encoder")
     parser.add_argument("--data", required=True, help="the folder below which the STS sets lie")
