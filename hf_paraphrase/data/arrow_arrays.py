@@ -63,6 +63,6 @@ def places_in(values: pa.Array, options: Any) -> NDArray[np.int32]:
 
 
 def int32_values(array: pa.Int32Array) -> NDArray[np.int32]:
-    """Gives the numbers of an array that Arrow has just made; anything where there is none. They share its memory."""
+    """Returns the numbers of an array that Arrow has just made, sharing its memory; anything where there is none."""
     found: NDArray[np.int32] = np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
     return found

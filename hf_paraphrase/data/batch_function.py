@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Progress = Callable[[int], object]
-"""Is told how many more rows are done."""
+"""Called with the number of rows done since the last call."""
 Report = dict[str, Any]
 """What there is to say of a batch besides its rows, as JSON values that :func:`add_report` joins."""
 
@@ -54,7 +54,7 @@ class BatchFunction(ABC):
 
         Args:
             table: The rows.
-            progress: Is told of rows as they are done.
+            progress: Called with the number of rows done since the last call.
         """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,7 +70,7 @@ def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: lis
 def add_report(total: Report, report: Mapping[str, Any]) -> None:
     """Adds the report of a batch to that of the batches before it: numbers add up, lists join, mappings by their keys.
 
-    Keys stay in the order in which they were first met.
+    Keys stay in the order in which they first occur.
     """
     for name, value in report.items():
         if isinstance(value, Mapping):

@@ -84,7 +84,7 @@ def _white_space(data: np.ndarray) -> np.ndarray:
 
 
 def has_words(texts: pa.Array) -> np.ndarray:
-    """Tells which texts are more than white space: (sentences,), bool; faster than counting their words."""
+    """Returns which texts are more than white space: (sentences,), bool; faster than counting their words."""
     return pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
 
 

@@ -90,7 +90,7 @@ class Containment:
         self.sets: dict[str, _Set] = {}
 
     def label(self, name: str) -> str:
-        """Returns the name under which rows that a set met by n-grams only are counted."""
+        """Returns the name under which rows that a set matched by n-grams only are counted."""
         return f"{name} ({self.size}-grams)"
 
     def add(self, name: str, texts: pa.Array) -> None:
@@ -111,13 +111,13 @@ class Containment:
         )
 
     def match(self, texts: pa.Array) -> dict[str, np.ndarray]:
-        """Finds the sentences that each set meets.
+        """Finds the sentences that each set matches.
 
         Args:
             texts: Normalised sentences, (sentences,).
 
         Returns:
-            For each set that met any sentence, which ones (sentences,), bool.
+            For each set that matched any sentence, which ones (sentences,), bool.
         """
         words = _Words(texts)
         positions, sentences = words.ngrams(self.size)
@@ -131,10 +131,10 @@ class Containment:
             if not hits.any():
                 continue
             number = np.bincount(sentences[hits], minlength=len(texts))
-            met = (totals > 0) & (number >= self.share * totals) & (number > 0)
-            met[self._containing(words, positions[hits], sentences[hits], hashes[hits], known)] = True
-            if met.any():
-                found[name] = met
+            matched = (totals > 0) & (number >= self.share * totals) & (number > 0)
+            matched[self._containing(words, positions[hits], sentences[hits], hashes[hits], known)] = True
+            if matched.any():
+                found[name] = matched
         return found
 
     def _containing(
@@ -153,11 +153,11 @@ class Containment:
 
 
 def combined(found: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Joins what the columns of one table met: a row is met by a set if any of its columns is."""
+    """Joins what the columns of one table matched: a row is matched by a set if any of its columns is."""
     rows: dict[str, np.ndarray] = {}
     for one in found:
-        for name, met in one.items():
-            rows[name] = rows[name] | met if name in rows else met
+        for name, matched in one.items():
+            rows[name] = rows[name] | matched if name in rows else matched
     return rows
 
 
@@ -169,7 +169,7 @@ def _powers(base: int, number: int) -> np.ndarray:
 
 
 def _is_in(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Tells which values are in a sorted array: (values,), bool."""
+    """Returns which values are in a sorted array: (values,), bool."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)

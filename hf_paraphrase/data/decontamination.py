@@ -20,7 +20,7 @@ from .fingerprints import Fingerprints
 
 @dataclass(kw_only=True)
 class DecontaminationSettings(Settings):
-    """Which evaluation sets shall not be met in training data."""
+    """Which evaluation sets must not overlap with training data."""
 
     GROUP: ClassVar[str] = "decontamination"
 
@@ -55,7 +55,7 @@ class DecontaminationSettings(Settings):
             )
 
     def decontaminator(self, *columns: str) -> Decontaminator | None:
-        """Returns what leaves out the rows of which a column is met; None if there are no evaluation sets."""
+        """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
         return Decontaminator(tuple(self.decontaminate), columns, self.decontaminate_ngrams, self.decontaminate_share)
@@ -85,12 +85,12 @@ class Decontaminator(BatchFunction):
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
-        met, counts = self.met(table)
+        matched, counts = self.matched(table)
         progress(table.num_rows)
-        return (table.filter(pa.array(~met)) if met.any() else table), {"contamination": counts}
+        return (table.filter(pa.array(~matched)) if matched.any() else table), {"contamination": counts}
 
-    def met(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows that an evaluation set meets.
+    def matched(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
+        """Finds the rows that an evaluation set matches.
 
         Args:
             table: The rows.

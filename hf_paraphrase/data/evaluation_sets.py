@@ -73,7 +73,7 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
 
 
 def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray | pa.Array]]:
-    """Gives for each set its name, and its fingerprints as numbers or its sentences as strings."""
+    """Returns for each set its name, and its fingerprints as numbers or its sentences as strings."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
     if not path.is_dir():

@@ -36,7 +36,7 @@ class FingerprintSettings(Settings):
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if not self.output.endswith((".txt", ".txt.gz")):
             raise UsageError(

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ..errors import UsageError
 from .languages import primary_language
 
-# The identifier tells these apart, by labels of its own choice, where the language codes of corpora often do not.
+# The identifier distinguishes these, by labels of its own choice, where the language codes of corpora often do not.
 _ALIKE = (frozenset({"no", "nb", "nn"}), frozenset({"hr", "sr", "bs", "sh"}))
 
 

@@ -23,7 +23,7 @@ def check_language(code: str, flag: str) -> str:
 
 @lru_cache(maxsize=4096)
 def language_tag(code: str) -> str | None:
-    """Returns a tag in its one standard form: `fr-FR` for `FR_fr`, `fr` for `fra`; None if it is no tag.
+    """Returns a tag in its one standard form: `fr-FR` for `FR_fr`, `fr` for `fra`; None if it is not a tag.
 
     What gettext adds to a language, as in `sr@latin` or `fr_FR.UTF-8`, is left out.
     """
@@ -36,7 +36,7 @@ def language_tag(code: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_language(tag: str, code: str) -> bool:
-    """Tells whether text marked `tag` is in the language `code`.
+    """Returns whether text marked `tag` is in the language `code`.
 
     A region or script that `code` does not name may be there (`fr-CA` is `fr`); one that it names must be (`fr` is
     not `fr-CA`).

@@ -38,12 +38,12 @@ class LineErrors:
         if self.policy not in {"raise", "skip"}:
             raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
 
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line, or counts it."""
-        self.meet_record(text, path, line, remedy, line)
+        self.handle_record(text, path, line, remedy, line)
 
-    def meet_record(self, text: str, path: Path, line: int, remedy: str, number: int) -> None:
-        """Raises for a malformed record, or counts it by its number where lines do not tell records apart."""
+    def handle_record(self, text: str, path: Path, line: int, remedy: str, number: int) -> None:
+        """Raises for a malformed record, or counts it by its number where lines do not distinguish records."""
         if self.policy == "raise":
             remedy = f"{remedy}, or leave such lines out: --on-error skip"
             raise InputError(text, path=path, line=line, remedy=remedy)
@@ -62,7 +62,7 @@ class LineErrors:
 class StrictLines(LineErrors):
     """A malformed line ends the work: leaving it out would shift the rows against the lines."""
 
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line."""
         raise InputError(text, path=path, line=line, remedy=remedy)
 

@@ -47,7 +47,8 @@ class PairRows:
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
         elif not isinstance(source, Iterable):
             raise UsageError(
-                f"{type(source).__name__} is no pairs", remedy="give a data folder, a Dataset, or dictionaries"
+                f"{type(source).__name__} is not a source of pairs",
+                remedy="give a data folder, a Dataset, or dictionaries",
             )
         elif (names := getattr(source, "column_names", None)) is not None:
             if isinstance(names, dict):
@@ -130,7 +131,7 @@ def iterate_pairs(
 
     Args:
         pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
-        max_pairs: Take a random sample of so many pairs of a data folder, in its order; None for all.
+        max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
         seed: Seed of the sample.
         split: The split of a data folder.
 

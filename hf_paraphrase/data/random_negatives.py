@@ -50,13 +50,13 @@ def random_negatives(
         wrong = moved[_known(moved, first, second, rows, positives)]
     if not len(wrong):
         return rows
-    raise ValueError(f"{len(first)} pairs have too few different sentences to pair them anew")
+    raise ValueError(f"{len(first)} pairs have too few distinct sentences for random pairs")
 
 
 def _known(
     chosen: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray, positives: np.ndarray
 ) -> np.ndarray:
-    """Tells which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
+    """Returns which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
     own, candidates = first[chosen], second[rows[chosen]]
     keys = _combined(own, candidates)
     places = np.minimum(np.searchsorted(positives, keys), len(positives) - 1)

@@ -99,7 +99,7 @@ def also_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _is_one_of(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Tells which keys are in a sorted array: (rows,), bool."""
+    """Returns which keys are in a sorted array: (rows,), bool."""
     if not len(wanted):
         return np.zeros(len(keys), dtype=bool)
     found = np.empty(len(keys), dtype=bool)

@@ -72,7 +72,7 @@ def require_texts(schema: pa.Schema, path: str) -> None:
     """Checks that the columns of sentences and languages, those that are there, hold text."""
     for name in _TEXT_COLUMNS:
         if schema.names.count(name) > 1:
-            raise InputError(f"the column {name} is there twice", path=path)
+            raise InputError(f"the column {name} occurs twice", path=path)
         if name not in schema.names:
             continue
         kind = schema.field(name).type

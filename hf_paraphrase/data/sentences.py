@@ -61,7 +61,7 @@ def lines_of_standard_input() -> Iterator[list[str]]:
             yield lines
             lines = []
     if not number:
-        raise InputError("it is empty", path="standard input", remedy="give one sentence a line")
+        raise InputError("the input is empty", path="standard input", remedy="give one sentence a line")
     if lines:
         yield lines
 

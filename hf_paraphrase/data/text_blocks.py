@@ -196,7 +196,7 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             lines.append(None)
-            errors.meet(
+            errors.handle(
                 f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
                 path,
                 first_line + len(lines) - 1,

@@ -102,7 +102,7 @@ def read_fields(
     *,
     header_lines: int = 0,
     encoding: str = "utf-8",
-    remedy: str = "mend the line, or name the fields with --columns (`_` for one to leave out)",
+    remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
 ) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
     r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
 
@@ -134,7 +134,7 @@ def read_fields(
             if found[index] < 0:
                 continue
             number = "no tab" if found[index] == 1 else f"{found[index]} fields"
-            errors.meet(
+            errors.handle(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
                 path,
                 first_line + int(index),

@@ -29,8 +29,8 @@ class HeaderSettings(Settings):
     """What the first line of a file given as `--tsv` is."""
 
     header: str = setting(
-        "whether the first line of --tsv names the fields and is no row: yes, no, or auto, by which it does if each "
-        "of its fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
+        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if each of its "
+        "fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
         "auto",
         choices=["auto", "yes", "no"],
         only_with="tsv",

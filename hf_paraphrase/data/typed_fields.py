@@ -1,4 +1,4 @@
-"""Fields of tab-separated files with their types: what does not fit its type is met as an error, never guessed at."""
+"""Fields of tab-separated files with their types: a value that does not fit is reported as an error, never guessed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Field:
 
 
 def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
-    """Gives a column of texts the type of a field.
+    """Converts a column of texts to the type of a field.
 
     Args:
         texts: Strings (rows,).
@@ -86,7 +86,7 @@ def read_typed_fields(
     *,
     header_lines: int = 0,
     encoding: str = "utf-8",
-    remedy: str = "mend the line",
+    remedy: str = "fix the line",
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
     """Streams a tab-separated file as typed tables.
 
@@ -109,7 +109,7 @@ def read_typed_fields(
             column, fits = parse_column(texts[field.name], field)
             for row in np.flatnonzero(~fits & good):
                 found = texts[field.name][int(row)].as_py()
-                errors.meet(f"{field.name} `{found}` is not {field.wording}", path, int(lines[row]), remedy)
+                errors.handle(f"{field.name} `{found}` is not {field.wording}", path, int(lines[row]), remedy)
             good &= fits
             columns.append(column)
         table = pa.table(columns, schema=pa.schema([(field.name, field.kind) for field in named]))

@@ -69,8 +69,8 @@ def test_rows_met_by_ngrams_only_are_counted_apart_and_a_list_of_fingerprints_me
     (tmp_path / "list.txt").write_text(f"{fingerprint_sentence(sentence)}\n")
     texts = [f"Today {sentence}, again.", sentence.upper(), "He sees that another one is here.", "Clean is this one."]
     sets = load_fingerprints([tmp_path / "eval.txt", tmp_path / "list.txt"], ngrams=8)
-    met, counts = sets.match([pa.array(texts)])
-    assert met.tolist() == [True, True, False, False]
+    matched, counts = sets.match([pa.array(texts)])
+    assert matched.tolist() == [True, True, False, False]
     assert counts == {"eval.txt": 1, "list.txt": 1, "eval.txt (8-grams)": 1}
     assert sets.names == ["eval.txt", "eval.txt (8-grams)", "list.txt"]
     assert load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0].tolist() == [

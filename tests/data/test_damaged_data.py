@@ -89,7 +89,7 @@ def test_every_kind_of_text_is_text(folder, kind):
 def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
     column = pa.array(["a"])
     pq.write_table(pa.table([column, column, column], names=["sentence1", "sentence1", "sentence2"]), shard(folder))
-    with pytest.raises(InputError, match="sentence1 is there twice"):
+    with pytest.raises(InputError, match="sentence1 occurs twice"):
         DataFolder(folder).table("train")
 
 

@@ -66,8 +66,8 @@ def test_rows_are_met_exactly_if_a_set_has_their_sentence(one, other, rows):
         name: fingerprint_sentences(pa.array(map(text, chosen), pa.string()))[0]
         for name, chosen in (("a", one), ("b", other))
     }
-    met, counts = Fingerprints(sets).match([[text(row) for row in rows]])
-    assert met.tolist() == [row in one | other for row in rows]
+    matched, counts = Fingerprints(sets).match([[text(row) for row in rows]])
+    assert matched.tolist() == [row in one | other for row in rows]
     expected = {name: sum(row in chosen for row in rows) for name, chosen in (("a", one), ("b", other))}
     assert counts == {name: count for name, count in expected.items() if count}
 

@@ -118,8 +118,8 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
         return BITEXT
 
     def parts(self) -> list[Part]:
-        """Gives the training part, and those that are given as files."""
-        apart = "source" if self.hold_out_sources else None
+        """Returns the training part, and those that are given as files."""
+        disjoint = "source" if self.hold_out_sources else None
         languages = (self.source_lang, self.target_lang)
         punctuation = languages if self.normalize_punctuation else None
         prefix = "-".join(languages)
@@ -135,7 +135,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
             parting=Parting(
                 repeats=_REPEATS[self.drop_duplicates],
                 sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
-                apart=apart,
+                disjoint=disjoint,
                 shuffle=self.shuffle,
                 seed=self.seed,
             ),
@@ -154,7 +154,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
                         (partial(_read, read),),
                         files,
                         clean=_Cleaning(f"{prefix}-{split}", punctuation, CleaningRules()),
-                        parting=Parting(apart=apart),
+                        parting=Parting(disjoint=disjoint),
                         finish=lambda: (BITEXT, self._with_languages),
                         repeating=REPEATING,
                         early=True,
@@ -248,7 +248,7 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors, left_out: Counter[str]) -
 
 @dataclass(frozen=True)
 class _Cleaning:
-    """Gives rows their ids, normalises punctuation, and leaves out what no rule lets through."""
+    """Adds ids to rows, normalises punctuation, and leaves out what no rule lets through."""
 
     prefix: str
     punctuation: tuple[str, str] | None

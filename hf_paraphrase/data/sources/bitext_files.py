@@ -102,7 +102,7 @@ class BitextFiles(HeaderSettings):
         return "messages" if self.gettext is not None or self.gettext_package is not None else "lines"
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         check_language(self.source_lang, "--source-lang")
         check_language(self.target_lang, "--target-lang")
         aligned = self.source_file is not None or self.target_file is not None

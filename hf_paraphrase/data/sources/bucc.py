@@ -54,7 +54,7 @@ class BuccSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "bucc"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "foreign", "english")
 
-    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold lie", path=True)
+    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold are", path=True)
     lang: str = setting("the foreign language", choices=LANGUAGES, names=["--lang", "--language"])
 
     @property
@@ -148,7 +148,7 @@ def _read_gold(
         known = _texts(file, (lang, "en")[side], pc.unique(wanted))
         column = [known.get(identifier) for identifier in wanted.to_pylist()]
         for row in np.flatnonzero([text is None for text in column] & good):
-            errors.meet(f"`{wanted[int(row)].as_py()}` is not in {file.name}", path, int(lines[row]), "mend the line")
+            errors.handle(f"`{wanted[int(row)].as_py()}` is not in {file.name}", path, int(lines[row]), "fix the line")
         good &= np.array([text is not None for text in column], dtype=bool)
         texts.append(pa.array(column, pa.string()))
     count = gold.num_rows
@@ -168,7 +168,7 @@ def _read_gold(
 
 
 def _texts(path: Path, lang: str, wanted: pa.Array) -> dict[str, str]:
-    """Finds the sentences with the given numbers. Malformed lines are met when the side itself is read."""
+    """Finds the sentences with the given numbers. Malformed lines are reported when the side itself is read."""
     found: dict[str, str] = {}
     for _, table in read_typed_fields(path, [_identifier("id", lang), Field("text")], LineErrors("skip")):
         table = table.filter(pc.is_in(table.column("id"), wanted))

@@ -36,7 +36,7 @@ _MOST_WORKERS = 4
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
 Keys = dict[str, np.ndarray]
-"""64-bit keys of the rows (rows,), uint64, by what they are for: `repeats`, `drawn` or `apart`."""
+"""64-bit keys of the rows (rows,), uint64, by what they are for: `repeats`, `drawn` or `disjoint`."""
 
 
 class Corpus(TemporaryRows):
@@ -49,7 +49,7 @@ class Corpus(TemporaryRows):
             `to_validation`, `held_out_source`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the
             others. For a drawn part: `rows`.
         negatives: For each part, the number of negatives drawn; only where they were asked for.
-        contamination: For each evaluation set, how many training rows it met.
+        contamination: For each evaluation set, how many training rows it matched.
         malformed: The first lines left out under `on_error="skip"`.
         checked: The evaluation sets that the training rows were checked against.
     """
@@ -245,33 +245,33 @@ class Corpus(TemporaryRows):
             counts[f"to_{name}"] = int(chosen.sum())
             self.counts[name] = {"rows": int(chosen.sum())}
         del drawn_by
-        if parting.apart is not None:
-            apart = keys.pop("apart", none)
+        if parting.disjoint is not None:
+            disjoint = keys.pop("disjoint", none)
             if part.training:
-                shared = stay & also_among(apart, np.concatenate([*self._given, apart[before & ~stay]]))
+                shared = stay & also_among(disjoint, np.concatenate([*self._given, disjoint[before & ~stay]]))
                 counts["held_out_source"] = int(shared.sum())
                 stay = stay & ~shared
             else:
-                self._given.append(apart)
+                self._given.append(disjoint)
         return stay
 
     def _contaminated(self, part: Part, stay: np.ndarray, decontaminator: Decontaminator) -> np.ndarray:
-        """Finds the rows that stay so far and that an evaluation set meets: (rows,), bool."""
+        """Finds the rows that stay so far and that an evaluation set matches: (rows,), bool."""
         columns = list(part.texts if part.compared is None else part.compared)
 
         def match(batch: tuple[int, pa.Table]) -> tuple[np.ndarray, dict[str, int]]:
             begin, table = batch
             own = np.flatnonzero(stay[begin : begin + table.num_rows])
-            found, counts = decontaminator.met(table.take(pa.array(own)), columns)
+            found, counts = decontaminator.matched(table.take(pa.array(own)), columns)
             return begin + own[found], counts
 
-        met = np.zeros(len(stay), dtype=bool)
+        matched = np.zeros(len(stay), dtype=bool)
         batches = self._stores[part.name].batches(columns)
         for found, counts in mapped_in_order(match, batches, min(available_cores(), _MOST_WORKERS)):
-            met[found] = True
+            matched[found] = True
             for name, count in counts.items():
                 self.contamination[name] = self.contamination.get(name, 0) + count
-        return met
+        return matched
 
     def _draw_negatives(self, part: Part, seed: int) -> None:
         keys: list[list[np.ndarray]] = [[], []]
@@ -327,8 +327,8 @@ class _BlockWork:
                 keys["repeats"] = repeat_keys(*(kept.column(name).combine_chunks() for name in parting.repeats))
             if parting.sizes:
                 keys["drawn"] = text_keys(normalise_all(kept.column(parting.drawn_by).combine_chunks()))
-            if parting.apart is not None:
-                keys["apart"] = text_keys(normalise_all(kept.column(parting.apart).combine_chunks()))
+            if parting.disjoint is not None:
+                keys["disjoint"] = text_keys(normalise_all(kept.column(parting.disjoint).combine_chunks()))
         return _CleanedBlock(table.num_rows, kept, removed, keys)
 
     def _without_empty(self, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:

@@ -115,7 +115,9 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
 def package_folders(package: str) -> list[Path]:
     """Returns the folders of an installed Python package without importing it."""
     if not package.isidentifier():
-        raise UsageError(f"--gettext-package `{package}` is no name", remedy="give one top-level package, e.g. django")
+        raise UsageError(
+            f"--gettext-package `{package}` is not a package name", remedy="give one top-level package, e.g. django"
+        )
     try:
         found = importlib.util.find_spec(package)
     except (ImportError, ValueError):
@@ -157,7 +159,7 @@ def read_catalogues(
         except InputError as error:
             if errors.policy == "raise":
                 raise
-            errors.meet_record(error.message, catalogue.path, error.line or 1, "mend the file", index)
+            errors.handle_record(error.message, catalogue.path, error.line or 1, "fix the file", index)
             continue
         tag = entries.metadata.get("Language", "")
         if not catalogue.trusted and (language_tag(tag) or len(catalogues) > 1) and not is_language(tag, lang):
@@ -184,7 +186,7 @@ def read_catalogues(
 def _pairs_of(
     entry: Any, rule: tuple[int, int], errors: LineErrors, plurals: str, drop_placeholders: bool
 ) -> Iterator[tuple[str, str]]:
-    """Gives the pairs of a message, English first, and counts those that are left out."""
+    """Returns the pairs of a message, English first, and counts those that are left out."""
     if entry.obsolete:
         errors.left_out["obsolete"] += 1
         return
@@ -263,7 +265,7 @@ def _parse(path: Path) -> Any:
             "not a well-formed gettext catalogue",
             path=path,
             line=int(lines[-1]) if lines else None,
-            remedy="mend it; msgfmt --check names the fault",
+            remedy="fix it; msgfmt --check names the fault",
         ) from error
 
 
@@ -290,9 +292,9 @@ def _check_table(raw: bytes, path: Path) -> None:
             total += len(raw)
     if total > len(raw):
         raise InputError(
-            f"damaged: its {len(raw):,} bytes claim {count:,} messages of {total:,} in all",
+            f"damaged: its {len(raw):,} bytes cannot hold the stated {count:,} messages of {total:,} in all",
             path=path,
-            remedy="make it again with msgfmt",
+            remedy="re-create it with msgfmt",
         )
 
 
@@ -319,7 +321,7 @@ def _plain_lines(content: str, encoding: str, path: Path) -> str:
                 "not a line of a gettext catalogue",
                 path=path,
                 line=number,
-                remedy="mend it; msgfmt --check names the fault",
+                remedy="fix it; msgfmt --check names the fault",
             )
         if found["strings"]:
             try:
@@ -336,7 +338,7 @@ def _plain_lines(content: str, encoding: str, path: Path) -> str:
 
 
 def _characters(escape: re.Match[str], encoding: str) -> str:
-    """Gives the characters of escaped bytes, as GNU gettext does; other escapes than a bell's are left to polib."""
+    """Returns the characters of escaped bytes, as GNU gettext does; other escapes than a bell's are left to polib."""
     if not _BYTE.match(escape[0]):
         return "\a" if escape[0] == "\\a" else escape[0]
     # Of a hexadecimal number, which may be of any length, the last byte counts.

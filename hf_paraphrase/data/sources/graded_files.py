@@ -69,7 +69,7 @@ class GradedFile:
 
     Attributes:
         family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
-            that is no test set.
+            that is not a test set.
         name: The set's name within its family, e.g. `MSRpar`.
         files: All files that are read for it.
         read: Reads the set; None if only the scores are there and the sentences are not.
@@ -84,7 +84,7 @@ class GradedFile:
 
 
 def recognise_graded_file(path: Path) -> GradedFile | None:
-    """Tells which graded set a file belongs to, by its name; None for any other file."""
+    """Returns which graded set a file belongs to, by its name; None for any other file."""
     if match := _STS_INPUT.match(path.name):
         return _recognise_semeval(path, match)
     if match := _SICK.match(path.name):
@@ -256,7 +256,7 @@ def _gold_judgement(text: str, path: Path, number: int, errors: LineErrors) -> t
     if fields is None or score is None:
         return None
     if fields[0].strip() not in _PIT_LABELS:
-        errors.meet(f"`{fields[0]}` is not true, false or ----", path, number, "mend the line")
+        errors.handle(f"`{fields[0]}` is not true, false or ----", path, number, "fix the line")
         return None
     return score, _PIT_LABELS[fields[0].strip()]
 
@@ -264,7 +264,7 @@ def _gold_judgement(text: str, path: Path, number: int, errors: LineErrors) -> t
 def _votes(text: str, path: Path, number: int, errors: LineErrors) -> tuple[float, int | None] | None:
     match = _PIT_VOTES.match(text.strip())
     if match is None or int(match[1]) + int(match[2]) == 0:
-        errors.meet(f"`{text}` is not a count of votes like (3, 2)", path, number, "mend the line")
+        errors.handle(f"`{text}` is not a count of votes like (3, 2)", path, number, "fix the line")
         return None
     yes = int(match[1])
     return yes / (yes + int(match[2])), 1 if yes >= 3 else 0 if yes <= 1 else None
@@ -286,11 +286,11 @@ def _fields(line: str, count: int, path: Path, number: int, errors: LineErrors) 
     fields = line.split("\t")
     if len(fields) >= count:
         return fields
-    errors.meet(
+    errors.handle(
         f"{len(fields)} tab-separated field{'s' if len(fields) > 1 else ''}, {count} or more expected",
         path,
         number,
-        "mend the line",
+        "fix the line",
     )
     return None
 
@@ -302,5 +302,5 @@ def _number(text: str, path: Path, number: int, errors: LineErrors) -> float | N
         value = float("nan")
     if 0.0 <= value <= MAXIMUM_SCORE:
         return value
-    errors.meet(f"`{text.strip()}` is not a score from 0 to {MAXIMUM_SCORE:g}", path, number, "mend the line")
+    errors.handle(f"`{text.strip()}` is not a score from 0 to {MAXIMUM_SCORE:g}", path, number, "fix the line")
     return None

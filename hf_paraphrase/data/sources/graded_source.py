@@ -29,7 +29,7 @@ def files_below(root: Path) -> Iterator[Path]:
 
 @dataclass(kw_only=True)
 class GradedSource(Source, LineErrorSettings):
-    """What graded sets share: each has a folder below which its files lie."""
+    """What graded sets share: each has a folder below which its files are."""
 
     FAMILY: ClassVar[str] = ""
     EXPECTED: ClassVar[tuple[str, ...]] = ()
@@ -45,7 +45,7 @@ class GradedSource(Source, LineErrorSettings):
             split = _CANONICAL.get(graded.name, graded.name)
             if split in found:
                 raise InputError(
-                    f"{graded.path.name} is there twice, also as {found[split].path}",
+                    f"{graded.path.name} occurs twice, also as {found[split].path}",
                     path=graded.path,
                     remedy="give a folder with one copy",
                 )

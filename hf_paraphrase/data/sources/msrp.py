@@ -61,7 +61,7 @@ class MsrpSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "msrp"
 
     data_dir: str = setting(
-        "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie", path=True
+        "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt are", path=True
     )
 
     def parts(self) -> list[Part]:

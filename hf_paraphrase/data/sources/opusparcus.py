@@ -245,7 +245,7 @@ def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
         for line, row in zip(lines.tolist(), rows.to_pylist(), strict=True):
             of_language = figures.setdefault(row["lang"], {})
             if row["quality"] in of_language:
-                raise InputError(f"{row['lang']} {row['quality']} is there twice", path=path, line=line)
+                raise InputError(f"{row['lang']} {row['quality']} occurs twice", path=path, line=line)
             of_language[row["quality"]] = row["pairs"]
     return figures
 
@@ -265,7 +265,7 @@ def _read_raw(path: Path, split: str, lang: str, errors: LineErrors, left_out: C
         fields += [Field(name, kind) for name, kind in zip(_RANKING, kinds, strict=True)]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    for _, table in read_typed_fields(path, fields, errors, remedy="mend the line, or fetch Opusparcus 1.0 again"):
+    for _, table in read_typed_fields(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
         yield table
 
 
@@ -297,10 +297,10 @@ def _without_judged(
     keys = np.unique(np.concatenate(known))
     for table in read(errors, left_out):
         sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
-        met = is_among(repeat_keys(*sides), keys)
-        if met.any():
-            left_out["evaluation_pair"] += int(met.sum())
-            table = table.filter(pa.array(~met))
+        matched = is_among(repeat_keys(*sides), keys)
+        if matched.any():
+            left_out["evaluation_pair"] += int(matched.sum())
+            table = table.filter(pa.array(~matched))
         yield table
 
 

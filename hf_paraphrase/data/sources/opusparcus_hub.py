@@ -128,6 +128,6 @@ def _checked(table: pa.Table, names: dict[str, str], numbers: np.ndarray, path: 
         mask = fits.to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(~mask & good):
             found = columns[name][int(row)].as_py()
-            errors.meet(f"{column} `{found}` in row {numbers[row]}", path, int(numbers[row]), "mend the file")
+            errors.handle(f"{column} `{found}` in row {numbers[row]}", path, int(numbers[row]), "fix the file")
         good &= mask
     return pa.table(columns).filter(pa.array(good))

@@ -26,7 +26,7 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 
 _BLOCK_ROWS = 50_000
 _LONGEST_RECORD_LINES = 100
-_REMEDY = "mend the line"
+_REMEDY = "fix the line"
 
 
 def read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
@@ -40,7 +40,7 @@ def read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iter
     for line, fields in records:
         if len(fields) != len(header):
             message = f"{len(fields)} field{'s' if len(fields) > 1 else ''} where the header has {len(header)}"
-            errors.meet(message, path, line, _REMEDY)
+            errors.handle(message, path, line, _REMEDY)
             continue
         lines.append(line)
         rows.append([fields[place] for place in places.values()])
@@ -87,9 +87,9 @@ def split_record(text: str) -> list[str] | None:
 
 
 def _records(path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
-    """Gives the records with the lines on which they begin; those that are malformed are met and left out."""
+    """Returns the records with the lines on which they begin; malformed ones are reported and left out."""
     source = _numbered(path, errors)
-    # Lines that were looked at in vain for a closing quote wait here to be read anew.
+    # Lines that were looked at in vain for a closing quote wait here to be read again.
     waiting: deque[tuple[int, str | None]] = deque()
     while True:
         number, text = waiting.popleft() if waiting else next(source, (0, None))
@@ -112,7 +112,7 @@ def _records(path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
             if fields is None:
                 raise ValueError(f"a quoted field is not closed within {len(record)} lines")
         except ValueError as error:
-            errors.meet(str(error), path, number, "close the quote, and double quotes inside quoted fields")
+            errors.handle(str(error), path, number, "close the quote, and double quotes inside quoted fields")
             waiting.extendleft(reversed(taken))
             continue
         yield number, fields
@@ -154,7 +154,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> It
                 rows.append(_json_values(text, columns))
             except (ValueError, RecursionError) as error:
                 message = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-                errors.meet(f"not a JSON object as expected: {message}", path, line, "give one object a line")
+                errors.handle(f"not a JSON object as expected: {message}", path, line, "give one object a line")
                 continue
             lines.append(line)
         number += len(texts)
@@ -164,7 +164,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> It
 def _json_values(text: str, columns: Mapping[str, str]) -> list[str | None]:
     value = json.loads(text)
     if not isinstance(value, dict):
-        raise ValueError("something else than {…}")
+        raise ValueError("something other than {…}")
     missing = [key for key in columns.values() if key not in value]
     if missing:
         raise ValueError(f"no key `{missing[0]}` among {', '.join(map(str, value)) or 'none'}")
@@ -185,7 +185,7 @@ def _json_text(name: str, value: Any) -> str | None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name} has half of a surrogate pair, which is no character") from error
+        raise ValueError(f"{name} has a lone surrogate, which is not a valid character") from error
     return value
 
 

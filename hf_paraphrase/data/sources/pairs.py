@@ -128,7 +128,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return self.schema()
 
     def parts(self) -> list[Part]:
-        """Gives the one part."""
+        """Returns the one part."""
         return [
             Part(
                 self.split,
@@ -175,7 +175,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return _READERS[self.kind](self.path, self.their_names(), errors)
 
     def _typed(self, lines: np.ndarray, columns: dict[str, pa.Array], errors: LineErrors) -> pa.Table:
-        """Turns scores and labels into numbers; rows where that fails are met as errors and left out."""
+        """Turns scores and labels into numbers; rows where that fails are reported as errors and left out."""
         schema = self.schema()
         good = np.ones(len(lines), dtype=bool)
         columns = dict(columns)
@@ -184,11 +184,11 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
                 continue
             numbers, usable = parse_column(columns[name], expected)
             for row in np.flatnonzero(~usable & good):
-                errors.meet(
+                errors.handle(
                     f"{name} `{columns[name][int(row)].as_py()}` is not {expected.wording}",
                     self.path,
                     int(lines[row]),
-                    "mend it, name the fields with --columns, or leave a header out with --header yes",
+                    "fix it, name the fields with --columns, or leave a header out with --header yes",
                 )
             good &= usable
             columns[name] = numbers

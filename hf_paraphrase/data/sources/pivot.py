@@ -74,7 +74,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return "candidate pairs"
 
     def parts(self) -> list[Part]:
-        """Gives the one part, `train`."""
+        """Returns the one part, `train`."""
         return [
             Part(
                 "train",

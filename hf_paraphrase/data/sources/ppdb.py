@@ -55,7 +55,7 @@ _ANNOTATED = pa.schema(
         ("votes", pa.list_(pa.float64())),
     ]
 )
-_REMEDY = "mend the line, or fetch the file again"
+_REMEDY = "fix the line, or fetch the file again"
 
 
 @dataclass(kw_only=True)
@@ -78,7 +78,7 @@ class PpdbSource(Source, TrainingSettings):
     file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
     layout: str = setting(
         "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
-        "auto: tell by the first line",
+        "auto: detect from the first line",
         "auto",
         choices=LAYOUTS,
     )
@@ -102,7 +102,7 @@ class PpdbSource(Source, TrainingSettings):
         super().check()
 
     def parts(self) -> list[Part]:
-        """Gives the one part: `train`, or `test` for the annotated sample."""
+        """Returns the one part: `train`, or `test` for the annotated sample."""
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
         files = tuple(map(Path, self.file))
@@ -200,7 +200,7 @@ def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out:
         counts = pc.add(pc.count_substring(lines, _SEPARATOR), 1).fill_null(0).to_numpy(zero_copy_only=False)
         good = (counts == 5) | (counts == 6)
         for row in np.flatnonzero(~good & (counts > 0)):
-            errors.meet(
+            errors.handle(
                 f"{counts[row]} fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected",
                 path,
                 int(numbers[row]),
@@ -235,7 +235,7 @@ def _read_lexical(path: Path, errors: LineErrors, left_out: Counter[str]) -> Ite
         counts = pc.list_value_length(words).fill_null(0).to_numpy(zero_copy_only=False)
         alone = (counts < 2) & lines.is_valid().to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(alone):
-            errors.meet("no head with paraphrases", path, first_line + int(row), _REMEDY)
+            errors.handle("no head with paraphrases", path, first_line + int(row), _REMEDY)
         first_line += len(lines)
         words = words.filter(pa.array(counts >= 2))
         counts = counts[counts >= 2]
@@ -263,7 +263,7 @@ def _read_annotated(path: Path, errors: LineErrors, left_out: Counter[str]) -> I
         good = np.array([None not in votes for votes in numbers], dtype=bool)
         for row in np.flatnonzero(~good):
             vote = table.column("votes")[int(row)].as_py()
-            errors.meet(f"votes `{vote}` are not numbers", path, int(lines[row]), _REMEDY)
+            errors.handle(f"votes `{vote}` are not numbers", path, int(lines[row]), _REMEDY)
         votes = pa.array(numbers, pa.list_(pa.float64()))
         table = table.set_column(table.column_names.index("votes"), "votes", votes)
         yield table if good.all() else table.filter(pa.array(good))

@@ -33,7 +33,7 @@ class FeatureColumns:
         self.numeric: dict[str, bool] = {}
         self._entailment = False
 
-    def meet(self, name: str, numeric: bool) -> None:
+    def add(self, name: str, numeric: bool) -> None:
         """Notes a feature, and whether all its values so far are numbers."""
         self.numeric[name] = self.numeric.get(name, True) and numeric
 
@@ -92,10 +92,10 @@ def check_features(
 
     Args:
         texts: Strings `name=value name=value …` (rows,).
-        found: Is told of every feature.
+        found: Called with every feature.
         lines: Line numbers (rows,).
         path: The file, for messages.
-        errors: What to do about a row that is malformed: an item without `=`, a name that is there twice.
+        errors: What to do about a row that is malformed: an item without `=`, a name that occurs twice.
 
     Returns:
         Which rows are well formed (rows,), bool.
@@ -105,7 +105,7 @@ def check_features(
     for item in np.flatnonzero(~well_formed):
         if good[rows[item]]:
             found_text = names[int(item)].as_py() if len(names) > item else ""
-            errors.meet(f"`{found_text}` is not a feature", path, int(lines[rows[item]]), "expected name=value")
+            errors.handle(f"`{found_text}` is not a feature", path, int(lines[rows[item]]), "expected name=value")
         good[rows[item]] = False
     encoded = names.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -115,14 +115,14 @@ def check_features(
         row = int(key // width)
         if good[row]:
             name = encoded.dictionary[int(key % width)].as_py()
-            errors.meet(f"feature `{name}` is there twice", path, int(lines[row]), "mend the line")
+            errors.handle(f"feature `{name}` occurs twice", path, int(lines[row]), "fix the line")
         good[row] = False
     usable = good[rows]
     numeric = pc.or_(pc.match_substring_regex(values, FLOAT), pc.is_in(values, pa.array(ABSENT)))
     other = ~numeric.to_numpy(zero_copy_only=False) & usable
     not_numeric = set(np.unique(codes[other]).tolist())
     for code in np.unique(codes[usable]).tolist():
-        found.meet(encoded.dictionary[code].as_py(), code not in not_numeric)
+        found.add(encoded.dictionary[code].as_py(), code not in not_numeric)
     return good
 
 

@@ -41,7 +41,7 @@ def preparation(name: str) -> Recipe[..., Any]:
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
     found = SOURCES[name]
-    # What makes something else than one data folder is registered as a recipe of its own.
+    # What makes something other than one data folder is registered as a recipe of its own.
     return recipe_of(name, found) if isinstance(found, type) else cast("Recipe[..., Any]", found)
 
 
@@ -145,8 +145,8 @@ def _report(source: Any, corpus: Corpus, missing: list[str]) -> None:
         origin = f" of {rules['lines']:,} {source.unit}" if "lines" in rules else " drawn"
         log(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if corpus.contamination:
-        met = ", ".join(f"{name} {count:,}" for name, count in corpus.contamination.items())
-        log(f"evaluation sets met: {met}")
+        matched = ", ".join(f"{name} {count:,}" for name, count in corpus.contamination.items())
+        log(f"rows found in evaluation sets: {matched}")
     if corpus.malformed:
         log("skipped, first of them:\n" + "\n".join(f"  {line}" for line in corpus.malformed))
     log(f"data folder: {source.output}")

@@ -42,7 +42,7 @@ class Parting:
         repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
         sizes: For each held-out part the number of rows to draw, in the order in which they are drawn.
         drawn_by: The column of which no text shall be in two parts.
-        apart: A column whose texts in held-out parts, drawn or given, shall not be in training; None for no such rule.
+        disjoint: A column whose texts in held-out parts, drawn or given, must not be in training; None for no rule.
         shuffle: Whether the rows that stay are put into random order.
         seed: Of the draws and of the order.
     """
@@ -50,7 +50,7 @@ class Parting:
     repeats: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     drawn_by: str = "target"
-    apart: str | None = None
+    disjoint: str | None = None
     shuffle: bool = False
     seed: int = 0
 
@@ -73,7 +73,7 @@ class Part:
         repeating: The columns whose values repeat, for `write_split`.
         rules: The rules that are listed first, even where they left nothing out.
         early: Whether it is read before the others: an error in a small file shall not come after a long read.
-        may_be_empty: Whether a part without rows is no sign of a wrong file.
+        may_be_empty: Whether a part without rows is not a sign of a wrong file.
         remedy: What to do about a part without rows.
     """
 
@@ -136,7 +136,7 @@ class SampleSettings(Settings):
     """How much is made of a large corpus."""
 
     max_pairs: int | None = setting(
-        "keep a random sample of so many training pairs, drawn when all rules are done and held-out parts are taken "
+        "keep a random sample of N training pairs, drawn when all rules are done and held-out parts are taken "
         "away; for a first try",
         None,
         at_least=1,

@@ -43,7 +43,7 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
             continue
         if key in found:
             raise InputError(
-                f"{path.name} is there twice, also as {found[key]}", path=path, remedy="give a folder with one copy"
+                f"{path.name} occurs twice, also as {found[key]}", path=path, remedy="give a folder with one copy"
             )
         found[key] = path
     if not found:

@@ -79,7 +79,7 @@ class _Units:
                 f"not well-formed XML at column {error.offset + 1}: {expat.ErrorString(error.code)}",
                 path=self.path,
                 line=error.lineno,
-                remedy="mend or fetch the file again; what comes after such a place cannot be told",
+                remedy="fix or download the file again: nothing after this position can be read",
             ) from error
         except (ValueError, LookupError) as error:
             raise InputError(f"the XML is in an encoding that cannot be read: {error}", path=self.path) from error
@@ -186,7 +186,7 @@ def read_tmx(
         for unit in units:
             unit_number += 1
             if unit.fault is not None:
-                errors.meet_record(unit.fault, path, unit.line, "mend the unit", unit_number)
+                errors.handle_record(unit.fault, path, unit.line, "fix the unit", unit_number)
                 continue
             languages.update({tag for tag, _ in unit.variants})
             sources = [text for tag, text in unit.variants if is_language(tag, source_lang)]
@@ -195,7 +195,7 @@ def read_tmx(
                 errors.left_out["other_languages"] += 1
             if len(sources) * len(targets) > _MOST_COMBINATIONS:
                 found = f"{len(sources):,} variants in {source_lang} and {len(targets):,} in {target_lang}"
-                errors.meet_record(found, path, unit.line, "split the unit", unit_number)
+                errors.handle_record(found, path, unit.line, "split the unit", unit_number)
                 continue
             pairs += [(source, target) for source in sources for target in targets]
         if pairs:

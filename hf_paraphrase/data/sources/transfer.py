@@ -66,7 +66,7 @@ class TransferSource(Source, LineErrorSettings):
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("mr", "cr", "subj", "mpqa", "trec")
 
     data_dir: str = setting(
-        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie", path=True
+        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on are", path=True
     )
 
     def parts(self) -> list[Part]:
@@ -122,7 +122,7 @@ def _read_questions(path: Path, errors: LineErrors, left_out: Counter[str]) -> I
         coarse = pc.index_in(pc.struct_field(fields, "coarse"), pa.array(QUESTION_TYPES))
         good = pc.and_(fields.is_valid(), coarse.is_valid()).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(~good):
-            errors.meet(
+            errors.handle(
                 "not a question with its type",
                 path,
                 first_line + int(row),

@@ -133,7 +133,7 @@ def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[]", "something else than"),
+        ("[]", "something other than"),
         ('{"s": 1}', "no key `s1`"),
         ('{"s1": 1, "s2": "b", "score": 1}', "sentence1 is not a text"),
         ('{"s1": "a", "s2": "b", "score": [1]}', "score is a list"),

@@ -199,7 +199,7 @@ def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
         rows(MsrpSource(data_dir=str(tmp_path)))
     write(tmp_path, **{"msr_paraphrase_test.txt": "h\n"})
     write(tmp_path / "copy", **{"msr_paraphrase_test.txt": "h\n"})
-    with pytest.raises(InputError, match="is there twice"):
+    with pytest.raises(InputError, match="occurs twice"):
         rows(MsrpSource(data_dir=str(tmp_path)))
     with pytest.raises(InputError, match="no such folder"):
         rows(MsrpSource(data_dir=str(tmp_path / "none")))
