@@ -124,7 +124,7 @@ def build_character_trigram_tokenizer(
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
-    """Gives the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
+    """Returns the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
     from tokenizers import normalizers
 
     sequence = normalizers.Sequence(_text_steps(lower_case))

@@ -59,11 +59,11 @@ class KnownRuns:
         return self._characters
 
     def codes(self, runs: Iterable[str]) -> list[int | None]:
-        """Gives the codes of runs; None for those that are not known."""
+        """Returns the codes of runs; None for those that are not known."""
         return list(map(self._codes.get, runs))
 
     def has_room_for(self, runs: Sequence[str]) -> bool:
-        """Tells whether so many more may be remembered."""
+        """Returns whether so many more may be remembered."""
         characters = self._characters + sum(map(len, runs))
         return len(self._codes) + len(runs) <= REMEMBERED and characters <= REMEMBERED_CHARACTERS
 
@@ -86,7 +86,7 @@ class KnownRuns:
             )
 
     def index(self, most: int) -> _Index:
-        """Gives the runs that were known a while ago to Arrow, or none where they are more than `most`.
+        """Passes the runs that have been known for a while to Arrow, or none where they are more than `most`.
 
         Arrow begins every search with a table of them, which is not worth while for fewer runs than there are in it.
         """

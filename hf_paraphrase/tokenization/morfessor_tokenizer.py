@@ -35,15 +35,15 @@ def morfessor_tokenizer(
       Morfessor gives each as a morph of its own.
     * Of several segmentations with equal cost either may win. Both prefer the longer last morph; they can differ where
       rounding makes one of the equal costs the lower in one of them only.
-    * Words of more than some 5,000 characters that contain characters which are no morphs.
+    * Words of more than some 5,000 characters that contain characters which are not morphs.
 
-    Morfessor's limit of 30 characters for a morph is no exception: longer ones, which only training can find, are not
-    in the vocabulary.
+    Morfessor's limit of 30 characters for a morph is not an exception: longer ones, which only training can find, are
+    not in the vocabulary.
 
     Args:
         morphs: The model.
-        alphabet: Characters that shall be known though they are no morphs, e.g. those of rare words that were left out
-            of training; those of the morphs are known in any case.
+        alphabet: Characters to know though they are not morphs, e.g. those of rare words that were left out of
+            training; those of the morphs are known in any case.
         lower_case: Whether text is lower-cased before it is split; the tokenizer does it by itself.
 
     Returns:

@@ -115,7 +115,7 @@ def learn_morphs(
             more.
         dampening: A key of :data:`DAMPENINGS`.
         min_frequency: Words that occur less often are left out.
-        seed: Of the order in which the words are gone over, which is drawn anew in every round.
+        seed: Of the order in which the words are gone over, which is drawn again in every round.
         progress: Called after every round with its number and the cost in nats.
     """
     if not corpus_weight > 0:
@@ -167,7 +167,7 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
             raise InputError(f"`{rest}` is not a segmented word", path=path, line=number, remedy=_REMEDY)
         word = "".join(morphs)
         if word in words:
-            raise InputError(f"`{word}` is there twice", path=path, line=number, remedy="keep one of the lines")
+            raise InputError(f"`{word}` occurs twice", path=path, line=number, remedy="keep one of the lines")
         words.add(word)
         boundaries += int(count)
         for morph in morphs:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _FEW_TEXTS = 512
-"""So many texts are taken apart faster by Python than by Arrow."""
+"""So many texts are split up faster by Python than by Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
-"""About so many are taken apart by Python, call by call, before the import of Arrow would have taken less time."""
+"""About so many are split up by Python, call by call, before the import of Arrow would have taken less time."""
 _FEW_RUNS = 48
 """The ids of so many runs are gathered faster by Python than by NumPy."""
 _EXCEPTIONS = NOT_BEHIND | NOT_BEFORE
@@ -82,14 +82,14 @@ class RunLookup:
         return self._surrounded(found) if len(self.before) or len(self.behind) else found
 
     def _are_many(self, texts: Sequence[str]) -> bool:
-        """Tells whether Arrow takes less time for some texts, its import included."""
+        """Returns whether Arrow takes less time for some texts, its import included."""
         if len(texts) <= _FEW_TEXTS:
             return False
         self._texts += len(texts)
         return self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
 
     def _few(self, texts: Sequence[str]) -> TokenIds:
-        """Takes texts apart one by one."""
+        """Splits texts one by one."""
         rows = list(map(_runs_of, texts))
         known, codes = self._codes(list(chain.from_iterable(rows)))
         counts = list(map(len, rows))
@@ -100,7 +100,7 @@ class RunLookup:
         return self._gathered(texts, known, np.array(codes, np.int64), borders)
 
     def _many(self, texts: Sequence[str]) -> TokenIds:
-        """Takes texts apart in array operations on the bytes of all."""
+        """Splits texts in array operations on the bytes of all."""
         import pyarrow as pa
 
         data, offsets = bytes_of_texts(texts)
@@ -123,7 +123,7 @@ class RunLookup:
             if met is known:
                 codes[others] = values
             else:
-                # What is remembered was begun anew, and the codes are those of before.
+                # What is remembered was started again, and the codes are those of before.
                 known, codes = self._codes_of_array(runs)
         return self._gathered(texts, known, codes, borders)
 
@@ -163,7 +163,7 @@ class RunLookup:
         return [item.ids for item in self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def _place(self, run: str, ids: list[int]) -> int:
-        """Tells whether a run may stand behind another, and before another."""
+        """Returns whether a run may stand behind another, and before another."""
         # An added token may be the unknown one, which is that of many a run.
         if not self._added_ids.isdisjoint(ids):
             normal = self._normalized(run)
@@ -185,7 +185,7 @@ class RunLookup:
     def _with_exceptions(
         self, found: TokenIds, texts: Sequence[str], places: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
-        """Gives texts to the tokenizer whole in which a run stands where it may not (`places` (runs,) tells that)."""
+        """Passes texts to the tokenizer that have a run where it may not be (flagged in `places` (runs,))."""
         first, last = np.zeros(len(places), np.bool_), np.zeros(len(places), np.bool_)
         filled = np.diff(borders) > 0
         first[borders[:-1][filled]] = True
@@ -208,5 +208,5 @@ class RunLookup:
 
 
 def _is_visible(character: str) -> bool:
-    """Tells whether a character is a letter, mark, digit, punctuation mark or symbol, and no mark for a space."""
+    """Returns whether a character is a letter, mark, digit, punctuation mark or symbol, and no mark for a space."""
     return unicodedata.category(character)[0] in "LMNPS" and character != SPACE_MARK

@@ -82,7 +82,7 @@ _SPACES = {" ", " +", r"\s", r"\s+"}
 
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:
-    """Tells whether the ids of every text are those of its runs, apart from what :mod:`.run_lookup` checks itself."""
+    """Returns whether the ids of a text are those of its runs, except for what :mod:`.run_lookup` checks itself."""
     return (
         is_the_same_every_time(tokenizer.model)
         and splits_at_seams(settings_of_part(tokenizer.pre_tokenizer))
@@ -92,7 +92,7 @@ def runs_are_separable(tokenizer: Tokenizer) -> bool:
 
 
 def is_the_same_every_time(model: Any) -> bool:
-    """Tells whether a model gives a piece the same ids whenever it sees it: it may be set to draw them."""
+    """Returns whether a model gives a piece the same ids whenever it sees it: it may be set to draw them."""
     from tokenizers.models import BPE, Unigram, WordLevel, WordPiece
 
     if isinstance(model, BPE):
@@ -103,7 +103,7 @@ def is_the_same_every_time(model: Any) -> bool:
 
 
 def keeps_runs_apart(normalizer: Any) -> bool:
-    """Tells whether normalising a text normalises what is before and behind a space, where that stays a space."""
+    """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
     return all(map(_keeps_runs_apart, _steps(normalizer)))
 
 
@@ -122,7 +122,7 @@ def _keeps_runs_apart(step: Any) -> bool:
 
 
 def keeps_ascii_visible(normalizer: Any) -> bool:
-    """Tells whether a normaliser leaves a visible ASCII character at the end of an ASCII text such a one.
+    """Returns whether a normaliser leaves a visible ASCII character at the end of an ASCII text such a one.
 
     And spaces at its beginning spaces. It must be one that :func:`keeps_runs_apart`.
     """
@@ -150,7 +150,7 @@ def _steps(normalizer: Any) -> Iterator[Any]:
 
 
 def splits_at_seams(pre_tokenizer: Any) -> bool:
-    """Tells whether a text is split where a space follows a visible character, and each side of that as if alone."""
+    """Returns whether a text is split where a space follows a visible character, and each side of that as if alone."""
     if pre_tokenizer is None:
         return False
     if pre_tokenizer["type"] != "Sequence":
@@ -167,7 +167,7 @@ def splits_at_seams(pre_tokenizer: Any) -> bool:
 
 
 def are_within_runs(tokenizer: Tokenizer) -> bool:
-    """Tells whether every added token lies within a run wherever it occurs, be it in the text or when normalised."""
+    """Returns whether every added token lies within a run wherever it occurs, be it in the text or when normalised."""
     across = re.compile(r"[^ ] ").search
     normalizer = tokenizer.normalizer
     for token in tokenizer.get_added_tokens_decoder().values():
@@ -219,7 +219,7 @@ _SPLITTERS: dict[str, Callable[[Any], bool]] = {
 
 
 def _splits_between_classes(part: Any) -> bool:
-    """Tells whether a place is a border or none by the classes of the two characters beside it alone."""
+    """Returns whether a place is a border or none by the classes of the two characters beside it alone."""
     kind = part["type"]
     return (
         (kind == "Punctuation" and _has(part, "behavior"))

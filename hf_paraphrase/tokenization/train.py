@@ -96,7 +96,7 @@ class TrainTokenizerSettings(Settings):
         False,
     )
     license: str | None = setting(
-        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
+        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is stated]",
         None,
     )
     overwrite: bool = setting("replace an existing output folder", False)

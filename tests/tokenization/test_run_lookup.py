@@ -165,7 +165,7 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
     tokenizer.no_padding()
     tokenizer.no_truncation()
     expected = [item.ids for item in tokenizer.encode_batch(texts, add_special_tokens=special_tokens)]
-    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are taken apart in another way than many
+    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are split up in another way than many
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(run_lookup, "_FEW_TEXTS", limit)
             found = lookup(texts)
