@@ -48,7 +48,7 @@ class AveragingModel(PreTrainedModel):
             initialization.copy_(module.embeddings, vectors)
 
     def _present(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """Tells which tokens of a batch are no padding (batch, length)."""
+        """Returns which tokens of a batch are no padding (batch, length)."""
         if attention_mask is not None:
             return attention_mask.bool()
         if self.config.pad_token_id is None:

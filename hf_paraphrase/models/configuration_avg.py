@@ -68,7 +68,7 @@ class AvgConfig(PreTrainedConfig):
         super().__init__(pad_token_id=pad_token_id, **kwargs)
 
     def to_diff_dict(self) -> dict[str, Any]:
-        """Gives what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.
+        """Returns what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.
 
         transformers takes that name for a setting of generation, so it is no attribute here.
         """

@@ -4,7 +4,7 @@ A saved folder of a model that uses this file holds a copy of it, because each f
 PyTorch takes such products from MKL, which runs on other processors than Intel's at half the speed of the oneDNN that
 PyTorch brings too and uses for bfloat16 and for its LSTM. What comes out is the same up to rounding.
 
-oneDNN compiles a product anew for every number of rows, which takes as long as multiplying some hundred rows, and
+oneDNN compiles a product again for every number of rows, which takes as long as multiplying some hundred rows, and
 keeps a thousand of them. Recurrent networks and searches have another number of rows in every step, so that small
 models would spend much of their time there: few numbers of rows are used, and what is missing is filled up.
 """

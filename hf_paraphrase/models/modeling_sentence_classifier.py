@@ -160,7 +160,7 @@ class SentenceClassifier(PreTrainedModel):
         return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
 
     def _scale(self, like: Tensor) -> Tensor:
-        """Gives the whole numbers of the scale (labels,), of a tensor's kind."""
+        """Returns the whole numbers of the scale (labels,), of a tensor's kind."""
         return torch.arange(
             self.config.lowest_score, self.config.highest_score + 1, dtype=like.dtype, device=like.device
         )

@@ -20,7 +20,7 @@ class Packing(Protocol):
     batch_sizes: list[int]
 
     def previous(self, values: Tensor) -> Tensor:
-        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
 
 
 class PackedGru(nn.Module):

@@ -25,13 +25,13 @@ class Packing(Protocol):
     batch_sizes: list[int]
 
     def pad(self, vectors: Tensor) -> Tensor:
-        """Gives packed vectors (total, dim) as (steps, sentences, dim)."""
+        """Returns packed vectors (total, dim) as (steps, sentences, dim)."""
 
     def unpad(self, vectors: Tensor) -> Tensor:
         """The other way round."""
 
     def previous(self, values: Tensor) -> Tensor:
-        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
 
 
 class SingleBiasLstm(nn.Module):

@@ -16,7 +16,7 @@ _POOLING_FOLDER = "1_Pooling"
 
 
 def needs_own_code(model_type: str) -> bool:
-    """Tells whether sentence-transformers opens such a folder only with `trust_remote_code=True`."""
+    """Returns whether sentence-transformers opens such a folder only with `trust_remote_code=True`."""
     return model_type != _STATIC
 
 

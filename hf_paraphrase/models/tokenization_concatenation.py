@@ -80,11 +80,11 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         return sum(self._joined.sizes)
 
     def get_vocab(self) -> dict[str, int]:
-        """Gives the ids of all tokens by name."""
+        """Returns the ids of all tokens by name."""
         return {**self._ids, **self._added_tokens_encoder}
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        """Gives the names of the tokens of a text."""
+        """Returns the names of the tokens of a text."""
         (encoding,) = self._joined.encode_batch_fast([text], add_special_tokens=False)
         return [self._convert_id_to_token(number) for number in encoding.ids]
 
