@@ -76,7 +76,7 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         False,
         only_with="lexical_table",
     )
-    max_sentences: int | None = setting("translate only the first so many sentences", None, at_least=1)
+    max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     max_source_tokens: int = setting("longer sources are skipped and recorded, in sub-word units", 250, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
     precision: str = setting(
@@ -85,10 +85,10 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         "auto",
         choices=["auto", "bf16", "fp32", "int8"],
     )
-    resume: bool = setting("continue the unfinished job for this output", False)
+    resume: bool = setting("continue the incomplete job for this output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.returned > self.num_beams:
             raise UsageError(
@@ -123,7 +123,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     A job that was killed is continued with `resume`, and several processes share it; the bytes are the same.
 
     Returns:
-        The data folder of the pairs; with `shard`, while parts are missing, that of the unfinished work.
+        The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
     """
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)

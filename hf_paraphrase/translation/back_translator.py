@@ -49,7 +49,7 @@ class BackTranslator(BatchFunction):
 
         Args:
             table: Rows with `id`, `source`, `target` and `source_lang`.
-            progress: Is told of rows as they are done.
+            progress: Called with the number of rows done since the last call.
 
         Returns:
             The pairs, and the numbers of `sentences` and `pairs`, with as `skipped` the `id` of every row that has no

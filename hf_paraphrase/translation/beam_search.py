@@ -245,7 +245,7 @@ def translate(
         num_beams: Beam width; 1 is greedy search.
         length_penalty: See :func:`translate_batch`.
         constraints: Length limits and bans.
-        progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
+        progress: A tqdm-like object whose `update(n)` is called with the number of sentences done.
         fast: See :func:`translate_batch`.
     """
     texts = list_of_texts(texts)

@@ -40,7 +40,7 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
 
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Lays out what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width.
+    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width.
 
     Returns:
         Markdown: the table and the signatures of the scores; empty if nothing was measured.

@@ -59,7 +59,7 @@ class BpeMerges:
 
 
 class RedrawnSentences(Sequence[list[int]]):
-    """Tokenised sentences whose words are cut anew in every epoch.
+    """Tokenised sentences whose words are cut again in every epoch.
 
     Before the first :meth:`set_epoch` they are the tokenizer's own, and so are their :meth:`__len__` and lengths. An
     epoch draws at most :data:`VARIANTS` segmentations of a word and takes one of them at each of its occurrences; what

@@ -83,7 +83,7 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
             raise ValueError("an ensemble needs a model")
         if len({(member.config.vocab_size, member.config.source_vocab_size) for member in members}) > 1:
             raise ValueError("the models of an ensemble have different vocabularies")
-        # `post_init` is left out on purpose: it would initialise the members anew.
+        # `post_init` is left out on purpose: it would initialise the members again.
         super().__init__(members[0].config)
         self.members = nn.ModuleList(members)
         self.encoder = _EnsembleEncoder(members)
@@ -203,7 +203,7 @@ def load_translation_models(
         folders = [folders]
     if not folders:
         raise UsageError("there is no translation model to open", remedy="name the folder of at least one")
-    # A mistake in the last name is told before the first model is read.
+    # A mistake in the last name is reported before the first model is read.
     for folder in folders:
         check_translation_model(folder)
     opened = [load_translation_model(folder, device=device) for folder in folders]

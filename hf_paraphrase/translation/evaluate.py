@@ -48,7 +48,7 @@ class TranslationEvaluationSettings(SearchSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.update_card and len(self.model) > 1:
             raise UsageError("--update-card with several models", remedy="an ensemble has no card: give one --model")

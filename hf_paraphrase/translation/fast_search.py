@@ -32,7 +32,7 @@ class SearchStopped(Exception):
 
 
 def fast_search_applies(model: PreTrainedModel) -> bool:
-    """Tells whether :func:`fast_beam_search` knows how to decode with a model: exactly RNNsearch, no wrapper."""
+    """Returns whether :func:`fast_beam_search` knows how to decode with a model: exactly RNNsearch, no wrapper."""
     return type(model) is RnnSearchForConditionalGeneration
 
 

@@ -228,7 +228,7 @@ class LexicalTableSettings(Settings):
     tension: float = setting("how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0, at_least=0)
     translations: int = setting("translations kept of each source unit, at most", 100, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
-    max_sentences: int | None = setting("use only the first so many pairs of each folder", None, at_least=1)
+    max_sentences: int | None = setting("use only the first N pairs of each folder", None, at_least=1)
     overwrite: bool = setting("replace an existing file", False)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs that translate are told about their models and their beam search."""
+"""The settings of the verbs that translate, for their models and their beam search."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SearchSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)

@@ -36,7 +36,7 @@ MOST_THREADS = 8
 MOST_PLAIN_THREADS = 2
 """The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
 _ORDINARY_UNITS = 20
-"""Units of the source by which a broken model or device is told from sentences that are too much for it."""
+"""Units of the source by which a broken model or device is distinguished from sentences that are too much for it."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class TableTranslator:
 
         Args:
             bitext: Rows with `id`, `source`, `target` and `source_lang`.
-            progress: Is told of sentences as they are done.
+            progress: Called with the number of sentences done since the last call.
 
         Returns:
             The pairs in the order of the rows and their ranks, and for every row that has none its `id` and `reason`.
@@ -171,7 +171,7 @@ class TableTranslator:
                 reasons[index] = "no translation ends within the length limit"
             elif not hypotheses:
                 reasons[index] = "the model translates it into nothing"
-            # Of a model that writes no capitals both sides of a pair have none, or case would tell them apart.
+            # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
             reference = rows[index]["target"].lower() if self.lower_case else rows[index]["target"]
             for rank, hypothesis in enumerate(hypotheses):
                 values = (

@@ -306,7 +306,7 @@ def _new_model(
 
 
 def _check_initial_model(folder: str, languages: tuple[str, str]) -> None:
-    """Checks, before anything is written, that a run on bitext of these languages can go on from a model."""
+    """Checks, before anything is written, that a run on bitext of these languages can continue from a model."""
     from ..artefacts.model_loading import check_model_type
     from ..models.configuration_rnn_search import RnnSearchConfig
 
@@ -321,7 +321,7 @@ def _check_initial_model(folder: str, languages: tuple[str, str]) -> None:
 
 
 def _initial_model(settings: TranslationTrainingSettings, folder: str) -> tuple[Any, Any]:
-    """Opens the model to go on from, with the dropouts and the label smoothing of this run."""
+    """Opens the model to continue from, with the dropouts and the label smoothing of this run."""
     from ..artefacts.model_loading import load_model_folder
     from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
@@ -331,7 +331,7 @@ def _initial_model(settings: TranslationTrainingSettings, folder: str) -> tuple[
 
 
 def _taken_over(config: Any, tokenizer: Any) -> dict[str, Any]:
-    """Returns the settings that a run has from the model it went on from, to be recorded as they were."""
+    """Returns the settings that a run has from the model it continued from, to be recorded as they were."""
     names = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase", "vocab_size")
     return {
         **{name: getattr(config, name) for name in names},

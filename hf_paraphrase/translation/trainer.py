@@ -98,7 +98,9 @@ class TranslationTrainingArguments(TrainingArguments):
     )
     max_words: int = field(default=80, metadata={"help": "pairs with a longer side are left out, in words"})
     max_units: int | None = field(default=None, metadata={"help": "the same in sub-word units"})
-    bpe_dropout: float = field(default=0.0, metadata={"help": "share of the merges left out, anew in every epoch"})
+    bpe_dropout: float = field(
+        default=0.0, metadata={"help": "share of the merges left out, drawn again in every epoch"}
+    )
 
     def __post_init__(self) -> None:
         """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given."""
@@ -183,7 +185,7 @@ class TranslationTrainer(Trainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns batches of similar length, shuffled anew every epoch by the seed."""
+        """Returns batches of similar length, shuffled again every epoch by the seed."""
         dataset = self.train_dataset
         assert isinstance(dataset, TokenizedBitext)
         sampler = MaxiBatchSampler(
