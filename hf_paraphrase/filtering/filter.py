@@ -71,13 +71,13 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
     split: str = setting("the split to filter", "train")
     shard_size: int | None = shard_size_setting("pairs")
     resume: bool = setting(
-        "with --engine ray: continue the unfinished job for this output, as runs of a --shard always do",
+        "with --engine ray: continue the incomplete job for this output, as runs of a --shard always do",
         False,
         only_with={"engine": "ray"},
     )
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         by = "--shard" if self.computes_here else "--engine ray"
         if not self.in_shards and self.shard_size is not None:

@@ -60,7 +60,7 @@ class FilterSteps(DecontaminationSettings):
     seed: int = seed_setting("seed of the draws, of the noise too")
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         _ = self.selections
         if self.by is not None and self.first is None and self.max_tokens is None:
@@ -112,7 +112,7 @@ class Funnel:
         return rows
 
     def table(self) -> str:
-        """Lays out the funnel as a Markdown table."""
+        """Formats the funnel as a Markdown table."""
         return format_table(
             ["step", "pairs", "removed", "left"],
             [
@@ -128,7 +128,7 @@ class Choice:
 
     Attributes:
         kept: bool (rows,).
-        contamination: For each evaluation set that met any row, how many it met.
+        contamination: For each evaluation set that matched any row, how many it matched.
         shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
             much was left, in pairs or tokens; all of it is kept.
     """
@@ -183,8 +183,8 @@ class PairFilter(BatchFunction):
             table = table.filter(pa.array(apply_selection(selection, table)))
             report["funnel"][selection.text] = table.num_rows
         if self.decontaminator is not None:
-            table, met = self.decontaminator.reported(table)
-            report |= met
+            table, matched = self.decontaminator.reported(table)
+            report |= matched
             report["funnel"]["decontaminated"] = table.num_rows
         progress(read)
         return table, report

@@ -63,7 +63,7 @@ class ScoreSettings(ShardSettings):
         path=True,
     )
     hold_out: int | None = setting(
-        "take so many references, with all their pairs, out of the pairs and estimate the language model on them "
+        "take N references, with all their pairs, out of the pairs and estimate the language model on them "
         "(paper 000: 40,000); the output keeps them as held_out.txt",
         None,
         at_least=1,
@@ -79,10 +79,10 @@ class ScoreSettings(ShardSettings):
         only_with={"engine": "local"},
         names=["--workers", "--num-workers"],
     )
-    resume: bool = setting("continue the unfinished job for this output", False)
+    resume: bool = setting("continue the incomplete job for this output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         self.measures = [part.strip() for word in self.measures for part in word.split(",") if part.strip()]
         for name in self.measures:
@@ -168,7 +168,7 @@ def score(settings: ScoreSettings) -> Scored:
         rows = {split: DataFolder(output.place).count(split) for split in chosen}
         for split in chosen:
             for column in sorted(set(folder.schema(split).names) & set(added[split])):
-                log(f"{split}: the column {column} was there before and is computed anew")
+                log(f"{split}: the column {column} exists already and is computed again")
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _finish(settings, scored, output)
     log(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")

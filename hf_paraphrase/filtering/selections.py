@@ -70,7 +70,7 @@ class Comparison:
     conditions: tuple[tuple[str, float], ...]
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Tells which values satisfy all conditions: bool (rows,); NaN never does."""
+        """Returns which values satisfy all conditions: bool (rows,); NaN never does."""
         kept = ~np.isnan(values)
         for name, number in self.conditions:
             kept &= _FUNCTIONS[name](values, number)
@@ -97,7 +97,7 @@ class Selection:
         return isinstance(self.predicate, Comparison)
 
     def mask(self, *columns: Any) -> np.ndarray:
-        """Tells which rows are kept, given its columns: bool (rows,)."""
+        """Returns which rows are kept, given its columns: bool (rows,)."""
         kept = np.asarray(self.predicate(*columns))
         if kept.dtype != bool or kept.shape != (len(columns[0]),):
             raise UsageError(
@@ -175,7 +175,7 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
-    """Tells which rows of a table satisfy a selection: bool (rows,)."""
+    """Returns which rows of a table satisfy a selection: bool (rows,)."""
     return selection.mask(*(_values(table, column) for column in selection.columns))
 
 

@@ -125,7 +125,7 @@ def _read_order(lines: _Lines, order: int, size: int, numbers: dict[str, int], *
         except KeyError as error:
             raise lines.error(f"the word {error} is not among the 1-grams") from error
     if order == 1 and len(numbers) != size:
-        raise lines.error("a word stands twice among the 1-grams")
+        raise lines.error("a word occurs twice among the 1-grams")
     values = np.array(probabilities, dtype=np.float64), np.array(backoffs, dtype=np.float64)
     if not (np.isfinite(values[0]).all() and np.isfinite(values[1]).all()):
         raise lines.error(f"a log-probability of the {order}-grams is not finite")

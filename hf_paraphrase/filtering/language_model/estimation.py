@@ -61,7 +61,7 @@ class HeldOutReferences:
     fingerprints: np.ndarray
 
     def contains(self, references: Iterable[str | None]) -> np.ndarray:
-        """Tells which references were drawn: bool (references,)."""
+        """Returns which references were drawn: bool (references,)."""
         found = _fingerprints(references, self.seed)
         places = np.minimum(np.searchsorted(self.fingerprints, found), len(self.fingerprints) - 1)
         return np.asarray(self.fingerprints[places] == found)

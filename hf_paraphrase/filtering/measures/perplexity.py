@@ -46,7 +46,7 @@ class Perplexity(Measure):
         unknown = float((rates * batch.lengths2)[batch.lengths2 > 0].sum())
         if tokens and unknown >= tokens:
             raise InputError(
-                f"the language model knows none of the words of the first {batch.num_rows:,} pairs",
+                f"none of the words of the first {batch.num_rows:,} pairs is in the language model's vocabulary",
                 path=path,
                 remedy="give a model of lower-cased words of the language of sentence2",
             )

@@ -1,4 +1,4 @@
-"""Trains the reference classifier on the Trainer of transformers, with negatives chosen anew in every epoch."""
+"""Trains the reference classifier on the Trainer of transformers, with negatives chosen again in every epoch."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class ReferenceExamples:
         """Chooses the translation of each reference that is the example of the label `translation`.
 
         `random` draws one of each list. `hardest` takes the one to which the model gives the highest probability of
-        being a reference, the first of equals (paper 000, section 5.6.1, done anew for each epoch as in expectation
+        being a reference, the first of equals (paper 000, section 5.6.1, repeated for each epoch as in expectation
         maximisation); without a model it draws.
 
         Returns:

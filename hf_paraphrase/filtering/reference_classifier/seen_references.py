@@ -70,5 +70,5 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Tells which texts are among those seen (texts,)."""
+    """Returns which texts are among those seen (texts,)."""
     return is_among(text_fingerprints(texts), seen)

@@ -72,7 +72,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word enters the vocabulary if it occurs so many times in the training part", 2, at_least=1
+        "a word enters the vocabulary if it occurs at least N times in the training part", 2, at_least=1
     )
     lower_case: bool = setting(
         "lower-case all text, or the classifier may go by the capitals of names and beginnings",
@@ -95,7 +95,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.body == "avg" and self.hidden_size not in (None, self.embedding_size):
             raise UsageError("--hidden-size is for --body lstm", remedy="leave it out, or give --embedding-size")
@@ -119,7 +119,7 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
 
     if results is not None:
         log(_table(results).rstrip())
-        log(f"the classifier lies in {settings.output}; add its probabilities to pairs with")
+        log(f"classifier saved to {settings.output}. Add its probabilities to pairs with:")
         log(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
     return ReferenceScorer.from_pretrained(settings.output)
 

@@ -42,7 +42,7 @@ def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> s
 
 
 def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
-    """Lays out tables 6, 7 and 12: a row a filter, means over the data sets.
+    """Formats tables 6, 7 and 12: a row a filter, means over the data sets.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
@@ -69,7 +69,7 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
 
 
 def cells_table(compared: Compared, tested: bool) -> str:
-    """Lays out what was chosen: a row for each filter, data set and encoder."""
+    """Formats what was chosen: a row for each filter, data set and encoder."""
     header = ["filter", "data", "encoder", "chosen range", "pairs", "epoch", "dev"]
     rows = []
     comparisons = sum(name != RANDOM for _, name, _ in compared)
@@ -91,7 +91,7 @@ def _judged(found: Difference | None, comparisons: int) -> list[str]:
 
 
 def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
-    """Lays out every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder."""
+    """Formats every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder."""
     columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
     header = ["filter", "range"]
     for data, encoder in columns:

@@ -233,7 +233,7 @@ class TuningRuns:
                 return [arrays[f"arr_{place}"] for place in range(len(self.tests))]
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise InputError(
-                "the similarities of a run are damaged", path=path, remedy="copy the folder again, or train it anew"
+                "the similarities of a run are damaged", path=path, remedy="copy the folder again, or train it again"
             ) from error
 
     def _note(self, note: dict[str, Any]) -> None:
@@ -259,7 +259,7 @@ def noted_runs(folder: Path) -> tuple[Path, Notes]:
     """Reads what is noted of the runs of another grid.
 
     Returns:
-        The folder that holds them, which is a hidden one beside `folder` while the grid is unfinished; and the notes.
+        The folder that holds them, which is a hidden one beside `folder` while the grid is incomplete; and the notes.
     """
     for place in (folder, *(run / "output" for run in incomplete_runs(folder.absolute()))):
         if notes := _read_notes(place / NOTES):

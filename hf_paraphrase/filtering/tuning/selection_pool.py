@@ -113,6 +113,6 @@ class SelectionPool:
 
 
 def _has_text(column: pa.Array) -> NDArray[np.bool_]:
-    """Tells which values are more than white space (rows,); a missing one is not."""
+    """Returns which values are more than white space (rows,); a missing one is not."""
     lengths = pc.utf8_length(pc.utf8_trim_whitespace(column)).fill_null(0)
     return np.asarray(pc.greater(lengths, 0).to_numpy(zero_copy_only=False), dtype=bool)

@@ -79,7 +79,7 @@ class TuneSettings(Settings):
         path=True,
     )
     overwrite: bool = setting("replace an existing output folder", False)
-    resume: bool = setting("continue an unfinished grid; its finished runs are kept, whatever else has changed", False)
+    resume: bool = setting("continue an incomplete grid; its finished runs are kept, whatever else has changed", False)
 
     def check(self) -> None:
         """Refuses what does not fit, and puts defaults in their places."""

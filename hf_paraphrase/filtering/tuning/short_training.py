@@ -53,7 +53,7 @@ class PairPool:
 
         Args:
             rows: The numbers of the rows, in the order of the pairs. Those with a side without tokens, and those that
-                are no paraphrases, are left out and counted.
+                are not paraphrases, are left out and counted.
         """
         paraphrases = rows[self._paraphrases[rows]]
         usable = paraphrases[~self._empty[paraphrases]]
