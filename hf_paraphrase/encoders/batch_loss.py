@@ -25,7 +25,7 @@ class BatchLossTrainer(ScoredTrainer):
 
     Attributes:
         initial_embeddings: Where the word vectors started, if they are drawn back there.
-        forward_options: What else the model's `forward` is told.
+        forward_options: Further arguments of the model's `forward`.
     """
 
     loss: nn.Module
@@ -59,7 +59,7 @@ class BatchLossTrainer(ScoredTrainer):
         Args:
             model: The encoder, possibly wrapped.
             inputs: A batch of :class:`~.collator.PairCollator`, with its `place` (epoch, number) in the epoch. A batch
-                without a place is no part of a mega-batch: its negatives come from itself.
+                without a place is not part of a mega-batch: its negatives come from itself.
             return_outputs: Also return the sentence embeddings (2 * pairs, dim) of this process.
             num_items_in_batch: Unused: the loss is a mean over the pairs of a batch.
         """
@@ -125,7 +125,7 @@ class BatchLossTrainer(ScoredTrainer):
                 raise InputError(
                     f"the checkpoint lacks the negatives of mini-batches {start} to {end}, which were running",
                     path=self.args.output_dir,
-                    remedy="resume with the settings of the interrupted run, or start afresh",
+                    remedy="resume with the settings of the interrupted run, or start from scratch",
                 )
             pool = self.mega_batch = self._pool(model, epoch, start, end)
         begin, stop = self.batches.share(number, process_index())

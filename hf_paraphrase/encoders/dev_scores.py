@@ -28,7 +28,7 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
     try:
         return {str(name).removeprefix("eval_"): float(value) for name, value in found.items()}
     except (TypeError, ValueError) as error:
-        raise UsageError(f"the evaluator gives something else than scores: {error}") from error
+        raise UsageError(f"the evaluator gives something other than scores: {error}") from error
 
 
 def similarity_scores(

@@ -24,7 +24,7 @@ class Encoded:
 
     Attributes:
         path: The NumPy file, which `np.load` opens: float32 (rows, dimension); or the data folder, with `shard`, while
-            parts are missing, that of the unfinished work.
+            parts are missing, that of the incomplete work.
         rows: How many lines or rows there were.
         dimension: The number of components of an embedding.
         empty: How many of the texts were empty; they are embedded to zeros.
@@ -83,7 +83,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     path, results = encode_folder(settings, embedder)
     encoded = Encoded(path, results.get("rows", 0), results["dimension"], results.get("empty", 0))
     if "rows" in results:
-        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components lie in {path}")
+        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components saved to {path}")
     return encoded
 
 
@@ -112,5 +112,5 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress.update(len(lines))
             if progress is not None:
                 progress.total = progress.n
-    log(f"{writer.rows} embeddings of {dimension} components lie in {output}; np.load opens them")
+    log(f"{writer.rows} embeddings of {dimension} components saved to {output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)

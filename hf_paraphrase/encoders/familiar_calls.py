@@ -188,7 +188,7 @@ class FamiliarCalls(ABC):
     def _unit_vectors(
         self, side: str | Sequence[str] | NDArray[np.floating], options: dict[str, Any]
     ) -> NDArray[np.float32]:
-        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+        """Returns the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
         if not isinstance(side, str) and hasattr(side, "__array__"):
             # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
             array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)

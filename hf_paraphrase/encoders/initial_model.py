@@ -1,4 +1,4 @@
-"""The encoder that a training goes on from, in the place of a new one: its kind, its tokenizer, its weights."""
+"""The encoder that a training continues from, in the place of a new one: its kind, its tokenizer, its weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def initial_kind(name: str | os.PathLike[str]) -> str:
     """Names the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
 
-    Averages of words and of character trigrams are of one class; their tokenizers tell them apart.
+    Averages of words and of character trigrams are of one class; their tokenizers distinguish them.
     """
     folder = model_folder(name)
     remedy = "give a folder that train-encoder made"
@@ -45,7 +45,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
 def initial_encoder(
     name: str | os.PathLike[str], dropouts: Mapping[str, float | None]
 ) -> tuple[PreTrainedModel, EncoderVocabulary]:
-    """Opens the encoder that a training goes on from, with the dropouts of this training.
+    """Opens the encoder that a training continues from, with the dropouts of this training.
 
     Returns:
         The encoder in float32, and its tokens.
@@ -63,6 +63,6 @@ def initial_encoder(
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Says for a card what a training went on from."""
+    """Says for a card what a training continued from."""
     folder = model_folder(name)
     return repository_name(folder) or folder.resolve().name

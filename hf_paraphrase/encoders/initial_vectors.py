@@ -76,7 +76,7 @@ def read_initial_vectors(
             (ours, model2vec, sentence-transformers' `StaticEmbedding`), or with several side by side, as the built-in
             encoder `builtin` has them; or that of any other sentence encoder, which is then distilled.
         words: The wanted words, each once; the words to distil.
-        first: Keep the first so many words of the source too. A sentence encoder has none.
+        first: Keep the first N words of the source too. A sentence encoder has none.
         dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
         pieces: As for :func:`~hf_paraphrase.encoders.saved_vectors.read_saved_vectors`.
         device: Where a sentence encoder computes; None for the CPU.
@@ -135,7 +135,7 @@ def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
 
 
 def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
-    """Tells which word each token of a vocabulary stands for.
+    """Returns which word each token of a vocabulary stands for.
 
     Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
     turns this word into that token alone; one from inside a word (`##ing`) stands for none.

@@ -22,7 +22,7 @@ from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from .kinds import encoder_class
 from .onnx_encoder import is_onnx_folder
-from .random_trigrams import FLOOR, random_trigrams
+from .random_trigrams import BASELINE, random_trigrams
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class JoinSettings(Settings):
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
-    `weighted-trigrams`, the floor of `evaluate --baseline`: random vectors of character trigrams that count the less
+    `weighted-trigrams`, the baseline of `evaluate --baseline`: random vectors of character trigrams that count less
     the more frequent they are in English. They see exact names, numbers and rare words, which trained vectors blur.
     Unknown words of a model that skips them are always left out, also where a sentence has no other.
     """
@@ -65,7 +65,7 @@ class JoinSettings(Settings):
     )
     frequency_constant: float | None = setting(
         "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a; 0.001 is "
-        "a good one [default: as the floor: 0.003, and p counted within English words, so that what lies over the "
+        "a good one [default: as the baseline: 0.003, and p counted within English words, so that what lies over the "
         "space between two words counts fully]",
         None,
         above=0,
@@ -80,7 +80,7 @@ class JoinSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit together."""
+        """Checks that the settings fit together."""
         super().check()
         check_license(self.license)
         if len(self.model) < 2:
@@ -91,8 +91,8 @@ class JoinSettings(Settings):
             raise UsageError(
                 f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
             )
-        if self.text and FLOOR not in self.model:
-            raise UsageError(f"--text is for --model {FLOOR}", remedy="give that too, or leave it out")
+        if self.text and BASELINE not in self.model:
+            raise UsageError(f"--text is for --model {BASELINE}", remedy="give that too, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     Returns:
         The encoder.
     """
-    folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
+    folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     averages = {name: _average(folder) for name, folder in folders.items()}
     size = _one_size(averages)
     parts = [averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model]
@@ -138,7 +138,7 @@ def _average(folder: Path) -> _Part:
     found = encoder_class(folder)
     if found is not AvgModel:
         raise ModelError(
-            f"a model of type `{found.config_class.model_type}` is no average of one table of vectors",
+            f"a model of type `{found.config_class.model_type}` is not an average of one table of vectors",
             path=repository_name(folder) or folder,
             remedy=remedy,
         )
@@ -183,7 +183,7 @@ def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> 
             raise
         place = settings.text[0] if settings.text else settings.model[0]
         raise InputError(error.message, path=place, remedy="give --text with sentences") from error
-    return _Part(FLOOR, tokenizer, table)
+    return _Part(BASELINE, tokenizer, table)
 
 
 def _sentences(sources: list[str]) -> Iterator[str]:
@@ -193,7 +193,7 @@ def _sentences(sources: list[str]) -> Iterator[str]:
 
 
 def _words(averages: dict[str, _Part]) -> Iterator[str]:
-    """Gives the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
+    """Returns the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
     from .initial_vectors import words_of_tokens
 
     for part in averages.values():
@@ -240,7 +240,7 @@ def _write(
         **card_values(model, Path(settings.output).name),
         "languages": list(dict.fromkeys(language for item in known for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
-        "floor": FLOOR,
+        "floor": BASELINE,
         "counted_in": "English" if settings.frequency_constant is None else "its text",
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),

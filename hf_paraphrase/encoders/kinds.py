@@ -190,7 +190,7 @@ def encoder_kind(name: str) -> EncoderKind:
     if isinstance(found, EncoderKind):
         return found
     if not (isinstance(found, type) and hasattr(found, "config_class")):
-        raise UsageError(f"the type of encoder `{name}` is no model class", remedy="register a PreTrainedModel")
+        raise UsageError(f"the type of encoder `{name}` is not a model class", remedy="register a PreTrainedModel")
     return EncoderKind(found)
 
 
@@ -245,7 +245,7 @@ def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
 
 
 def is_own_class(model: PreTrainedModel) -> bool:
-    """Tells whether a model is of a class that is not of this package."""
+    """Returns whether a model is of a class that is not of this package."""
     model_type = model.config.model_type
     return model_type not in MODELS or type(model) is not model_class(model_type)
 

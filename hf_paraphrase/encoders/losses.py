@@ -22,7 +22,7 @@ _GIVEN = (NEGATIVES, LABELS)
 
 
 def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
-    """Tells whether a loss wants something beside the embeddings: whether its `forward` has a parameter of that name.
+    """Returns whether the `forward` of a loss has a parameter of this name beside the embeddings.
 
     `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
     partners in the same order, and behind them other sentences that serve as negatives, if any. By name it may have
@@ -46,7 +46,7 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
 
 
 def has_option(loss: type[nn.Module], name: str) -> bool:
-    """Tells whether a class of losses is made with an option of that name."""
+    """Returns whether a class of losses is made with an option of that name."""
     return name in inspect.signature(loss).parameters
 
 
@@ -61,7 +61,7 @@ def new_loss(name: str, **options: Any) -> nn.Module:
 def described_loss(loss: nn.Module) -> dict[str, Any]:
     """Says for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
 
-    A class that computes something else than the one from which it has its description is called by its own name.
+    A class that computes something other than the one from which it has its description is called by its own name.
     """
     classes = type(loss).__mro__
     described, computes = (
@@ -145,7 +145,7 @@ class ContrastiveLoss(EncoderLoss):
         y * d + (1 - y) * max(0, margin - d)^2
 
     The formula as printed multiplies the hinge with y and its brackets do not match; the text under it says that the
-    hinge is for pairs that are no paraphrases, and only the hinge is squared. The paper does not state its margin.
+    hinge is for pairs that are not paraphrases, and only the hinge is squared. The paper does not state its margin.
     """
 
     default_margin = 0.5

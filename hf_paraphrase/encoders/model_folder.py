@@ -67,7 +67,7 @@ def write_checkpoint(
 
 
 def read_loss(folder: Path, loss: nn.Module) -> None:
-    """Gives a loss the weights that a checkpoint holds for it, if any."""
+    """Loads the weights that a checkpoint holds for a loss, if any."""
     from safetensors.torch import load_file
 
     if (folder / _LOSS).is_file():
@@ -75,7 +75,7 @@ def read_loss(folder: Path, loss: nn.Module) -> None:
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
-    """Says of the best development score what it is."""
+    """Describes the best development score as a measurement."""
     retrieval = any("source_to_target" in entry for entry in scores)
     name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
     return Measurement(
@@ -123,7 +123,7 @@ def write_saved_card(
     says so, for they may be about other weights.
     """
     if (folder / "README.md").exists():
-        _LOGGER.warning("%s: card and record stay as they were; remove the card to have both written anew", folder)
+        _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
         return
     results = {**sizes_of(model), **results}
     write_provenance(folder, command=command, settings=settings, results=results)

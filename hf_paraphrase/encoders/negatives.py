@@ -29,7 +29,7 @@ def normalize_rows(vectors: Tensor) -> Tensor:
 
 
 def admissible_negatives(keys: Tensor, *, negatives_from: str = "both") -> Tensor:
-    """Tells which sentences of a batch may serve as the negative of which.
+    """Returns which sentences of a batch may serve as the negative of which.
 
     Never admissible are the sentence itself, its partner, and every sentence with the same token sequence as one of
     these two: such a "negative" would be the sentence or its paraphrase again.

@@ -25,13 +25,13 @@ _FATAL = 4
 
 
 def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
-    """Tells whether a folder has an ONNX graph and no weights of another kind."""
+    """Returns whether a folder has an ONNX graph and no weights of another kind."""
     folder = Path(folder)
     return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
 
 
 def require_packages(*names: str) -> None:
-    """Makes sure that packages of the extra `onnx` are installed."""
+    """Checks that packages of the extra `onnx` are installed."""
     for name in names:
         if importlib.util.find_spec(name) is None:
             raise UsageError(
@@ -95,7 +95,7 @@ class OnnxModel:
                 f"the ONNX graph fails: {' '.join(str(error).split())[:300]}", remedy="export or copy the model again"
             ) from error
         if not np.isfinite(pooled).all():
-            raise ModelError("the ONNX model gives vectors that are not finite", remedy="export or copy it again")
+            raise ModelError("the ONNX model gives vectors with NaN or infinity", remedy="export or copy it again")
         return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
 
 

@@ -63,7 +63,7 @@ def read_saved_vectors(
     Args:
         folder: The model folder.
         words: The wanted words.
-        first: Of a word-level model, keep the first so many words too: its own vocabulary.
+        first: Of a word-level model, keep the first N words too: its own vocabulary.
         pieces: The vocabulary of the new model by id, to find out whether it is the same.
 
     Returns:

@@ -102,7 +102,7 @@ class ScoredTrainer(SparseGradientTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Gives the encoder as it is now, to be used in the block."""
+        """Yields the encoder as it is now."""
         yield SentenceEncoder(self.model, self.tokenizer)
 
     def evaluate(

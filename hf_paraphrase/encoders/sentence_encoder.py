@@ -45,7 +45,7 @@ class SentenceEncoder(FamiliarCalls):
     Args:
         model: An encoder whose `forward` gives `pooler_output` (batch, dim), an exported one, or a table.
         tokenizer: Its fast tokenizer; None for that of a table.
-        truncate_dim: Keep the first so many components of each embedding, and normalise these if asked to; None for
+        truncate_dim: Keep the first N components of each embedding, and normalise these if asked to; None for
             all. That is for encoders that were trained for it. Those of a joined encoder are its parts' one behind the
             other, so the first part's are left.
 
@@ -120,7 +120,7 @@ class SentenceEncoder(FamiliarCalls):
         return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
 
     def truncated(self, truncate_dim: int) -> SentenceEncoder:
-        """Makes the encoder that keeps the first so many components, or raises `UsageError` if there are fewer."""
+        """Makes the encoder that keeps the first N components, or raises `UsageError` if there are fewer."""
         made = SentenceEncoder(self._model or cast(Any, self._table), self._tokenizer, truncate_dim=truncate_dim)
         made.folder, made._tokens.reading = self.folder, self._tokens.reading
         return made
@@ -175,7 +175,7 @@ class SentenceEncoder(FamiliarCalls):
 
         Raises:
             OutputError: If the folder is in the way, or is that of this encoder.
-            ModelError: If it is an ONNX model, or one that is no average and was truncated.
+            ModelError: If it is an ONNX model, or one that is not an average and was truncated.
         """
         from .saved_copy import save_copy
 
@@ -303,7 +303,7 @@ class SentenceEncoder(FamiliarCalls):
         return vectors
 
     def _word_averages_of_model(self) -> Averages | None:
-        """Gives what averages word vectors, or None if the model is no average."""
+        """Returns what averages word vectors, or None if the model is not an average."""
         if self._model is None:
             assert self._table is not None
             kept: object = self._table
@@ -371,7 +371,7 @@ def _opened(folder: Path) -> tuple[PreTrainedModel | VectorTable, PreTrainedToke
 
 
 def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
-    """Tells whether a model is one of our averages; a subclass may compute something else."""
+    """Returns whether a model is one of our averages; a subclass may compute something else."""
     from ..models.modeling_avg import AvgModel
     from ..models.modeling_concatenation import ConcatenationModel
 

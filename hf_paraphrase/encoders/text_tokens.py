@@ -35,7 +35,7 @@ class TextTokens:
 
     Args:
         backend: Gives what turns texts into ids: a tokenizer of the `tokenizers` library, or several that act as one.
-            It is asked anew each time, since the tokenizer of an encoder can be replaced, and grow.
+            It is asked again each time, since the tokenizer of an encoder can be replaced, and grow.
         reading: What else is done with the texts and their tokens.
     """
 
@@ -79,7 +79,7 @@ class TextTokens:
         return lambda rows: self.reading.ids(lookup(self.reading.texts(texts[rows]))), blocks
 
     def _lookup_worth_it(self, characters: int) -> Lookup | None:
-        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
+        """Returns the lookup of the tokenizer as it is now, or None if it must do the work itself."""
         backend = self._backend()
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._lookup.state != state:

@@ -74,7 +74,7 @@ def loss_of(settings: EncoderSettings) -> nn.Module:
 
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
-    """Returns what the Trainer is told of the settings of training: those of the loss, batches and steps."""
+    """Returns the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
     import dataclasses
 
     from .train_settings import LossSettings
@@ -254,7 +254,7 @@ class _EncoderTraining:
         report_encoder(str(settings.output), settings.model_type, scores, kept)
 
     def _languages(self, bitext: bool) -> list[str]:
-        """Tells which languages the encoder is for: those of the pairs, else those of what it went on from."""
+        """Returns which languages the encoder is for: those of the pairs, else those of what it continued from."""
         settings = self.settings
         if settings.initial_model is None:
             return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
@@ -296,7 +296,7 @@ def report_encoder(
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
         log(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
-    log(f"the encoder lies in {output}; load it with")
+    log(f"encoder saved to {output}. Use it with:")
     log(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
     log(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
     model = encoder_kind(model_type).model

@@ -55,7 +55,7 @@ class LossSettings(Settings):
         at_least=1,
     )
     mega_batch_anneal: int = setting(
-        "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size",
+        "let the mega-batch grow by one mini-batch, from 1, after every N mini-batches; 0 for a constant size",
         0,
         at_least=0,
         only_with="mega_batch_size",
@@ -83,7 +83,7 @@ class LossSettings(Settings):
     evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit."""
+        """Checks that the settings are valid."""
         super().check()
         given = [name for name in (*_SEARCH, "margin") if is_given(self, name)]
         if not given:
@@ -149,7 +149,7 @@ class VocabularySettings(Settings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word or trigram of the text enters the vocabulary if it occurs so many times (or has an initial vector)",
+        "a word or trigram of the text enters the vocabulary if it occurs at least N times (or has an initial vector)",
         2,
         at_least=1,
     )
@@ -162,7 +162,7 @@ class VocabularySettings(Settings):
 
 @dataclass(kw_only=True)
 class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySettings):
-    """What is trained: a new encoder, with its kind, sizes and tokens, or one to go on from."""
+    """What is trained: a new encoder, with its kind, sizes and tokens, or one to continue from."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -173,9 +173,9 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         choices=ENCODERS,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to go on from, a folder that train-encoder made or namespace/name of one on the Hub, or "
-        "builtin, the one that is installed with this package: its tokenizer and all its weights are taken, and with "
-        "them its type and sizes; --lambda-w draws its word vectors back to where they were",
+        "a sentence encoder to continue from, a folder that train-encoder made or namespace/name of one on the Hub, "
+        "or builtin, the one that is installed with this package: its tokenizer and all its weights are taken, and "
+        "with them its type and sizes; --lambda-w draws its word vectors back to where they were",
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
         path=True,
@@ -213,7 +213,7 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
                     )
 
     def _take_kind(self, initial_model: str) -> None:
-        """Takes the type of encoder from the model to go on from; one that is given must be the same."""
+        """Takes the type of encoder from the model to continue from; one that is given must be the same."""
         from .initial_model import initial_kind
 
         found = initial_kind(initial_model)
@@ -260,7 +260,7 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         "fp32",
         choices=["fp32", "bf16"],
     )
-    max_pairs: int | None = setting("train on a random sample of so many pairs", None, at_least=1)
+    max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1)
 
     def check(self) -> None:
         """Refuses what does not fit, and puts the defaults that depend on others in their places."""

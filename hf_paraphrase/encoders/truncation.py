@@ -14,7 +14,7 @@ from ..settings import check_count
 
 
 def check_truncation(dimension: int, truncate_dim: int) -> None:
-    """Makes sure that embeddings have so many components."""
+    """Checks that embeddings have so many components."""
     check_count("truncate_dim", truncate_dim)
     if truncate_dim > dimension:
         raise UsageError(

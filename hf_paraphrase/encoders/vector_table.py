@@ -199,12 +199,12 @@ def open_table(folder: Path, model_type: str) -> VectorTable | None:
 
 
 def is_finite(table: NDArray[np.floating]) -> bool:
-    """Tells whether all numbers of a table can be computed with."""
+    """Returns whether all numbers of a table can be computed with."""
     return not table.size or bool(table.min() > -LARGEST and table.max() < LARGEST)
 
 
 def _is_plain(config: Mapping[str, Any]) -> bool:
-    """Tells whether a configuration says nothing but what those of plain folders say."""
+    """Returns whether a configuration says nothing but what those of plain folders say."""
     rates = [config.get(name, 0) for name in _DROPOUTS]
     if not all(type(rate) in (int, float) and 0 <= rate < 1 for rate in rates) or all(rates):
         return False
@@ -302,7 +302,7 @@ def _special_ids(backend: Any, settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _is_plain_joined(joined: Any, settings: Mapping[str, Any]) -> bool:
-    """Tells whether the names of all tokens differ, and those that the settings name are tokens of the first part."""
+    """Returns whether all token names differ, and those that the settings name are tokens of the first part."""
     first = joined.parts[0].get_vocab()
     # Tokens of the other parts have such names.
     if any(token.startswith("[") and _NAME_OF_A_PART.match(token) for token in first):

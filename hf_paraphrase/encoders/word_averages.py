@@ -69,7 +69,7 @@ class TableAverages:
         """Returns the function of ids and offsets that several threads may call now."""
         mean = row_means
         if "torch" in sys.modules or self._tokens > _TOKENS_THAT_PAY:
-            # Before any thread of ours begins, as those are told how many threads PyTorch may have.
+            # Before any of our threads starts: each takes over the number of threads that PyTorch has then.
             import_module("torch")
             mean = _row_means_by_torch
 

@@ -26,7 +26,7 @@ _REMEDY = "copy weights and tokenizer again"
 
 
 def is_wordllama(name: str | os.PathLike[str]) -> bool:
-    """Tells whether a name is that of the package, or of a folder that holds such files."""
+    """Returns whether a name is that of the package, or of a folder that holds such files."""
     if name == WORDLLAMA:
         return True
     folder = Path(name)

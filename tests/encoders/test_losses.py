@@ -91,7 +91,7 @@ def test_every_loss_tells_its_settings_and_source(name):
 
 
 class Squared(MarginLoss):
-    """Computes something else than the loss from which it has its description."""
+    """Computes something other than the loss from which it has its description."""
 
     def forward(self, vectors, negatives):
         return super().forward(vectors, negatives) ** 2

@@ -173,7 +173,7 @@ def test_embeddings_of_two_encoders_are_not_compared():
 
 
 def test_texts_in_the_place_of_embeddings_are_refused_with_the_remedy():
-    with pytest.raises(UsageError, match=r"corpus_embeddings is no array of numbers.*encode"):
+    with pytest.raises(UsageError, match=r"corpus_embeddings is not an array of numbers.*encode"):
         semantic_search(np.ones((1, 2)), ["a text"])
 
 

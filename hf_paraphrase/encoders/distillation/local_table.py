@@ -1,6 +1,6 @@
 """The rows of large tables that a batch needs, as a small table with a gradient of its own.
 
-A step gathers the rows of the tokens that occur in its batch, numbers the tokens anew by them, and runs the model with
+A step gathers the rows of the tokens that occur in its batch, renumbers the tokens, and runs the model with
 that table in place of its own, whatever the model does with it. Only these rows get a gradient, and
 :class:`~...training.row_adam.RowAdam` changes only them.
 """
@@ -43,7 +43,7 @@ class _Rows(torch.autograd.Function):
 
 
 class LocalIds:
-    """Numbers ids anew by the different ones that occur.
+    """Renumbers ids by the distinct ones that occur.
 
     Args:
         size: How many ids there are.

@@ -156,7 +156,7 @@ class _Distillation:
             raise InputError(error.message, path=self.settings.text[0], remedy=error.remedy) from error
 
     def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, EncodedTexts]:
-        """Makes the student, or opens the one to go on from; returns it, its tokens, and the text in them."""
+        """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""
         import torch
 
         from ..batch_loss import DROPOUTS
@@ -281,7 +281,7 @@ def _check_sizes(settings: StudentSettings, model: PreTrainedModel, texts: int) 
 
 
 def _trainer_settings(settings: StudentSettings) -> dict[str, Any]:
-    """Returns what the Trainer is told of the settings."""
+    """Returns the settings in the form the Trainer takes."""
     return {
         **{field.name: getattr(settings, field.name) for field in fields(ObjectiveSettings)},
         "num_train_epochs": settings.epochs,

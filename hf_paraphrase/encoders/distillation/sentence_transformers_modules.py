@@ -91,7 +91,7 @@ def read_modules(folder: Path) -> Modules:
         inside = module_folder(folder, module)
         kind = str(module.get("type")).rpartition(".")[2]
         if normalized and kind != "Normalize":
-            raise ModelError(f"a module `{kind}` behind Normalize cannot be followed", path=folder, remedy=REMEDY)
+            raise ModelError(f"module `{kind}` after Normalize is not supported", path=folder, remedy=REMEDY)
         if kind == "Transformer":
             place = inside
         elif kind == "Pooling":
@@ -101,7 +101,7 @@ def read_modules(folder: Path) -> Modules:
         elif kind == "Normalize":
             normalized = True
         else:
-            raise ModelError(f"a module `{kind}` cannot be followed", path=folder / "modules.json", remedy=REMEDY)
+            raise ModelError(f"module `{kind}` is not supported", path=folder / "modules.json", remedy=REMEDY)
     return _with_settings(Modules(place, poolings, tuple(layers), normalized), folder)
 
 
@@ -185,7 +185,7 @@ def _dense(folder: Path) -> DenseLayer:
     name = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
     between = {str(settings.get(key) or "sentence_embedding") for key in ("module_input_name", "module_output_name")}
     if name not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
-        raise ModelError("a dense layer that cannot be followed", path=folder / "config.json", remedy=REMEDY)
+        raise ModelError("this kind of dense layer is not supported", path=folder / "config.json", remedy=REMEDY)
     path = folder / _WEIGHTS
     if not path.is_file():
         raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")

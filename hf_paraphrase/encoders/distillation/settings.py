@@ -48,10 +48,10 @@ class TeacherSettings(DecontaminationSettings):
         f"columns of the data folders to read, those of them that a folder has [default: {', '.join(COLUMNS)}]", []
     )
     max_characters: int = setting("texts of more characters are left out", 1000, at_least=1)
-    max_texts: int | None = setting("learn from a random sample of so many texts", None, at_least=1)
+    max_texts: int | None = setting("learn from a random sample of N texts", None, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if not self.teacher or not self.text:
             raise UsageError("distill: no teacher or no text", remedy="give --teacher DIR… and --text FILE…")
@@ -91,8 +91,8 @@ class LetterSettings(NewEncoderSettings):
         path=True,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to go on from, a folder that train-encoder or distill made, or namespace/name of one on "
-        "the Hub, or builtin, the one that is installed with this package: its tokenizer and weights are taken, "
+        "a sentence encoder to continue from, a folder that train-encoder or distill made, or namespace/name of one "
+        "on the Hub, or builtin, the one that is installed with this package: its tokenizer and weights are taken, "
         "and with them its type and sizes",
         None,
         excludes=tuple({*option_names(VocabularySettings), "hidden_size"} - {"word_list"}),
@@ -106,7 +106,7 @@ class LetterSettings(NewEncoderSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.letters and not encoder_kind(self.model_type).words:
             raise UsageError(f"--letters is for words, and --model-type {self.model_type} has none")
@@ -150,7 +150,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
     )
 
     def check(self) -> None:
-        """Refuses what does not fit together."""
+        """Checks that the settings fit together."""
         super().check()
         if self.principal_components is not None and self.model_type not in ("avg", "trigram"):
             raise UsageError(

@@ -194,7 +194,7 @@ def _embed(encoder: SentenceVectors, teacher: str, texts: list[str]) -> NDArray[
     wrong = np.flatnonzero(~np.isfinite(lengths[:, 0]))
     if len(wrong):
         raise ModelError(
-            f"it gives no numbers for the text `{texts[wrong[0]][:_SHOWN]}`",
+            f"its vector is not finite for the text `{texts[wrong[0]][:_SHOWN]}`",
             path=teacher,
             remedy="take another teacher, or --teacher-precision fp32",
         )

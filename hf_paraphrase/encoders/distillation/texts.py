@@ -126,8 +126,8 @@ def read_texts(
     Args:
         corpora: The text.
         words: Single words that are texts of their own, behind the others.
-        max_characters: Longer texts are left out: they are no sentences.
-        max_texts: Keep a random sample of so many texts; the words stay all.
+        max_characters: Longer texts are left out: they are not sentences.
+        max_texts: Keep a random sample of N texts; the words stay all.
         seed: Seed of the sample.
         held_out: Leaves out the texts of evaluation sets, from the column `text`.
         scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.

@@ -163,7 +163,7 @@ class DistillationTrainer(ScoredTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Gives the encoder as it is now, with a folded table, to be used in the block."""
+        """Yields the encoder as it is now, with a folded table."""
         if self.letters is None or self._is_folded:
             yield SentenceEncoder(self.model, self.tokenizer)
             return

@@ -53,7 +53,7 @@ class IndexCounts:
     Attributes:
         empty: Those without any character but space, which are left out.
         repeated: Those that had been there before, which are left out unless they are kept.
-        zero: Sentences in the index of which the encoder knows no word.
+        zero: Sentences in the index without a word in the encoder's vocabulary.
     """
 
     sentences: int = 0
@@ -102,10 +102,10 @@ def build_index(
         write_split(folder, "train", rows, SENTENCES, repeating=())
     size = writer.rows
     if not size:
-        raise InputError("the corpus has no sentence", remedy="give one sentence a line")
+        raise InputError("the corpus contains no sentences", remedy="give one sentence a line")
     if counts.zero == size:
         raise InputError(
-            f"the encoder knows no word of any of the {size:,} sentences",
+            f"no word of the {size:,} sentences is in the encoder's vocabulary",
             remedy="give text in the language and the script that the encoder was trained on",
         )
     np.save(folder / KEYS_FILE, np.concatenate(keys))

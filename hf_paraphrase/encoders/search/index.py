@@ -47,7 +47,7 @@ class IndexSettings:
     """What an index folder says about itself.
 
     Attributes:
-        zero_rows: Sentences of which the encoder knows no word; their vectors are zero, and no search finds them.
+        zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.
         lists: The number of inverted lists; 0 for an index that is searched exactly only.
         probes: How many of them a query reads by default.
         recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
@@ -119,7 +119,7 @@ class SearchIndex:
         device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
 
     Raises:
-        InputError: If the folder is no index, incomplete or damaged.
+        InputError: If the folder is not an index, incomplete or damaged.
         ModelError: If the encoder gives other vectors than those in the index.
     """
 
@@ -176,7 +176,7 @@ class SearchIndex:
             batch_size: Queries in a padded batch of the encoder.
 
         Yields:
-            For each query its neighbours, the nearest first; none for a query of which the encoder knows no word.
+            For each query its neighbours, the nearest first; none if no word is in the encoder's vocabulary.
         """
         queries = list_of_texts(queries)
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
@@ -207,7 +207,7 @@ class SearchIndex:
     ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Finds the rows of the greatest cosine to each vector, as :meth:`neighbours` does for texts.
 
-        Of equal cosines the earlier row comes first. Cosines are computed anew in double precision for the rows found,
+        Of equal cosines the earlier row comes first. Cosines of the rows found are computed again in double precision,
         so that a query gives the same answer whatever others are searched with it.
 
         Args:
@@ -242,7 +242,7 @@ class SearchIndex:
         return found
 
     def uses_lists(self, method: str | None) -> bool:
-        """Tells whether a search by this method reads inverted lists."""
+        """Returns whether a search by this method reads inverted lists."""
         Constraints(choices=METHODS).check("method", method)
         if method == "approximate" and not self.settings.lists:
             raise UsageError(

@@ -204,11 +204,11 @@ class InvertedLists:
             rows[first : first + step, : found.shape[1]] = found
             cosines[first : first + step, : found.shape[1]] = np.where(found < 0, 0, scores)
         if not np.isfinite(cosines).all():
-            raise InputError("the lists hold vectors that are not finite", path=self.path, remedy=_REMEDY)
+            raise InputError("the lists hold vectors with NaN or infinity", path=self.path, remedy=_REMEDY)
         return rows, cosines
 
     def neighbouring(self, probes: int) -> Iterator[tuple[int, list[int]]]:
-        """Gives for each list those of no smaller number that are near it, itself first.
+        """Returns for each list those of no smaller number that are near it, itself first.
 
         Two lists are near if either is among the `probes` lists whose centroids are nearest to the other's (its own
         counts), so that every unordered pair of near lists comes once.
@@ -256,7 +256,7 @@ class InvertedLists:
         return np.take_along_axis(places.reshape(len(queries), -1), columns, axis=1), best
 
     def _is_whole(self, rows: int) -> bool:
-        """Tells whether the sizes add up and every row is in one list, once."""
+        """Returns whether the sizes add up and every row is in one list, once."""
         if self.sizes.min() < 0 or self.sizes.max() > rows or int(self.sizes.sum()) != rows:
             return False
         there = np.zeros(rows, bool)

@@ -53,7 +53,7 @@ def nearest_neighbours(
             # What is not a number in a row of the corpus is none in its cosine to any query.
             if not np.isfinite(similarity[0]).all():
                 raise InputError(
-                    "it holds vectors that are not finite", path=getattr(corpus, "path", None), remedy="make it again"
+                    "it holds vectors with NaN or infinity", path=getattr(corpus, "path", None), remedy="re-create it"
                 )
             places = _greatest(similarity, k)
             best_rows = np.concatenate([best_rows, places + start], axis=1)

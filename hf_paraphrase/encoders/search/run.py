@@ -113,7 +113,7 @@ def _build_into(
     for number, what in (
         (counts.empty, "without any text: left out"),
         (counts.repeated, f"that had been there before: {kept}"),
-        (counts.zero, "of which the encoder knows no word: no search finds them"),
+        (counts.zero, "without a word in the encoder's vocabulary: no search finds them"),
     ):
         if number:
             log(f"{number:,} of {counts.sentences:,} sentences {what}")
@@ -166,7 +166,10 @@ def _neighbours(
             path=settings.query_file,
             remedy="give one sentence a line",
         )
-    reason, remedy = "the encoder knows none of their words", "the language that the encoder was trained on"
+    reason, remedy = (
+        "none of their words is in the encoder's vocabulary",
+        "the language that the encoder was trained on",
+    )
     if settings.identical == "drop":
         reason, remedy = f"{reason}, or none is left but identical ones", f"{remedy}, or leave --identical out"
     if without == total:
@@ -244,7 +247,7 @@ def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchInde
 
 
 def _queries(settings: SearchSettings) -> Iterator[list[str]]:
-    """Gives the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
+    """Returns the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
     if settings.query_file is None:
         return iter([settings.query])
     path = Path(settings.query_file)

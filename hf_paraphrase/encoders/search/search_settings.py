@@ -100,7 +100,7 @@ class SearchSettings(DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit together before any long work."""
+        """Checks that the settings fit together."""
         super().check()
         queries = bool(self.query or self.query_file)
         wrong = None

@@ -117,9 +117,11 @@ def _check_counts(**counts: int) -> None:
 
 
 def _array(name: str, vectors: Vectors) -> NDArray[np.float32]:
-    """Gives embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
+    """Returns embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
     array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
     try:
         return np.asarray(array, np.float32)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{name} is no array of numbers: {error}", remedy="embed texts by encode() first") from error
+        raise UsageError(
+            f"{name} is not an array of numbers: {error}", remedy="embed texts by encode() first"
+        ) from error

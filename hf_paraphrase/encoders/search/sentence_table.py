@@ -70,7 +70,7 @@ def text_keys(texts: list[str]) -> NDArray[np.uint64]:
 
 
 class RepeatedTexts:
-    """Tells which texts of a stream were there before; 8 bytes of memory for each different one.
+    """Returns which texts of a stream were there before; 8 bytes of memory for each different one.
 
     Texts are compared by 64-bit hashes: in a million texts two different ones share one with a probability of 3e-8.
     """

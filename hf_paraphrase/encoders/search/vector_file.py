@@ -83,7 +83,7 @@ class VectorFile:
             raise InputError(
                 f"an array of {array.dtype} with shape {array.shape}, not a matrix of float32 in rows",
                 path=path,
-                remedy="make it again",
+                remedy="re-create it",
             )
         self.shape: tuple[int, int] = array.shape
         self._kind = array.dtype
@@ -115,7 +115,7 @@ class VectorFile:
         stream.seek(self._offset + first * self.shape[1] * self._kind.itemsize)
         values = np.fromfile(stream, self._kind, count * self.shape[1]).astype(np.float32, copy=False)
         if len(values) != count * self.shape[1]:
-            raise InputError("the file ends too early", path=self.path, remedy="make it again")
+            raise InputError("the file ends too early", path=self.path, remedy="re-create it")
         return values.reshape(count, self.shape[1])
 
 

@@ -146,7 +146,7 @@ def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, mon
     assert before == (128 if len(asked) < 400 else 400)
     capsys.readouterr()
     assert run(work, tmp_path / "made", *flags) == 2
-    assert "an unfinished run for this output exists" in capsys.readouterr().err
+    assert "an incomplete run for this output exists" in capsys.readouterr().err
     assert run(work, tmp_path / "made", *flags, "--resume", "--seed", 3) == 2
     assert "other settings: seed" in capsys.readouterr().err
     assert run(work, tmp_path / "made", *flags, "--resume") == 0
@@ -277,8 +277,8 @@ def no_weights(copy):
     [
         (own_code, "cannot be opened"),
         (own_tokenizer, "cannot be opened"),
-        (no_numbers, "it gives no numbers for the text `"),
-        (other_module, "a module `CNN` cannot be followed"),
+        (no_numbers, "its vector is not finite for the text `"),
+        (other_module, "module `CNN` is not supported"),
         (no_weights, "no model.safetensors"),
         (shutil.rmtree, "no such model folder"),
     ],

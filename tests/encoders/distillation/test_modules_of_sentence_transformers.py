@@ -75,9 +75,9 @@ def test_texts_are_lower_cased_where_the_folder_says_so(bert, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"activation_function": "os.system"}, "cannot be followed"),
-        ({"module_input_name": "token_embeddings"}, "cannot be followed"),
-        ({"use_residual": True}, "cannot be followed"),
+        ({"activation_function": "os.system"}, "is not supported"),
+        ({"module_input_name": "token_embeddings"}, "is not supported"),
+        ({"use_residual": True}, "is not supported"),
         ({"out_features": 7}, "do not fit"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_teacher_that_changed_or_computes_otherwise_is_refused(teacher, texts_
 def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_of, tmp_path):
     lines = sentences(9)
     spoilt = Recorder(open_encoder(teacher), spoil=lines[4])
-    with pytest.raises(ModelError, match=f"no numbers for the text `{lines[4]}`") as caught:
+    with pytest.raises(ModelError, match=f"not finite for the text `{lines[4]}`") as caught:
         teacher_vectors(tmp_path / "kept", teacher, spoilt, texts_of(lines), bf16=False)
     assert caught.value.path == teacher
 

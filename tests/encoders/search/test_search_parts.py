@@ -207,7 +207,7 @@ def with_rows(rows):
         (lambda tensors: tensors | {"sizes": np.zeros(0, np.int64)}, "do not fit"),
         (lambda tensors: tensors | {"more": np.zeros(1, np.int64)}, "do not fit"),
         (lambda tensors: tensors | {"centroids": tensors["centroids"] * np.float32("nan")}, "do not fit"),
-        (lambda tensors: tensors | {"vectors": tensors["vectors"] * np.float32("nan")}, "not finite"),
+        (lambda tensors: tensors | {"vectors": tensors["vectors"] * np.float32("nan")}, "NaN or infinity"),
     ],
 )
 def test_lists_that_do_not_fit_are_refused(lists, tmp_path, change, message):
