@@ -8,16 +8,16 @@ from functools import partial
 
 from ..artefacts.hub_models import BUILTIN, WORDLLAMA
 from ..errors import UsageError
-from .floors import FLOORS, Encode, Scorer
+from .baselines import UNTRAINED_BASELINES, Encode, Scorer
 
-BASELINES = (*FLOORS, BUILTIN, WORDLLAMA)
-"""What `evaluate --baseline` takes: floors without training, the built-in encoder, and the table of wordllama."""
+BASELINES = (*UNTRAINED_BASELINES, BUILTIN, WORDLLAMA)
+"""What `evaluate --baseline` takes: baselines without training, the built-in encoder, and the table of wordllama."""
 
 
 def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
-    """Gives a baseline."""
-    if name in FLOORS:
-        return FLOORS[name]
+    """Returns a baseline."""
+    if name in UNTRAINED_BASELINES:
+        return UNTRAINED_BASELINES[name]
     return replace(scorers(name, device=device, batch_size=batch_size)[0], kind="baseline")
 
 

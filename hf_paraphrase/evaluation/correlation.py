@@ -68,6 +68,6 @@ def correlations(similarities: np.ndarray, scores: np.ndarray) -> tuple[float, f
 
 
 def is_constant(x: np.ndarray) -> bool:
-    """Tells whether all values are equal up to rounding, so that no correlation with them is defined."""
+    """Returns whether all values are equal up to rounding, so that no correlation with them is defined."""
     x = np.asarray(x, dtype=np.float64)
     return len(x) < 2 or bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..data.folder import DataFolder
 from ..errors import InputError, no_folder
-from .floors import Encode
+from .baselines import Encode
 from .graded_set import GradedSet, read_graded_folder
 from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
@@ -48,7 +48,7 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
     """Finds the test sets of paper 000 below a folder, or reads the split `test` of a graded data folder.
 
     Args:
-        data_dir: A folder below which STS sets lie, or a graded data folder (its split `test`, or its only one).
+        data_dir: A folder below which STS sets are, or a graded data folder (its split `test`, or its only one).
 
     Returns:
         The sets, and the keys of those of the 22 that are not there (none for a graded data folder).
@@ -75,7 +75,7 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets lie, a graded data folder (see :func:`dev_sets`), or a bitext
+        data_dir: A folder below which the STS 2016 sets are, a graded data folder (see :func:`dev_sets`), or a bitext
             with a split `validation`.
 
     Returns:
@@ -96,7 +96,7 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
 
 
 def is_bitext(data_dir: Path) -> bool:
-    """Tells whether a folder is a bitext and not a graded set."""
+    """Returns whether a folder is a bitext and not a graded set."""
     if not any((data_dir / "data").glob("*.parquet")):
         return False
     opened = DataFolder(data_dir)

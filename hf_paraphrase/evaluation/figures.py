@@ -9,12 +9,12 @@ from typing import Any
 from ..errors import OutputError, UsageError
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Colours that people with a colour vision deficiency can tell apart (Okabe and Ito 2008)."""
+"""Colours that people with a colour vision deficiency can distinguish (Okabe and Ito 2008)."""
 _DOTS_PER_INCH = 130
 
 
 def check_plots() -> None:
-    """Makes sure that figures can be made."""
+    """Checks that figures can be made."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..data.folder import DataFolder
 from ..errors import InputError, ModelError
+from .baselines import Encode, Scorer, Similarity
 from .correlation import cosine_similarities
-from .floors import Encode, Scorer, Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class ScoredSet:
 
 
 def score(scorer: Scorer, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
-    """Computes the similarities of a model or a floor; see the two functions that follow."""
+    """Computes the similarities of a model or a baseline; see the two functions that follow."""
     if scorer.similarity is None:
         return score_with_encoder(scorer.encode, sets)
     return score_with_similarity(scorer.similarity, sets)

@@ -111,9 +111,7 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
     """Checks that a set holds paraphrases and other pairs."""
     if not 0 < pairs.positives < len(pairs):
         kind = "empty" if not len(pairs) else f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}"
-        raise InputError(
-            f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and pairs that are none"
-        )
+        raise InputError(f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and other pairs")
 
 
 def without_pairs_of(pairs: LabelledSet, other: LabelledSet) -> LabelledSet:

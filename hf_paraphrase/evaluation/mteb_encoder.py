@@ -27,7 +27,7 @@ class MtebEncoder:
 
     mteb keeps results by the name and the revision of a model, and gives them back instead of asking again. The name
     is that of the folder or of the repository on the Hub, the revision the fingerprint of the folder: another model,
-    or the same one trained on, is asked anew.
+    or the same one trained on, is asked again.
 
     Args:
         folder: The folder of a trained encoder.

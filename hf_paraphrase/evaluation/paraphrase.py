@@ -19,8 +19,8 @@ import numpy as np
 
 from ..artefacts.measurements import Measurement
 from ..errors import InputError, ModelError
+from .baselines import Encode, Scorer, Similarity
 from .correlation import cosine_similarities
-from .floors import Encode, Scorer, Similarity
 from .labelled_set import (
     LabelledSet,
     read_labelled_folder,

@@ -171,7 +171,7 @@ class Line:
     Attributes:
         sets: Keys of the sets that belong to it; those that are at hand count, and without one there is no line.
         in_place_of: A set in whose absence the line stands in for another; it is then no part of the protocol.
-        whole: Whether it is left out where a set is missing; it is no part of the protocol either.
+        whole: Whether it is left out where a set is missing; it is not part of the protocol either.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The recipe of the verb `evaluate`: encoders and floors in, tables out, beside one another on one suite."""
+"""The recipe of the verb `evaluate`: encoders and baselines in, tables out, beside one another on one suite."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
+from .baselines import truncated_name
 from .compared_models import baseline, scorers
 from .evaluate_settings import EvaluateSettings
-from .floors import truncated_name
 from .suite import Benchmark, Scores, Suite
 
 
@@ -27,7 +27,7 @@ class Evaluation:
 
     Attributes:
         suite: The suite.
-        scores: What each floor and each model reached, in this order.
+        scores: What each baseline and each model reached, in this order.
         text: The tables, Markdown that lines up in a terminal.
         record: The content of the results file.
     """
@@ -47,7 +47,7 @@ class Evaluation:
 
 @recipe(EvaluateSettings)
 def evaluate(settings: EvaluateSettings) -> Evaluation:
-    """Measures sentence encoders and floors side by side on one suite.
+    """Measures sentence encoders and baselines side by side on one suite.
 
     Returns:
         The tables, and the numbers that are in them.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..tables import format_table, number, short_names
-from .floors import Scorer
+from .baselines import Scorer
 from .graded_set import read_graded_folder, score
 from .protocols import PAPER, PROTOCOLS, ProtocolResult, choose_protocols, evaluate_protocol, shorten
 from .sts import DEV_MEAN, MeanResult, StsResult, evaluate_scored
@@ -34,7 +34,7 @@ class SimilarityResult:
 
 
 def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), means: bool = True) -> str:
-    """Lays out the sets, the means and the notes.
+    """Formats the sets, the means and the notes.
 
     Returns:
         A Markdown table (Pearson and Spearman × 100 a scorer) and lines of notes, ending in a newline.
@@ -70,7 +70,7 @@ def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), 
 
 
 def format_protocol(scores: Sequence[Scores], name: str) -> str:
-    """Lays out one protocol's lines for all scorers under its title, and names what was not found.
+    """Formats one protocol's lines for all scorers under its title, and names what was not found.
 
     Returns:
         A heading, a Markdown table (two columns a scorer) and lines of notes, ending in a newline.

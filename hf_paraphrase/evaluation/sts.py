@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.measurements import Measurement
+from .baselines import Encode
 from .correlation import correlations
-from .floors import Encode
 from .graded_set import GradedSet, ScoredSet, score_with_encoder
 from .sts_files import STS_TASKS
 

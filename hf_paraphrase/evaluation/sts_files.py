@@ -102,7 +102,9 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
 
 def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet:
     if not table.num_rows:
-        raise InputError("no scored pair in it", path=path, remedy="remove the file, or replace it by a whole copy")
+        raise InputError(
+            "the file contains no scored pair", path=path, remedy="remove the file, or replace it with a complete copy"
+        )
     return GradedSet(
         name,
         family,
@@ -113,7 +115,7 @@ def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSe
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:
-    """Gives the sets of a file: one of a raw file, any number of a prepared Parquet file, none of any other file."""
+    """Returns the sets of a file: one of a raw file, any number of a prepared Parquet file, none of any other file."""
     if path.suffix == ".parquet":
         yield from _prepared_sets(path)
         return
@@ -128,7 +130,7 @@ def _sets_in(path: Path) -> Iterator[_Found]:
 
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
-    """Gives the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
+    """Returns the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
     with open_parquet(path) as file:
         if not set(_PREPARED) <= set(file.schema_arrow.names):
             return
@@ -142,7 +144,7 @@ def _prepared_sets(path: Path) -> Iterator[_Found]:
 class _Strict(LineErrors):
     """Ends the work at a malformed line; `evaluate` never skips any, for then its figures would not compare."""
 
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         raise InputError(text, path=path, line=line, remedy=remedy)
 
 

@@ -22,7 +22,7 @@ from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
 from ..tables import format_table, number, short_names
-from .floors import Scorer
+from .baselines import Scorer
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -36,8 +36,8 @@ class Scores:
     """What one scorer reached on a benchmark.
 
     Attributes:
-        name: A model folder or a floor.
-        kind: `model`, `truncated` or `baseline`, as of :class:`~.floors.Scorer`.
+        name: A model folder or a baseline.
+        kind: `model`, `truncated` or `baseline`, as of :class:`~.baselines.Scorer`.
         result: What was measured, as the benchmark's report wants it.
         record: The same as plain values for JSON.
         measurements: The numbers that the head of the model's card shall have.
@@ -59,7 +59,7 @@ class Scores:
 
 
 def format_measurements(scores: Sequence[Scores]) -> str:
-    """Lays out the measurements of several scorers as a Markdown table, one line a measurement."""
+    """Formats the measurements of several scorers as a Markdown table, one line a measurement."""
     rows = []
     for place, item in enumerate(scores[0].measurements):
         data = [part for part in (item.dataset, item.config, item.split) if part]
@@ -141,7 +141,7 @@ class Suite:
     heading: str = "Evaluation"
 
     def __repr__(self) -> str:
-        """Names it by its function, so that a file that is imported anew registers the same suite."""
+        """Names it by its function, so that a file that is imported again registers the same suite."""
         return f"Suite({self.read.__module__}.{self.read.__qualname__})"
 
 

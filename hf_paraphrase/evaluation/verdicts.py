@@ -1,7 +1,7 @@
 """What may be said of a difference between systems that were trained with several seeds: its interval, and a verdict.
 
 All studies judge by this module. A difference varies with the seeds (of the training, and of the pairs that were drawn
-for it) and with the sentence pairs that happen to be in the test sets. Both are drawn anew in a two-level bootstrap:
+for it) and with the sentence pairs that happen to be in the test sets. Both are drawn again in a two-level bootstrap:
 test pairs with replacement, and n − 1 of n seeds with replacement, so that the variance over few seeds is not too
 small (Rao and Wu 1988). The draws of seeds need not be made, because their variance is known: for test pairs as in one
 replicate it is that of the seeds divided by their number. The interval is Student's t with the degrees of freedom of
@@ -26,7 +26,7 @@ Verdict = Literal["holds", "does not", "cannot tell"]
 LITTLE = 0.5
 """A difference is next to nothing where its whole interval lies within this, in points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
-"""With fewer seeds on either side nothing can be told."""
+"""With fewer seeds on either side the result is inconclusive."""
 _ROUNDING = 1e-9
 """An end this near to 0 is 0."""
 
@@ -140,7 +140,7 @@ def difference(
 
     Args:
         first: The score of the first system with each seed; or the one score of a system that no seed makes, such as
-            a floor without training, or one given model.
+            a baseline without training, or one given model.
         second: That of the second.
         paired: Whether equal seeds belong together, because they share draws of training pairs or initial weights;
             then seeds that only one system has are left out.

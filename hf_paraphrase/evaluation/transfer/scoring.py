@@ -17,7 +17,7 @@ from .classifier import PENALTIES
 from .cross_validation import Protocol, dev_then_test, folds_then_test, nested_folds
 
 Vectors = Callable[[Sequence[str]], np.ndarray]
-"""Gives the vectors float32 (n, dim) of n sentences of the tasks."""
+"""Returns the vectors float32 (n, dim) of n sentences of the tasks."""
 
 
 @dataclass(frozen=True, eq=False)

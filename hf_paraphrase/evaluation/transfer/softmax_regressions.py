@@ -2,7 +2,7 @@
 
 A single regression is a few small matrix products, and the time goes into calling them: one of SentEval's sets takes
 410 regressions. All that train on equally many examples run in lockstep here: they draw the same permutations anyway,
-for SentEval sets the seed anew for each. The regressions of one fold that differ only in the penalty share their
+for SentEval sets the seed again for each. The regressions of one fold that differ only in the penalty share their
 batches, and a step is two batched matrix products for all.
 
 What a single one does is what SentEval does (Conneau and Kiela 2018; `tools/classifier.py`): weights drawn uniformly

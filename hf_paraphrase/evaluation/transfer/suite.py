@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from ...errors import ModelError
 from ...tables import format_table, number, short_names
-from ..floors import Encode, Scorer
+from ..baselines import Encode, Scorer
 from ..suite import Benchmark, Scores, Suite, one_folder, words_of
 from .classifier import PENALTIES
 from .cross_validation import Protocol
@@ -38,7 +38,7 @@ def evaluate_transfer(
 
     Args:
         encode: Maps n sentences to vectors (n, dim).
-        folder: The folder below which the raw files of the tasks lie.
+        folder: The folder below which the raw files of the tasks are.
         tasks: Names of :data:`.tasks.TASKS`; all by default. A task that is not there in full has no result.
         protocol: Folds, classifier and seed; SentEval's recommended defaults if not given.
         sick_test_on_trial: Test SICK on its trial part, for want of the test part.
@@ -68,7 +68,7 @@ def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> 
 
 
 def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str]]) -> str:
-    """Lays out the measures of all tasks, and names what was not found.
+    """Formats the measures of all tasks, and names what was not found.
 
     Returns:
         A Markdown table and lines of notes, ending in a newline.

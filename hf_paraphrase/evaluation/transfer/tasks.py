@@ -273,7 +273,7 @@ def find_transfer_tasks(
 def _read(row: TransferTask, part: Part, *, may_be_empty: bool) -> Examples:
     table = read_part(part)
     if not table.num_rows and not may_be_empty:
-        raise InputError("no pair in it", path=part.files[0], remedy="replace it by a whole copy")
+        raise InputError("the file contains no pairs", path=part.files[0], remedy="replace it with a complete copy")
     return Examples(tuple(table.column(name).to_pylist() for name in row.sides), row.gold(table, part.files[0]))
 
 
