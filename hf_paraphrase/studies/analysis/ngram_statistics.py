@@ -70,7 +70,7 @@ def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
     numbers = np.zeros(len(fits), np.int64)
     size = int(words.max(initial=0)) + 1
     for place in range(order):
-        # Numbered anew after every word, so that products stay small.
+        # Renumbered after every word, so that products stay small.
         _, numbers = np.unique(numbers * size + words[fits + place], return_inverse=True)
     owner = owner[fits]
     counting = spans.sizes[fits] >= SHORTEST_WORD if order == 1 else np.ones(len(fits), bool)

@@ -180,7 +180,7 @@ def _document_frequencies(settings: PairAnalysisSettings, sample: PairSample) ->
         for token, count in document_frequencies(texts).items():
             counts[token] = counts.get(token, 0) + count
     if not counts:
-        raise InputError("there is no text in it", path=settings.idf_text, remedy="give one document a line")
+        raise InputError("the file contains no text", path=settings.idf_text, remedy="give one document a line")
     return counts, documents
 
 

@@ -55,7 +55,7 @@ class QuerySettings(ComparisonSettings):
     split: str | None = setting("split of the data folders to read [default: train]", None, only_with="text")
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if bool(self.query) == (self.queries is not None):
             raise UsageError(
@@ -66,7 +66,7 @@ class QuerySettings(ComparisonSettings):
 
 
 def model_names(models: Sequence[str]) -> list[str]:
-    """Gives each model a short name of its own."""
+    """Returns a distinct short name for each model."""
     twice = next((model for place, model in enumerate(models) if model in models[:place]), None)
     if twice is not None:
         raise UsageError(f"the model {twice} is given twice", remedy="give each model once")
@@ -82,7 +82,7 @@ def read_queries(settings: QuerySettings) -> list[str]:
         if len(found) > MOST_QUERIES:
             break
     if not found:
-        raise InputError("there is no query in it", path=path, remedy="give one sentence a line")
+        raise InputError("the file contains no queries", path=path, remedy="give one sentence a line")
     if len(found) > MOST_QUERIES:
         raise InputError(
             f"more than {MOST_QUERIES:,} different queries",
@@ -124,7 +124,7 @@ class Texts:
                 yield block
         if blank:
             raise InputError(
-                "there is no sentence in it", path=self.corpora[0].path, remedy="give text that is not blank"
+                "the file contains no sentences", path=self.corpora[0].path, remedy="give text that is not blank"
             )
 
 

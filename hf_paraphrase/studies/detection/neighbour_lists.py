@@ -65,7 +65,7 @@ def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[Near
 
 
 def side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]], longest: int) -> str:
-    """Lays out the neighbours of one query as a Markdown table; sentences that all models found are in bold.
+    """Formats the neighbours of one query as a Markdown table; sentences that all models found are in bold.
 
     Of longer lists only the first 50 are shown.
     """

@@ -77,7 +77,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
         lists = list(zip(*found.values(), strict=True))
         if not any(any(items) for items in lists):
             raise InputError(
-                "no neighbour of any query: the encoders know no word of the queries or of the text",
+                "no neighbour of any query: no word of the queries or of the text is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
@@ -92,7 +92,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
     log(_summary_table(numbers["summary"], names).rstrip())
     without = sum(not any(items) for items in lists)
     if without:
-        log(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
+        log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
     log(f"the report is {settings.output}/README.md")
     return Neighbours(queries, found, summary)
 

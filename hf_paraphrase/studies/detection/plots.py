@@ -1,4 +1,4 @@
-"""The plots of this room: distributions of similarities, shares above a value, neighbours, and human scores."""
+"""The plots of this package: distributions of similarities, shares above a value, neighbours, and human scores."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
 
 
 def _names_of(models: Sequence[str]) -> list[str]:
-    """Names the models without the place of the language, where that tells them apart."""
+    """Names the models without the place of the language, where that distinguishes them."""
     names = model_names(models)
     plain = short_names([model.replace(_PLACEHOLDER, "").rstrip("-_. /") for model in models])
     plain = [name.strip("-_. /") for name in plain]
@@ -157,7 +157,7 @@ def _model_folder(model: str, item: _Set) -> str:
 
 
 def _check_models(folders: Sequence[str], device: str) -> None:
-    """Opens every encoder once, so that a wrong one is told before any long work."""
+    """Opens every encoder once, so that a wrong one is reported before any long work."""
     for folder in folders:
         _open(folder, device)
 
@@ -272,7 +272,9 @@ def _notes(result: HumanScores, zeros: int) -> list[str]:
     notes = [result.note] if result.note else []
     notes += [f"{test.low:g} and {test.high:g} not tested: {test.note}" for test in result.tests if test.note]
     if zeros:
-        notes.append(f"{zeros:,} pairs have a side of which the encoder knows no word; their cosine counts as 0")
+        notes.append(
+            f"{zeros:,} pairs have a side without a word in the encoder's vocabulary; their cosine counts as 0"
+        )
     return notes
 
 

@@ -52,7 +52,7 @@ class StreamCounts:
 
     Attributes:
         empty: Those without any character but space, which are left out.
-        unknown: Sentences of which the encoder knows no word (their vectors are zero), which are left out.
+        unknown: Sentences without a word in the encoder's vocabulary (their vectors are zero), which are left out.
     """
 
     read: int = 0
@@ -125,7 +125,7 @@ def stored_blocks(
         bad = np.flatnonzero(~np.isfinite(part).all(axis=1))
         if len(bad):
             raise InputError(
-                f"row {first + int(bad[0]) + 1} holds NaN or infinity", path=vectors.path, remedy="make it again"
+                f"row {first + int(bad[0]) + 1} holds NaN or infinity", path=vectors.path, remedy="re-create it"
             )
         kept = None if lines is None else [text or "" for text in islice(lines, len(part))]
         if kept is not None and len(kept) < len(part):

@@ -67,7 +67,7 @@ class SimilaritySettings(QuerySettings):
     seed: int | None = seed_setting("with --text: seed of the draw of examples [default: 0]", None, only_with="text")
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         wrong = None
         if not self.text and not self.vectors:
@@ -114,7 +114,7 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
             found[name] = _count(name, model, stored[place] if stored else None, texts, queries, settings)
         if not any(distribution.size for item in found.values() for distribution in item.distributions.values()):
             raise InputError(
-                "nothing to count: the encoders know no word of the queries or of the text",
+                "nothing to count: no word of the queries or of the text is in the encoders' vocabularies",
                 path=(settings.text or settings.vectors)[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
@@ -127,7 +127,7 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
 
 
 def _stored(settings: SimilaritySettings) -> list[VectorFile]:
-    """Opens the files of vectors, and the encoders once, so that what does not fit is told before any long work."""
+    """Opens the vector files, and the encoders once, so that a mismatch is reported before any long work."""
     files = [VectorFile(Path(path), half=True) for path in settings.vectors]
     for place, model in enumerate(settings.model):
         dimension = open_encoder(model, settings.device).encoder.dimension
@@ -138,7 +138,7 @@ def _stored(settings: SimilaritySettings) -> list[VectorFile]:
                 remedy="give the vectors that this encoder made",
             )
         if files and not len(files[place]):
-            raise InputError("there is no vector in it", path=files[place].path, remedy="encode some sentences")
+            raise InputError("the file contains no vectors", path=files[place].path, remedy="encode some sentences")
     return files
 
 
@@ -283,7 +283,7 @@ def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, Que
 
 
 def _table(queries: Sequence[str], found: Mapping[str, QuerySimilarities], thresholds: Sequence[float]) -> str:
-    """Lays out the numbers of all distributions."""
+    """Formats the numbers of all distributions."""
     limits = sorted(set(thresholds))
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest", "peaks at"]
     header += [f">= {limit:g} (%)" for limit in limits]
@@ -337,7 +337,7 @@ def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str
 
 
 def _bands_tables(number: int, found: Mapping[str, QuerySimilarities], count: int) -> list[tuple[str, str]]:
-    """Lays out for each model every band: its share, the words that stand out in it, and some of its sentences."""
+    """Formats for each model every band: its share, the words that stand out in it, and some of its sentences."""
     tables = []
     for name, item in found.items():
         if number not in item.distributions:

@@ -17,7 +17,7 @@ from .sentence_blocks import SentenceBlock
 BANDS = 20
 """Equal bands of the cosine from −1 to 1, each 0.1 wide."""
 DRAWN = 200
-"""Sentences of a band from which the words that stand out are told."""
+"""Sentences of a band from which the words that stand out are found."""
 _FEWEST = 20
 _LEAST_SHARE = 0.1
 _LEAST_RATIO = 2.0

@@ -90,8 +90,8 @@ class Definitions:
         if self.avoid is not None:
             columns = [[text for _, _, text, _ in new], [gloss for *_, gloss in new]]
             columns.append([clean_definition(gloss, whole=True) for gloss in columns[1]])
-            met, _ = self.avoid.match(columns)
-            new = [item for item, is_met in zip(new, met, strict=True) if not is_met]
+            matched, _ = self.avoid.match(columns)
+            new = [item for item, is_match in zip(new, matched, strict=True) if not is_match]
         cut = [split_words(text) for _, _, text, _ in new]
         labels = self.tagger.tag([parts[1::2] for parts in cut])
         for (key, analysis, _, _), parts, found in zip(new, cut, labels, strict=True):
@@ -175,7 +175,7 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
 
 
 def _conjugated(words: list[str], labels: list[str], between: list[str], form: str) -> list[str]:
-    """Gives the verbs that head a definition the form of the word."""
+    """Puts the verbs that head a definition into the form of the word."""
     # They are the first word, or the first after an adverb, the verbs joined to it by commas, `or` and `and`, and
     # verbs after a later `or`, unless an infinitive or a relative clause may have begun before.
     kinds = [label.partition("|")[0] for label in labels]

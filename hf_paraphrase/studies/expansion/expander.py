@@ -53,7 +53,7 @@ class Expanded:
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
-        """Which sentences are left alone because most of their words are no English words (sentences,)."""
+        """Which sentences are left alone because most of their words are not English (sentences,)."""
         return _foreign(self.words, self.known)
 
 

@@ -77,7 +77,7 @@ class ExpandSettings(Settings):
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if (self.text is None) == (self.pairs is None):
             raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
@@ -88,7 +88,7 @@ class ExpansionCounts:
 
     Attributes:
         unexpandable: Those with no word that could be.
-        foreign: Those left alone because most of their words are no English words.
+        foreign: Those left alone because most of their words are not English.
     """
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class ExpansionCounts:
         if self.unexpandable:
             yield f"sentences with nothing to expand, which stay as they are: {self.unexpandable:,}"
         if self.foreign:
-            yield f"sentences left alone because most of their words are no English words: {self.foreign:,}"
+            yield f"sentences left alone because most of their words are not English: {self.foreign:,}"
         if self.words and self.known < _FEWEST_KNOWN * self.words:
             yield f"only {self.known / self.words:.0%} of the words are English: is this text in another language?"
 

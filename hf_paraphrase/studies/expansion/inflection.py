@@ -96,7 +96,7 @@ def inflected(lemma: str, form: str) -> str | None:
 
 @cache
 def is_verb(word: str) -> bool:
-    """Tells whether the tables have a verb with this base form."""
+    """Returns whether the tables have a verb with this base form."""
     return "VB" in _tables().getAllInflections(word, "VERB")
 
 

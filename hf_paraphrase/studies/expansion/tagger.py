@@ -87,7 +87,7 @@ class PartOfSpeechTagger:
         return [named[end - len(words) : end] for words, end in zip(sentences, ends, strict=True)]
 
     def numbers(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """Gives every word its number, valid until :meth:`numbers` is called again (words of all sentences,)."""
+        """Returns the number of every word, valid until :meth:`numbers` is called again (words of all sentences,)."""
         if len(self.forms) > _MOST_FORMS:
             self._clear()
         known = self._number
@@ -140,7 +140,7 @@ class PartOfSpeechTagger:
         return labels
 
     def _laid_out(self, weights: Mapping[str, Mapping[str, float]]) -> NDArray[np.int32]:
-        """Lays out the weights of all features (features, labels), at once: one by one takes several times as long."""
+        """Formats the weights of all features (features, labels), at once: one by one takes several times as long."""
         lengths = np.fromiter(map(len, weights.values()), np.int64, len(weights))
         columns = np.fromiter((self._label[label] for row in weights.values() for label in row), np.int64)
         values = np.fromiter((weight for row in weights.values() for weight in row.values()), np.float64)
@@ -186,7 +186,7 @@ class PartOfSpeechTagger:
             self._meet(word)
 
     def _meet(self, word: str) -> None:
-        """Gives a word a number, and sums the features that depend on nothing but it."""
+        """Assigns a number to a word, and sums the features that depend on nothing but it."""
         number = len(self.forms)
         if number == len(self._own):
             self._own, self._one_label = _doubled(self._own), _doubled(self._one_label)

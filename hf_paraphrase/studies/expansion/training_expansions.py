@@ -143,7 +143,7 @@ class ExpandedTraining(Augmentation):
         self.size = len(expansions.joined)
 
     def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
-        """Gives sentences and their expansions of the epoch.
+        """Returns sentences and their expansions of the epoch.
 
         An expansion has the key of its sentence: neither is the other's negative.
         """
@@ -183,7 +183,7 @@ class ExpandedTraining(Augmentation):
         return compositionality_loss(vectors, expanded, inputs["expanded_rows"])
 
     def _sentences(self, variants: NDArray[np.int64]) -> Sentences:
-        """Gives some of the expansions by their numbers; they have no keys."""
+        """Returns some of the expansions by their numbers; they have no keys."""
         found = self.expansions
         return Sentences(
             found.tokens, found.offsets, np.broadcast_to(np.zeros(1, np.int64), len(found.offsets) - 1)

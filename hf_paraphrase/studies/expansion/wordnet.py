@@ -105,7 +105,7 @@ class WordNet:
         return WordNet, (str(self.path),)
 
     def __contains__(self, item: tuple[str, str]) -> bool:
-        """Tells whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
+        """Returns whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
         lemma, pos = item
         return lemma in self._indices[pos]
 
@@ -201,5 +201,5 @@ def _read_index(file: Path, content: bytes) -> dict[str, bytes]:
     lines = content.split(b"\n")
     index = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines if line[:1] > b" "}
     if not index:
-        raise InputError("it has no lemma", path=file, remedy=_REMEDY)
+        raise InputError("the file contains no lemmas", path=file, remedy=_REMEDY)
     return index

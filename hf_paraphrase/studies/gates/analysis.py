@@ -78,7 +78,7 @@ class GateAnalysisSettings(DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if bool(self.text) == bool(self.tagged):
             raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
@@ -120,7 +120,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
         raise InputError(error.message, path=settings.inputs[1], remedy=error.remedy) from error
     report = analysis.report
     if not analysis.words.known.any():
-        log("the model knows none of these words: all have the same vector")
+        log("none of these words is in the model's vocabulary: all have the same vector")
     with Artefact(
         settings.output, command="analyze", settings=settings, inputs=settings.inputs, overwrite=settings.overwrite
     ) as artefact:
@@ -150,7 +150,7 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tupl
             return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
     if not kept:
-        raise InputError("there are no words in it", path=settings.inputs[1], remedy="give one sentence a line")
+        raise InputError("the file contains no words", path=settings.inputs[1], remedy="give one sentence a line")
     return list(kept.values()), False
 
 

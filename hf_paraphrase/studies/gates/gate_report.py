@@ -36,7 +36,7 @@ UNIVERSAL_LOW = ("DET", "ADP", "CCONJ", "SCONJ", "PRON", "PART")
 SAME_LABEL = {"compound": "nn", "nummod": "num", "acl": "vmod", "obj": "dobj", "aux:pass": "auxpass"}
 """What later parsers and Universal Dependencies call labels of the paper."""
 POSITIONS = 15
-"""How many positions from each end of a sentence are told apart; all beyond are one."""
+"""How many positions from each end of a sentence are distinguished; all beyond are one."""
 _BEYOND = f"{POSITIONS + 1}+"
 
 
@@ -271,7 +271,7 @@ def measure_gates(
     if known_only:
         found = found.take(np.flatnonzero(found.known))
         if not len(found):
-            raise InputError("the model knows no word of the text")
+            raise InputError("no word of the text is in the model's vocabulary")
     return GateAnalysis(sentences, found, gate_report(found, min_count=min_count, replicates=replicates, seed=seed))
 
 

@@ -69,7 +69,7 @@ class WordGates:
 
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
-    """Makes sure that an encoder has gates."""
+    """Checks that an encoder has gates."""
     found = getattr(encoder.model.config, "model_type", None)
     if found != MODEL_TYPE:
         raise ModelError(
@@ -156,7 +156,7 @@ def _backend(encoder: SentenceEncoder) -> Any:
 def _tokens(
     encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]
 ) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]:
-    """Computes for each sentence its ids, the number of each token's word or -1, and which are no unknown token."""
+    """Computes for each sentence its ids, the number of each token's word or -1, and which are not unknown tokens."""
     unknown = encoder.tokenizer.unk_token_id
     result = []
     encoded = _backend(encoder).encode_batch([sentence.text for sentence in sentences])

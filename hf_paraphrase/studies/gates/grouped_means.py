@@ -35,7 +35,7 @@ def grouped_means(
 ) -> list[GroupMean]:
     """Computes the mean of every group.
 
-    In each replicate the sentences are drawn anew with replacement, because words of one sentence are no independent
+    In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
     draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
     for the others alone.
 

@@ -1,6 +1,6 @@
 """Labels of words: parts of speech and dependencies that a file gives or a tagger finds, else kinds by closed lists.
 
-Four layouts of files are told apart by the first line that is not empty:
+Four layouts of files are distinguished by the first line that is not empty:
 
 * `word/TAG word/TAG …`, a sentence a line, the last slash counts;
 * `word TAB tag` or `word TAB tag TAB dependency`, a word a line, an empty line between sentences;
@@ -84,7 +84,7 @@ def read_tagged(path: Path) -> Iterator[LabelledSentence]:
     lines = _numbered(path)
     first = next((item for item in lines if item[1].strip()), None)
     if first is None:
-        raise InputError("there is no text in it", path=path, remedy=f"give {_LAYOUTS}")
+        raise InputError("the file contains no text", path=path, remedy=f"give {_LAYOUTS}")
     number, line = first
     fields = line.split("\t")
     items = _rejoined(first, lines)
@@ -99,7 +99,7 @@ def read_tagged(path: Path) -> Iterator[LabelledSentence]:
             if line.strip():
                 yield _slashed(line, 2, 1, path, number)
     else:
-        raise InputError("neither words nor tags can be told", path=path, line=number, remedy=f"give {_LAYOUTS}")
+        raise InputError("words and tags cannot be detected", path=path, line=number, remedy=f"give {_LAYOUTS}")
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, str]]:
@@ -122,7 +122,7 @@ def _slashed(line: str, parts: int, place: int, path: Path, number: int) -> Labe
         found = item.rsplit("/", parts - 1)
         if len(found) != parts or not found[0] or not found[place]:
             expected = "word/TAG" if parts == 2 else "word/entity/tag/chunk/event"
-            raise InputError(f"`{item[:80]}` is not {expected}", path=path, line=number, remedy="mend the line")
+            raise InputError(f"`{item[:80]}` is not {expected}", path=path, line=number, remedy="fix the line")
         words.append(found[0])
         tags.append(found[place])
     return LabelledSentence.of_words(words, {TAG: tags})
@@ -157,7 +157,7 @@ def _vertical(lines: Iterator[tuple[int, str]], count: int, path: Path) -> Itera
                 f"`{line[:80]}` is not {count} tab-separated fields (word, {', '.join(names)})",
                 path=path,
                 line=number,
-                remedy="mend the line; an empty one stands between sentences",
+                remedy="fix the line; an empty one stands between sentences",
             )
         words.append(fields[0])
         for name, value in zip(names, fields[1:], strict=True):

@@ -207,7 +207,7 @@ class BilingualTraining:
         return sums
 
     def state(self) -> dict[str, Tensor]:
-        """Gives everything that changes in training, by names that :meth:`load_state` knows."""
+        """Returns everything that changes in training, by names that :meth:`load_state` knows."""
         state = dict(self.tables)
         for name in TABLES:
             for key, value in self.optimizer.state[self.tables[name]].items():

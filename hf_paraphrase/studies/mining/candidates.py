@@ -219,11 +219,13 @@ def _stored(folder: Path, name: str, sources: int, size: int) -> Iterator[Block]
                 rows, cosines = content["rows"].astype(np.int64), content["cosines"].astype(np.float32)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise OutputError(
-                f"a block of the unfinished run is damaged: {error}", path=path, remedy="delete it, or --overwrite"
+                f"a block of the incomplete run is damaged: {error}", path=path, remedy="delete it, or --overwrite"
             ) from error
         if rows.shape != cosines.shape or rows.shape != (max(part.stop - part.start, 0), size):
             raise OutputError(
-                "a block of the unfinished run is of another size", path=path, remedy="start afresh with --overwrite"
+                "a block of the incomplete run is of another size",
+                path=path,
+                remedy="start from scratch with --overwrite",
             )
         yield part, rows, cosines
         number += 1

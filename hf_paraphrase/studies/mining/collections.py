@@ -91,7 +91,7 @@ def read_collection(path: Path, layout: str) -> Collection:
                 first_lines[name] = line
     collection = Collection(path, names, sentences)
     if collection.empty == len(sentences):
-        raise InputError("there is no sentence in it", path=path, remedy="give one sentence a line")
+        raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
     return collection
 
 

@@ -49,7 +49,7 @@ class DrawSettings(Settings):
     seed: int = seed_setting("seed of all draws")
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.max_words < self.min_words:
             raise UsageError(
@@ -222,13 +222,13 @@ def _draw(
 
 
 def _like_earlier(normal: Mapping[str, pa.Array], rows: NDArray[np.int64], place: int, limit: float) -> bool:
-    """Tells whether either sentence of a row is a near-duplicate of one of the rows before it."""
+    """Returns whether either sentence of a row is a near-duplicate of one of the rows before it."""
     one = rows[place : place + 1]
     return any(bool(_like_any(column, one, rows[:place], limit)[0]) for column in normal.values())
 
 
 def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], limit: float) -> NDArray[np.bool_]:
-    """Tells which sentences are near-duplicates of any of some others (rows,)."""
+    """Returns which sentences are near-duplicates of any of some others (rows,)."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 

@@ -46,7 +46,7 @@ class ComparableSettings(DrawSettings, OutputSettings):
         return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         check_license(self.license)
         self.check_sizes(self.sizes)

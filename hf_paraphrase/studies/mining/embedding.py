@@ -96,7 +96,7 @@ class FilterEncoderSettings(Settings):
 
 @dataclass(frozen=True)
 class EncodedSides:
-    """The vectors of both collections, of length 1, or 0 for a sentence of which the encoder knows no word.
+    """The vectors of both collections, of length 1, or 0 for a sentence without a word in the encoder's vocabulary.
 
     Attributes:
         source: (sources, dim).
@@ -137,7 +137,7 @@ def encode_sides(
             _encode(encoder, collection, path, batch_size, show_progress_bar)
         files.append(VectorFile(path))
         if files[-1].shape != (len(collection), dimensions[0]):
-            raise InputError("vectors of another input", path=path, remedy="start afresh with --overwrite")
+            raise InputError("vectors of another input", path=path, remedy="start from scratch with --overwrite")
     return EncodedSides(*files)
 
 
@@ -152,13 +152,13 @@ def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size:
         for start in range(0, len(collection), _SENTENCES_AT_A_TIME):
             vectors = encoder.embed(collection.sentences[start : start + _SENTENCES_AT_A_TIME], batch_size=batch_size)
             if not np.isfinite(vectors).all():
-                raise InputError("the encoder gives vectors that are not finite", path=collection.path)
+                raise InputError("the encoder gives vectors with NaN or infinity", path=collection.path)
             known = known or bool(vectors.any())
             writer.write(vectors)
             progress.update(len(vectors))
         if not known:
             raise InputError(
-                "the encoder knows no word of these sentences",
+                "none of the words is in the encoder's vocabulary",
                 path=collection.path,
                 remedy="give an encoder for their language; source and target may have been exchanged",
             )

@@ -71,11 +71,11 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
         None,
     )
-    resume: bool = setting("go on with an unfinished run of the same command", False)
+    resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if bool(self.pairs) == bool(self.task):
             raise UsageError(

@@ -198,7 +198,7 @@ def _sortable(keys: NDArray[np.integer]) -> NDArray[np.integer]:
 def _keys_below(
     values: NDArray[np.float64], kind: torch.dtype, key_type: type[np.signedinteger]
 ) -> NDArray[np.integer]:
-    """Gives the bits of a number of the products' type a little below each value; any for infinite ones."""
+    """Returns the bits of a number of the products' type a little below each value; any for infinite ones."""
     rounded = torch.from_numpy(np.where(np.isfinite(values), values, -2.0)).to(kind)
     bits = rounded.view(getattr(torch, np.dtype(key_type).name)).numpy()
     # One step down, because rounding may have gone up: the bits of a negative number grow as it falls, and there are

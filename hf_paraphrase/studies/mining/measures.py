@@ -63,7 +63,7 @@ class Measures:
 def are_gold(
     source: NDArray[np.int64], target: NDArray[np.int64], gold: NDArray[np.int64], targets: int
 ) -> NDArray[np.bool_]:
-    """Tells which pairs (pairs,) are among the gold pairs (gold, 2), of a target side of so many sentences."""
+    """Returns which pairs (pairs,) are among the gold pairs (gold, 2), of a target side of so many sentences."""
     width = max(targets, 1)
     return np.isin(source * width + target, gold[:, 0] * width + gold[:, 1])
 

@@ -88,11 +88,11 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     seed: int = seed_setting("with --approximate: seed of the lists")
-    resume: bool = setting("go on with an unfinished run of the same command", False)
+    resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if Path(self.output).suffix == ".gold" and self.layout == "bucc":
             raise UsageError(

@@ -138,7 +138,7 @@ class ParallelExamples:
         return cls(sides[0], sides[1], pairs, dropped)
 
     def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tells which sentences are known to be each other's translations; the arrays are broadcast.
+        """Returns which sentences are known to be each other's translations; the arrays are broadcast.
 
         A pair counts as known if the bitext has it, whatever its upper case, punctuation and spaces. The paper leaves
         out only the sentence's own translation (j ≠ i); where a bitext translates a sentence in several ways, those
@@ -175,11 +175,11 @@ def _side(
 
 
 class NegativeDraw:
-    """Draws target sentences that are no translations of given source sentences.
+    """Draws target sentences that are not translations of given source sentences.
 
     Random negatives are the targets of other pairs of the same batch, as far as it has enough of them, and of the
     whole training data beyond. A batch is a random part of a shuffled epoch, so this is the paper's "randomly
-    selecting" (paper 002, section 2.1) anew in every epoch, and every sentence of a batch is encoded only once. With
+    selecting" (paper 002, section 2.1) again in every epoch, and every sentence of a batch is encoded only once. With
     n-best lists a share of the negatives comes from the list of the source sentence instead, as the paper's sections
     4.3 and 5 propose.
 
@@ -325,9 +325,9 @@ class ParallelTextSettings(RunSettings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word enters the vocabulary if it occurs so many times in the training part", 2, above=0
+        "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
     )
-    max_pairs: int | None = setting("train on a random sample of so many pairs", None, above=0)
+    max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
     def texts(self) -> ParallelTexts:
         """Reads the bitext."""

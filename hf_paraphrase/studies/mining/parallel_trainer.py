@@ -77,7 +77,7 @@ class ParallelScores:
 class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
-    An epoch sees every parallel pair once, each with negatives that are drawn anew: see
+    An epoch sees every parallel pair once, each with negatives that are drawn again: see
     :class:`~.parallel_examples.NegativeDraw`. Every different sentence of a batch is encoded once, however many pairs
     it is in. The paper clips the gradient "to a value of 5"; this is the norm over all parameters, as in the authors'
     later code.

@@ -42,7 +42,7 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
     for classifiers that meet filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
-    negatives: int = setting("pairs that are not parallel for each that is, drawn anew in each epoch", 5, above=0)
+    negatives: int = setting("pairs that are not parallel for each that is, drawn again in each epoch", 5, above=0)
     encoder: str | None = setting(
         "model folder of a sentence encoder for both languages, by whose cosine the n-best lists are made; without "
         "one all negatives are random",
@@ -99,7 +99,7 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.encoder_folders():
             return
@@ -131,7 +131,7 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
 
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
-    # One that cannot be opened is told before the bitext is read.
+    # One that cannot be opened is reported before the bitext is read.
     encoders = [SentenceEncoder.from_pretrained(path) for path in settings.encoder_folders()]
     texts = settings.texts()
     with settings.naming_the_bitext():
@@ -150,7 +150,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     run.train(trainer)
     if run.writes:
         _write(settings, texts, trainer, tokenizers, coverage, run)
-        log(f"the classifier lies in {settings.output}; with an encoder that finds candidates it scores them:")
+        log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
         log(
             "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
             f"--classifier {settings.output} --output pairs.tsv"

@@ -70,7 +70,7 @@ class CandidatePairs:
 
 
 def known_rows(vectors: VectorFile) -> NDArray[np.bool_]:
-    """Tells which vectors of a file are not zero (rows,)."""
+    """Returns which vectors of a file are not zero (rows,)."""
     blocks = range(0, len(vectors), _PAIRS_AT_A_TIME)
     parts = [vectors[start : start + _PAIRS_AT_A_TIME].any(axis=1) for start in blocks]
     return np.concatenate(parts) if parts else np.empty(0, bool)

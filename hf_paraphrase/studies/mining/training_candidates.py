@@ -43,7 +43,9 @@ def nearest_targets(
     sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=show_progress_bar)
     for name, vectors in (("source", sources), ("target", targets)):
         if not vectors.any():
-            raise InputError(f"the encoder knows no word of the {name} side", remedy="swap the encoders, or retrain")
+            raise InputError(
+                f"no word of the {name} side is in the encoder's vocabulary", remedy="swap the encoders, or retrain"
+            )
     wanted = min(n + _SPARE, len(targets))
     result = np.full((len(sources), min(n, wanted)), NOTHING, np.int32)
     for block, found, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):

@@ -75,7 +75,7 @@ class SdaeCollator:
 
     The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
     by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
-    the noise of words and the original is to be said; or as a regulariser, for which the original and the expanded
+    the noise of words and the original is reconstructed; or as a regulariser, for which the original and the expanded
     sentence, both without noise, follow the noisy ones in the batch. What is in the batch already, as where the noise
     or the expansion changed nothing, does not come twice.
     """
@@ -185,7 +185,7 @@ def look_at_dev(
     found = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
     foreign = int(found.foreign.sum())
     alone = f"{foreign:,} of the {len(dev):,} dev sentences are left alone"
-    left_alone = f"{alone} because most of their words are no English words"
+    left_alone = f"{alone} because most of their words are not English"
     if not found.expandable.any():
         raise InputError(
             "no word of the dev sentences can be expanded" + (f": {left_alone}" if foreign else ""),

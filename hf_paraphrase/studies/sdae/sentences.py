@@ -26,7 +26,7 @@ _SENTENCES_PER_BLOCK = 1 << 14
 
 @dataclass
 class LeftOut:
-    """How many lines of the text are no sentences to train on, by the reason.
+    """How many lines of the text are not sentences to train on, by the reason.
 
     Attributes:
         repeated: Those that are there already, word by word; a sentence counts once.

@@ -45,7 +45,7 @@ class SdaeSettings(TrainingRunSettings):
         path=True,
     )
     expansion_use: str | None = setting(
-        "noise (the expanded sentence is read, with noise, and the original is to be said) or regulariser (the "
+        "noise (the expanded sentence is read, with noise, and the original is reconstructed) or regulariser (the "
         "embeddings of both are drawn together) [default: noise]",
         None,
         only_with="expansion",
@@ -114,7 +114,7 @@ class SdaeSettings(TrainingRunSettings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word of the text enters the vocabulary if it occurs so many times (or has an initial vector)",
+        "a word of the text enters the vocabulary if it occurs at least N times (or has an initial vector)",
         2,
         above=0,
         excludes="tokenizer",
@@ -126,7 +126,7 @@ class SdaeSettings(TrainingRunSettings):
         "split English contractions as the Penn Treebank does (do n't)", True, excludes="tokenizer"
     )
     max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
-    max_sentences: int | None = setting("train on a random sample of so many sentences", None, above=0)
+    max_sentences: int | None = setting("train on a random sample of N sentences", None, above=0)
     dev_size: int = setting(
         "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
     )

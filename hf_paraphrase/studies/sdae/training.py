@@ -118,7 +118,7 @@ def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVe
     words = len(tokenizer) - len({tokenizer.pad_token_id, tokenizer.unk_token_id})
     if words < 2:
         raise InputError(
-            f"the vocabulary has {words} word{'' if words == 1 else 's'}: there is nothing to tell apart",
+            f"the vocabulary has {words} word{'' if words == 1 else 's'}: there is nothing to distinguish",
             path=settings.tokenizer or settings.inputs()[0],
             remedy="give more text, lower --min-frequency or raise --vocabulary-size",
         )
@@ -298,7 +298,7 @@ def _start(settings: SdaeSettings, coverage: Any) -> str:
 
 
 def _summary(settings: SdaeSettings) -> None:
-    log(f"the encoder lies in {settings.output}; load it with")
+    log(f"encoder saved to {settings.output}. Use it with:")
     log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
     log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
     log(f"  SentenceTransformer({settings.output!r}, trust_remote_code=True)  # from sentence_transformers")

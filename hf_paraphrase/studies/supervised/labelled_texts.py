@@ -104,7 +104,7 @@ def _scores(values: pa.ChunkedArray, column: str, texts: LabelledTexts) -> list[
     scores = [float(value) for value in values.to_pylist()]
     for place, score in enumerate(scores):
         if not math.isfinite(score):
-            raise texts.error(place, f"the {column} is {score}", "mend or leave out the row")
+            raise texts.error(place, f"the {column} is {score}", "fix or remove the row")
     return scores
 
 
@@ -126,9 +126,7 @@ def _classes(values: pa.ChunkedArray, column: str, texts: LabelledTexts, names: 
     for place, value in enumerate(items):
         if isinstance(value, int):
             if names and not 0 <= value < len(names):
-                raise texts.error(
-                    place, f"the {column} is {int(value)}, outside 0 to {len(names) - 1}", "mend the row"
-                )
+                raise texts.error(place, f"the {column} is {int(value)}, outside 0 to {len(names) - 1}", "fix the row")
             if value < 0:
                 raise texts.error(place, f"the {column} is {value}: no class is known", "give a split with classes")
             classes.append(names[value] if names else str(int(value)))
@@ -175,7 +173,7 @@ def without_rows_of(texts: LabelledTexts, others: Sequence[LabelledTexts]) -> La
 
 
 def _keys(texts: LabelledTexts) -> list[tuple[str, str]]:
-    """Gives what tells rows apart: their sentences without case and superfluous space."""
+    """Returns what identifies rows: their sentences without case and superfluous space."""
     seconds = texts.second or [""] * len(texts)
     return [
         (" ".join(one.lower().split()), " ".join(two.lower().split()))

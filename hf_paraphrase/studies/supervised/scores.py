@@ -92,7 +92,7 @@ class GradedScores:
 
 
 def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
-    """Says of scores what they are."""
+    """Describes scores as measurements."""
     names = {
         "accuracy": ("accuracy", f"accuracy (%{note})"),
         "macro_f1": ("f1", f"macro F1 × 100{note}"),
@@ -121,7 +121,7 @@ def _percent(part: Any, whole: Any) -> float | None:
 
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Lays out what was measured on some parts; classes also by class."""
+    """Formats what was measured on some parts; classes also by class."""
     first = next(iter(parts.values()))
     if "accuracy" not in first:
         rows = [

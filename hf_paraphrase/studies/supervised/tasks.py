@@ -176,7 +176,7 @@ def _check_scale(part: LabelledTexts, column: str, scale: tuple[int, int]) -> No
             raise part.error(
                 place,
                 f"the {column} is {score:g}, off the scale from {scale[0]} to {scale[1]}",
-                "mend the row, or give the scale with --lowest-score and --highest-score",
+                "fix the row, or give the scale with --lowest-score and --highest-score",
             )
 
 

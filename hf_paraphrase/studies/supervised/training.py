@@ -97,7 +97,7 @@ class SupervisedSettings(TrainingRunSettings):
     max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
 
     def check(self) -> None:
-        """Refuses what does not fit."""
+        """Checks that the settings are valid."""
         super().check()
         if self.dev_share + self.test_share >= 1:
             raise UsageError("--dev-share and --test-share leave nothing to train on")
@@ -153,7 +153,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     results = _results(data, trainer, model, inputs, vocabulary, coverage)
     _write(settings, data, model, tokenizer, results, run)
     log(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
-    log(f"the model lies in {settings.output}; apply it with")
+    log(f"model saved to {settings.output}. Use it with:")
     log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output FILE.tsv")
 
 
