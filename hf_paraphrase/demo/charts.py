@@ -101,7 +101,7 @@ def histogram(counts: NDArray[np.int64], edges: NDArray[np.float64], kept: NDArr
 
 
 def _height(count: int, most: int) -> float:
-    """Gives the height of a bar; what is there at all can be seen."""
+    """Returns the height of a bar; what is there at all can be seen."""
     return max(1.0, _BAR_HEIGHT * count / most) if count else 0.0
 
 

@@ -67,7 +67,7 @@ class UserCorpus:
             for block in self._blocks():
                 self.count += len(block)
         if not self.count:
-            raise InputError("the corpus has no sentence", path=self.name, remedy="give one sentence a line")
+            raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence a line")
         self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
         self._indexes: dict[str, _Indexed] = {}
         self._lock = Lock()

@@ -28,7 +28,7 @@ def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         record = read_provenance(path) if path.is_dir() else {}
         if record.get("command") != f"hf-paraphrase {_COMMAND}":
-            raise OutputError("the folder holds something else", path=path, remedy="give another folder")
+            raise OutputError("the folder contains other files", path=path, remedy="give another folder")
         before = DataFolder(path).table("train", BACK_TRANSLATED.names).to_pylist()
         rows = before + rows
         models = [*record.get("settings", {}).get("models", []), model]

@@ -105,18 +105,18 @@ class ModelCatalogue:
         return [name for name, found in self.models.items() if found.translates]
 
     def new_encoder(self, name: str) -> SentenceEncoder:
-        """Opens an encoder anew, for one user alone."""
+        """Opens a new instance of an encoder, for one user alone."""
         return SentenceEncoder.from_pretrained(self._found(name, self.encoders).place, device=self._device)
 
     @contextmanager
     def encoder(self, name: str) -> Iterator[SentenceEncoder]:
-        """Gives an encoder to work with; others wait until the block ends."""
+        """Yields an encoder for use; others wait until the block ends."""
         with self._opened(name, self.encoders) as model:
             yield model
 
     @contextmanager
     def translator(self, name: str) -> Iterator[tuple[Any, Any]]:
-        """Gives a translation model and its tokenizer; others wait until the block ends."""
+        """Yields a translation model and its tokenizer; others wait until the block ends."""
         with self._opened(name, self.translators) as model:
             yield model
 
@@ -171,7 +171,7 @@ def _models_of(place: str) -> Iterator[FoundModel]:
             yield FoundModel(path.relative_to(folder).as_posix(), str(path), model_type)
     if empty:
         raise UsageError(
-            "no sentence encoder or translation model lies in this folder",
+            "no sentence encoder or translation model in this folder",
             path=place,
             remedy="give one that train-encoder, distill, train-nmt or quickstart made",
         )

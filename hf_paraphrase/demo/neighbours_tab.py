@@ -106,7 +106,7 @@ def source_of(file: str | None, place: str) -> Path | None:
     """Tells what a user gave: an upload, or a place on this machine; None for neither."""
     place = (place or "").strip()
     if file and place:
-        raise UsageError("there is an upload and a path", remedy="take one of them away")
+        raise UsageError("there is an upload and a path", remedy="remove one of them")
     return Path(file) if file else Path(place).expanduser() if place else None
 
 
@@ -131,7 +131,11 @@ def shown(found: dict[str, Found]) -> str:
     for name, item in found.items():
         exact = "" if item.recall is None else f", {item.recall:.0%} of the true neighbours are found"
         rows = [(f"{neighbour.score:.3f}".replace("-", "−"), neighbour.sentence) for neighbour in item.neighbours]
-        listed = table(["cosine", "sentence"], rows) if rows else note("the encoder knows no word of the query")
+        listed = (
+            table(["cosine", "sentence"], rows)
+            if rows
+            else note("none of the words of the query is in the encoder's vocabulary")
+        )
         columns.append(
             f"<section><h3>{escaped(name)}</h3><p>{item.seconds * 1000:.1f} ms{exact}</p>{listed}{item.picture}"
             "</section>"

@@ -85,7 +85,7 @@ class MeasureValues:
         return np.bincount(self.bins if kept is None else self.bins[kept], minlength=bins + 1)[:bins]
 
     def shown(self, pair: int) -> float | int:
-        """Gives the value of a pair to be shown: whole numbers as such."""
+        """Returns the value of a pair to be shown: whole numbers as such."""
         value = float(self.values[pair])
         return int(value) if self.step >= 1 and math.isfinite(value) else value
 
@@ -186,7 +186,7 @@ def read_measures(
     place: str | None = None,
     progress: Callable[[int], object] = lambda pairs: None,
 ) -> PairMeasures:
-    """Reads the pairs of a split, and computes the measures that are no columns."""
+    """Reads the pairs of a split, and computes the measures that are not columns."""
     if not 1 <= len(names) <= MOST_MEASURES:
         raise UsageError(f"{len(names)} measures are chosen", remedy=f"1 to {MOST_MEASURES}")
     schema = folder.schema(split)

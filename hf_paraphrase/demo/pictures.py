@@ -110,7 +110,7 @@ def _cell(value: str | float) -> str:
 
 
 def _background(value: float) -> str:
-    """Gives the colour for a number from -1 to 1."""
+    """Returns the colour for a number from -1 to 1."""
     if math.isnan(value):
         return ""
     strength = min(1.0, abs(value))

@@ -70,7 +70,9 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
     pictures = [heat_map(sentences, sentences, cosines, links="pair")]
     unknown = [f"“{sentence}”" for sentence, found in zip(sentences, known, strict=True) if not found]
     if unknown:
-        pictures.append(note(f"the encoder knows no word of {', '.join(unknown)}: a cosine with it says nothing"))
+        pictures.append(
+            note(f"no word of {', '.join(unknown)} is in the encoder's vocabulary: cosines with it are meaningless")
+        )
     pictures.append(explained(sentences, cosines, words) if words else note(reason))
     return "".join(pictures)
 

@@ -45,7 +45,7 @@ hf-paraphrase demo --models {names}
 
 
 def check_published(models: Sequence[str]) -> None:
-    """Makes sure that a Space can name models: `builtin`, or repositories of the Hub."""
+    """Checks that a Space can name models: `builtin`, or repositories of the Hub."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 

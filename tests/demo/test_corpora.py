@@ -90,11 +90,11 @@ def test_a_corpus_of_which_the_encoder_knows_nothing_and_a_damaged_model_are_ref
     path = tmp_path / "foreign.txt"
     path.write_text("ääkkönen\nõhtu\n")
     corpus = UserCorpus(catalogue, path)
-    with pytest.raises(InputError, match="knows no word"):
+    with pytest.raises(InputError, match="in the encoder's vocabulary"):
         corpus.read("avg")
     with pytest.raises(HfParaphraseError):
         corpus.read("damaged")
-    with pytest.raises(InputError, match="knows no word"):
+    with pytest.raises(InputError, match="in the encoder's vocabulary"):
         corpus.read("avg")
 
 

@@ -85,7 +85,7 @@ def test_a_folder_without_models_and_a_missing_package_are_refused(models, tmp_p
     monkeypatch.undo()
     pytest.importorskip("gradio")
     assert main(["demo", "--models", str(tmp_path)]) == 2
-    assert "no sentence encoder or translation model lies in this folder" in error_of(capfd)
+    assert "no sentence encoder or translation model in this folder" in error_of(capfd)
 
 
 def test_a_page_without_translation_models_says_so(gradio):
