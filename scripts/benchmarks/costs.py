@@ -84,7 +84,7 @@ def read_record(path: Path) -> dict[str, list[Cost]]:
         raise InputError("no record of growth.py", path=path, remedy="growth.py --record FILE writes one") from error
     for name, (start, *_, largest) in stages.items():
         if largest.processors < start.processors:
-            message = f"`{name}` took less over {largest.rows:,} rows than to start, so a row's cost cannot be told"
+            message = f"`{name}` took less over {largest.rows:,} rows than to start, so the cost of a row is unknown"
             raise InputError(message, path=path, remedy="give growth.py more --rows")
     return stages
 
@@ -99,7 +99,7 @@ def need(name: str, costs: Sequence[Cost], pairs: int) -> Need:
 
 
 def columns(needs: Sequence[Need], prices: Prices) -> list[str]:
-    """Lays out core-hours, gigabytes and money of each number of pairs."""
+    """Formats core-hours, gigabytes and money of each number of pairs."""
     return [
         f"{value:.2g}" if value < 10 else f"{value:,.0f}"
         for item in needs

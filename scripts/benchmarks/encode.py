@@ -197,7 +197,7 @@ def sentence_transformers_encoders(folder: Path) -> list[Encoder]:
 
 
 def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
-    """Makes sure that all encoders compute the same, on sentences without unknown words."""
+    """Checks that all encoders compute the same, on sentences without unknown words."""
     encoder = SentenceEncoder.from_pretrained(folder)
     unknown = encoder.tokenizer.unk_token_id
     sample = sentences[:20_000]

@@ -83,7 +83,7 @@ def main() -> int:
     library, folder, text = sys.argv[1:]
     sentences = json.loads(Path(text).read_text(encoding="utf-8"))
     before = time.process_time()
-    # What the sentences took to be read is no part of it.
+    # What the sentences took to be read is not part of it.
     read = before - _AT_FIRST
     encode = opened(library, folder)
     encode(sentences[:FIRST])

@@ -1,7 +1,7 @@
 """Times the expansion of sentences against a plain loop over NLTK's WordNet, in one run.
 
 The loop goes word by word: it tags a sentence with the loop of the tagger's own package, asks NLTK's reader for the
-synsets of every noun, verb, adjective and adverb that is no stop word, draws a share of them, and puts the first
+synsets of every noun, verb, adjective and adverb that is not a stop word, draws a share of them, and puts the first
 definition in the place of each. It inflects nothing and minds no articles, as paper 004 did. Both hold the sentences
 in memory, and the contestants take turns, so that a slow minute of the machine meets all of them.
 
@@ -137,7 +137,7 @@ def plain_loop(sentences: list[str], reader: Any, tagger: Any, share: float) -> 
 
 
 def compare_definitions(wordnet: WordNet, reader: Any, sentences: list[str]) -> None:
-    """Makes sure that both give the words of some sentences the same definitions."""
+    """Checks that both give the words of some sentences the same definitions."""
     words = {word.lower() for sentence in sentences for word in split_words(sentence)[1::2]}
     compared = 0
     for lemma in sorted(words):

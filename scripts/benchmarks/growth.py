@@ -291,7 +291,7 @@ def expected_seconds(costs: Sequence[Cost], rows: int) -> float:
 
 
 def summary(costs: dict[str, list[Cost]]) -> str:
-    """Lays out for each stage what its largest run took and how it grows."""
+    """Formats for each stage what its largest run took and how it grows."""
     lines = []
     for name, found in costs.items():
         last, before = found[-1], found[-2]

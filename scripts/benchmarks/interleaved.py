@@ -133,7 +133,7 @@ def take_turns(
 
 
 def _forgotten_peak() -> int | None:
-    """Lets the peak of this process's memory start anew; returns what it holds now, in KiB."""
+    """Lets the peak of this process's memory start again; returns what it holds now, in KiB."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         return _of_status("VmRSS")
@@ -196,7 +196,7 @@ def write_ratios(ratios: Mapping[str, float]) -> None:
 
 
 def exit_code(name: str, work: Callable[[], None]) -> int:
-    """Runs a benchmark; an error that the user can mend becomes one line.
+    """Runs a benchmark; an error that the user can fix becomes one line.
 
     Returns:
         The exit code: 0 done, 2 bad usage or bad input.

@@ -9,8 +9,8 @@ Quality is the mean of Pearson's r over the STS sets of paper 000 that are there
 chosen on it, the dev part of the STS benchmark, the average precision of the cosine on labelled pairs, and with
 `--transfer` the accuracy on transfer tasks. Speed is sentences a second from text to vectors, on the same sentences
 in one run; the contestants take turns, and a peer is timed with its defaults and with settings that may suit it
-better, of which the fastest count. A slow one gets fewer sentences: so many that a turn takes `--seconds`. The floor
-of trigrams has no vectors; it is timed on pairs. Size is that of the files on the disk.
+better, of which the fastest count. A slow one gets fewer sentences: so many that a turn takes `--seconds`. The
+baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files on the disk.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def read_arguments() -> argparse.Namespace:
         help="folders of model2vec, for example what it distils of a teacher in an environment of its own" + named,
     )
     parser.add_argument("--glove", nargs="*", default=[], help="word vectors in the text layout of GloVe" + named)
-    parser.add_argument("--data", help="folder below which the STS sets lie")
+    parser.add_argument("--data", help="folder below which the STS sets are")
     parser.add_argument(
         "--labelled",
         nargs="*",
@@ -76,7 +76,7 @@ def read_arguments() -> argparse.Namespace:
         help="labelled pairs: files of PIT-2015, text files with a label (1 = paraphrase), a tab and two sentences a "
         "line, or data folders" + named,
     )
-    parser.add_argument("--transfer", help="folder below which transfer tasks lie; takes minutes an encoder")
+    parser.add_argument("--transfer", help="folder below which transfer tasks are; takes minutes an encoder")
     parser.add_argument("--text", help="sentences to time, one a line; none = those of the pairs, shuffled")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")

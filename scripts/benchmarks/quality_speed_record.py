@@ -49,7 +49,7 @@ class Row:
         return self.size / 1e6
 
     def figures(self) -> dict[str, Any]:
-        """Gives all that the table has as plain values, rounded."""
+        """Returns all that the table has as plain values, rounded."""
         return {
             **{key: round(value, 2) for key, value in self.quality.items()},
             "sentences_per_second": float(f"{self.sentences_per_second:.4g}"),
@@ -111,7 +111,7 @@ class Record:
         write_text_whole(path, text.getvalue())
 
     def table(self) -> str:
-        """Lays out quality, speed and size, ending in a newline."""
+        """Formats quality, speed and size, ending in a newline."""
         header = ["encoder", *self.columns, "sentences/s", "min", "max", "MB", "components", "timed with"]
         rows: Sequence[Sequence[str]] = [
             [

@@ -16,8 +16,8 @@ from hf_paraphrase.data.sources.graded_files import recognise_graded_file
 from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.evaluation.baselines import Scorer
 from hf_paraphrase.evaluation.dev import TEST_GROUP
-from hf_paraphrase.evaluation.floors import Scorer
 from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score
 from hf_paraphrase.evaluation.labelled_set import LabelledSet, read_labelled_folder, require_both_classes
 from hf_paraphrase.evaluation.sts import DEV_MEAN, MEAN_GROUPS, evaluate_scored
@@ -67,7 +67,7 @@ class QualitySets:
         return list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
 
     def measure(self, scorer: Scorer) -> Quality:
-        """Scores an encoder or a floor; each distinct sentence of the pairs is encoded once."""
+        """Scores an encoder or a baseline; each distinct sentence of the pairs is encoded once."""
         scored = score(scorer, (*self.graded, *self.labelled))
         sts = evaluate_scored(scored[: len(self.graded)])
         sets = {item.key: item.pearson for item in sts.sets}

@@ -117,7 +117,7 @@ def grams_of(tokens: list[str], order: int) -> list[Any]:
 
 
 def compare_values(table: pa.Table, rows: list[Row]) -> None:
-    """Makes sure that both compute the same; BLEU only alike, because the two smooth it differently."""
+    """Checks that both compute the same; BLEU only alike, because the two smooth it differently."""
     scored = add_measures(table.slice(0, len(rows)), MEASURES)
     names = [name for name in scored.column_names if name not in {"sentence1", "sentence2"}]
     different = {}

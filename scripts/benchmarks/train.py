@@ -61,7 +61,7 @@ class StepTimes(TrainerCallback):
         self.ends: list[float] = []
 
     def on_step_end(self, args: Any, state: TrainerState, *others: Any, **kwargs: Any) -> None:
-        """Notes the time; where the rate begins and ends, that at which a GPU has done what it was told."""
+        """Notes the time; where the rate begins and ends, that at which a GPU has done its work."""
         if state.global_step in {state.max_steps // 10 + 1, state.max_steps} and torch.cuda.is_available():
             torch.cuda.synchronize()
         self.ends.append(self.now())

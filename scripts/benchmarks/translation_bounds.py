@@ -89,7 +89,7 @@ def training_bounds(model: RnnSearchForConditionalGeneration, rates: Mapping[str
 
 
 def bounds_table(bounds: Mapping[str, float], peer: float | None) -> str:
-    """Lays out the most that products allow, and its ratio to the rate of the peer, in the columns of the measured."""
+    """Formats the most that products allow, and its ratio to the rate of the peer, in the columns of the measured."""
     lines = [f"{'by products alone, at most':<40}"]
     for name, rate in bounds.items():
         lines.append(f"{name:<40}{rate:12,.0f}{'' if peer is None else f'{rate / peer:47.2f}'}")

@@ -42,7 +42,7 @@ def _page(verb: str, row: Verb) -> str:
 
 
 def _flags(recipe: Recipe[..., Any]) -> str:
-    """Lays out what a settings dataclass says of itself: its docstring and a row a field."""
+    """Formats what a settings dataclass says of itself: its docstring and a row a field."""
     settings = cast(Any, recipe.settings)
     config = "| `--config` | text |  | a YAML file of `flag: value`; flags given beside it win |"
     return f"{_prose(settings.__doc__ or '')}\n\n{settings_table(settings, _names, 'flag')}\n{config}\n"
@@ -72,7 +72,7 @@ def _prose(text: str) -> str:
 
 
 def is_setting(field: dataclasses.Field[Any]) -> bool:
-    """Tells whether `setting` declared a field, and not a library that the dataclass inherits from."""
+    """Returns whether `setting` declared a field, and not a library that the dataclass inherits from."""
     return "constraints" in field.metadata
 
 

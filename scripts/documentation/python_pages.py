@@ -87,7 +87,7 @@ def _page(room: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]) -
 
 
 def _function_of_verb(name: str, recipe: Any, verb: str, page: str) -> str:
-    """Lays out a recipe, whose parameters are the flags of its verb: its text, and what it gives back and raises."""
+    """Formats a recipe, whose parameters are the flags of its verb: its text, and what it gives back and raises."""
     fields = inspect.signature(recipe).parameters.values()
     keywords = [f"{field.name}=…" for field in fields if field.default is field.empty]
     text, *sections = re.split(r"^(Args|Returns|Raises):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)

@@ -36,7 +36,7 @@ _FETCHED = re.compile(
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the pages of the reference, which are made anew each time, into the navigation."""
+    """Puts the pages of the reference, which are created again each time, into the navigation."""
     verbs: list[Any] = [{"All verbs": "reference/command_line/index.md"}]
     for journey, names in JOURNEYS.items():
         verbs.append({title_of(journey): [f"reference/command_line/{verb}.md" for verb in names]})

@@ -1,4 +1,4 @@
-"""Lays out table 8 of paper 000: how well classifiers tell references from translations, over seeds.
+"""Formats table 8 of paper 000: how well classifiers tell references from translations, over seeds.
 
     python scripts/studies/classifier_table.py fr=DIR de=DIR
 
@@ -59,7 +59,7 @@ def read(folder: Path) -> Accuracies:
 
 
 def tables(found: Mapping[str, Accuracies]) -> str:
-    """Lays out accuracies and findings."""
+    """Formats accuracies and findings."""
     rows = [
         [f"{name}: {title}", *(spread([measured[part] for measured in kinds[kind].values()]) for part in PARTS)]
         for name, kinds in found.items()

@@ -35,7 +35,7 @@ class Cell:
         encoder, colon, pairs = text.partition(": ")
         model, _, tokenizer = encoder.partition(" over ")
         if not colon:
-            raise UsageError(f"`{text}` is no cell", remedy="write MODEL: PAIRS, e.g. gran: 5000 misranked 20")
+            raise UsageError(f"`{text}` is not a cell", remedy="write MODEL: PAIRS, e.g. gran: 5000 misranked 20")
         return cls(model, tokenizer, pairs)
 
     def __str__(self) -> str:
@@ -109,5 +109,5 @@ def read_design(path: Path) -> Design:
 
 def _claim(row: list[str]) -> Claim:
     if len(row) not in (4, 6) or row[1] not in ("above", "below"):
-        raise UsageError(f"`{row}` is no claim", remedy="give a text, above or below, and two or four cells")
+        raise UsageError(f"`{row}` is not a claim", remedy="give a text, above or below, and two or four cells")
     return Claim(row[0], row[1], tuple(Cell.read(text) for text in row[2:]))

@@ -1,4 +1,4 @@
-"""Gives frequent words that a file of word vectors lacks the vectors that their contexts call for.
+"""Returns frequent words that a file of word vectors lacks the vectors that their contexts call for.
 
     python scripts/studies/fill_vectors.py --vectors glove.100d.txt --text FILE [FILE …] --output filled.txt.gz
 

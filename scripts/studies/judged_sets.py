@@ -131,7 +131,7 @@ class JudgedSets:
         return {"cosine": cosine_similarities(first, second), "right": right}
 
     def transfer(self, encode: Encode) -> dict[str, Numbers]:
-        """Tells whether each pair of MSRPC is judged right, each pair's score in SICK, and the cosines in STS."""
+        """Returns whether each pair of MSRPC is judged right, each pair's score in SICK, and the cosines in STS."""
 
         # Steps and penalties of the regressions are of a given size; the vectors of an encoder whose words started at
         # random have a length of 0.05, and its products are lost beside them.

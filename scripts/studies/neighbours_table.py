@@ -39,7 +39,7 @@ FUNCTION_WORDS = 150
 """So many of the most frequent words of the text are no content words."""
 BINS = np.linspace(-1, 1, 201)
 DEVIATIONS = np.linspace(-8, 8, 161)
-"""The same in standard deviations from the mean, by which encoders of wide and narrow cosines are told apart alike."""
+"""The same in standard deviations from the mean, comparable between encoders of wide and narrow cosines."""
 SMOOTHED, LEAST_RISE = 3.0, 0.02
 """A bump is a peak of the distribution, smoothed over so many bins, that rises above the valleys beside it by this
 share of the highest peak."""
@@ -102,7 +102,7 @@ def _named(text: str) -> tuple[str, list[str]]:
 
 
 def is_negated(words: Sequence[str]) -> bool:
-    """Tells whether a sentence has a word of negation."""
+    """Returns whether a sentence has a word of negation."""
     return any(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in words)
 
 
@@ -169,7 +169,7 @@ def look(
 
 
 def has_second_bump(distributions: Numbers) -> bool:
-    """Tells whether a distribution has a peak to the right of its highest one that mainly negated sentences make.
+    """Returns whether a distribution has a peak to the right of its highest one that mainly negated sentences make.
 
     Args:
         distributions: Those of negated sentences and of others, which make it together (2, bins).
@@ -181,7 +181,7 @@ def has_second_bump(distributions: Numbers) -> bool:
 
 
 def table(found: dict[str, dict[str, Numbers]]) -> str:
-    """Lays out a row a measure: both encoders over the seeds, and their difference over seeds and queries."""
+    """Formats a row a measure: both encoders over the seeds, and their difference over seeds and queries."""
     first, second = found
     draws = np.random.default_rng(SEED)
     rows = []

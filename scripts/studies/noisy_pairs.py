@@ -38,7 +38,7 @@ class Mixture:
         shares = dict(zip(rest[::2], rest[1::2], strict=False))
         known = len(rest) == 2 * len(shares) and shares.keys() <= {"misranked", "random"}
         if not known or not all(word.isdecimal() for word in (number, *shares.values())):
-            raise UsageError(f"`{text}` is no mixture", remedy="write e.g. 5000, or 5000 misranked 20")
+            raise UsageError(f"`{text}` is not a mixture", remedy="write e.g. 5000, or 5000 misranked 20")
         mixture = cls(int(number), **{name: int(share) for name, share in shares.items()})
         if mixture.misranked + mixture.random > 100:
             raise UsageError(f"`{text}`: more than all pairs would be wrong", remedy="give shares of at most 100")

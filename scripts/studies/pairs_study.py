@@ -67,7 +67,7 @@ class PairsCell:
         """Reads `ENCODER SOURCE NUMBER`; an encoder's name may have spaces."""
         *encoder, source, number = text.split() if len(text.split()) > 2 else ("", "", "")
         if not encoder or not (number == "all" or number.isdecimal()):
-            raise UsageError(f"`{text}` is no cell", remedy="write ENCODER SOURCE NUMBER, e.g. gran back 24000")
+            raise UsageError(f"`{text}` is not a cell", remedy="write ENCODER SOURCE NUMBER, e.g. gran back 24000")
         return cls(" ".join(encoder), source, None if number == "all" else int(number))
 
 
@@ -144,7 +144,7 @@ def read_claims(rows: Sequence[Sequence[str]]) -> list[Claim]:
     claims = []
     for row in rows:
         if len(row) != 4 or row[2] not in _CLAIMS:
-            raise UsageError(f"`{row}` is no claim", remedy=f"give a text, a cell, one of {_CLAIMS}, and a cell")
+            raise UsageError(f"`{row}` is not a claim", remedy=f"give a text, a cell, one of {_CLAIMS}, and a cell")
         claims.append(Claim(row[0], PairsCell.read(row[1]), row[2], PairsCell.read(row[3])))
     return claims
 
@@ -225,7 +225,7 @@ def train(
 def mean_table(
     runs: Mapping[PairsCell, Sequence[TuningRun]], columns: Mapping[str, Sequence[int]], sets: Sequence[GradedSet]
 ) -> str:
-    """Lays out a row a cell: Pearson's r × 100, mean and standard deviation over the seeds."""
+    """Formats a row a cell: Pearson's r × 100, mean and standard deviation over the seeds."""
     rows = []
     for cell, found in runs.items():
         scores = [spread([_score(run, places, sets) for run in found]) for places in columns.values()]
@@ -255,7 +255,7 @@ def judge(
 
 
 def claims_table(intervals: Mapping[Claim, Mapping[str, Interval]], columns: Sequence[str]) -> str:
-    """Lays out a row a claim: the difference in each column with its interval, and the verdict."""
+    """Formats a row a claim: the difference in each column with its interval, and the verdict."""
     rows = []
     for claim, found in intervals.items():
         cells = [f"{item.text()}: {item.verdict(claim.relation)}" for item in found.values()]  # type: ignore[arg-type]
@@ -279,7 +279,7 @@ def _drawn(runs: Sequence[TuningRun], places: Sequence[int], sets: Sequence[Grad
 
 
 def examples(first: Sequence[TuningRun], second: Sequence[TuningRun], graded: GradedSet) -> str:
-    """Lays out the pairs of a set that one side places far better than the other among all pairs of the set.
+    """Formats the pairs of a set that one side places far better than the other among all pairs of the set.
 
     What counts is how far a pair's place by the cosine (its mean over the seeds) is from its place by people's scores.
     """

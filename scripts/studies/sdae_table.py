@@ -116,7 +116,7 @@ def read_runs(work: Path) -> dict[str, dict[int, Run]]:
 
 
 def check_updates(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
-    """Makes sure that all runs that say it have the same number of updates."""
+    """Checks that all runs that say it have the same number of updates."""
     found: dict[int, list[str]] = {}
     for name, of in runs.items():
         for seed, run in of.items():
@@ -180,7 +180,7 @@ def redrawn_means(
 
 
 def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
-    """Lays out means and standard deviations over the seeds, and the verdicts, as Markdown."""
+    """Formats means and standard deviations over the seeds, and the verdicts, as Markdown."""
     columns = list(dict.fromkeys(name for of in runs.values() for run in of.values() for name in run.scores))
     lines = [
         "| variant | seeds | dev loss (nats a word) | 1 - cos to expansion | " + " | ".join(columns) + " |",
@@ -215,7 +215,7 @@ def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
 
 
 def one_by_one(runs: Mapping[str, Mapping[int, Run]]) -> list[str]:
-    """Lays out the sets of STS14 one by one, Pearson's r x 100; nothing if they are not there."""
+    """Formats the sets of STS14 one by one, Pearson's r x 100; nothing if they are not there."""
     keys = list(
         dict.fromkeys(key for of in runs.values() for run in of.values() for key in run.sets if key[0] == SINGLY)
     )

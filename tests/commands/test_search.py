@@ -77,7 +77,7 @@ def test_what_happens_to_odd_sentences_is_said(model, corpus, tmp_path, capsys):
     assert captured.out == ""
     for text in ("1 of 9 sentences without any text", "1 of 9 sentences that had been there before: left out"):
         assert text in captured.err
-    assert "of which the encoder knows no word" in captured.err and "7 sentences is in" in captured.err
+    assert "without a word in the encoder's vocabulary" in captured.err and "7 sentences is in" in captured.err
 
 
 def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
@@ -134,7 +134,7 @@ def test_a_file_of_queries_gives_one_object_a_line_in_its_order(index, tmp_path,
     assert [len(item["neighbours"]) for item in found] == [2, 0, 2, 0]
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
     assert "1 of 4 queries have no neighbours: they are blank" in captured.err
-    assert "1 of 4 queries have no neighbours: the encoder knows none of their words" in captured.err
+    assert "1 of 4 queries have no neighbours: none of their words is in the encoder's vocabulary" in captured.err
 
 
 def test_a_corpus_is_searched_without_an_index_of_its_own_to_the_same_answer(model, corpus, index, capsys, tmp_path):
@@ -221,7 +221,7 @@ def test_flags_that_do_not_fit_are_one_line_and_leave_nothing(tmp_path, monkeypa
 
 def test_queries_that_cannot_be_answered_are_an_error(index, other_model, tmp_path, capsys):
     assert run("--index", index, "--query", "never heard") == 2
-    assert "the encoder knows none of their words" in capsys.readouterr().err
+    assert "none of their words is in the encoder's vocabulary" in capsys.readouterr().err
     assert run("--index", index, "--model", other_model, "--query", "w1") == 2
     assert "the encoder gives other vectors" in capsys.readouterr().err
     assert run("--index", index, "--query", "w1", "--method", "approximate") == 2

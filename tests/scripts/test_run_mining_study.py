@@ -56,7 +56,7 @@ def write_curve(path, rows):
 
 
 def write_curves(folder):
-    """Lays out the curves of a report."""
+    """Formats the curves of a report."""
     for group in ("random_pairs", "candidates"):
         for name in NAMES:
             write_curve(folder / "curves" / group / f"{name}.tsv", [(0.5, 0.5)])
