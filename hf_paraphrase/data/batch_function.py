@@ -50,7 +50,7 @@ class BatchFunction(ABC):
 
     @abstractmethod
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns what the job makes of some rows, and what there is to say of them.
+        """Returns what the job makes of some rows, and the notes on them.
 
         Args:
             table: The rows.

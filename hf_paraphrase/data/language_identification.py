@@ -1,4 +1,4 @@
-"""Finds sentences that are not in the language they should be in, with py3langid, whose model lies in its wheel.
+"""Finds sentences that are not in the language they should be in, with py3langid, whose model is in its wheel.
 
 langid.py (Lui and Baldwin, 2012, "langid.py: An Off-the-shelf Language Identification Tool", ACL) is a naive Bayes
 classifier over byte n-grams for 97 languages. A single sentence is little evidence, so a row is only left out where
@@ -38,7 +38,7 @@ class OtherLanguages:
         self._accepted = [self._labels(code) for code in (source_lang, target_lang)]
 
     def right(self, source: pa.Array, target: pa.Array) -> np.ndarray:
-        """Tells in which rows neither side is in another language: (rows,), bool."""
+        """Returns in which rows neither side is in another language: (rows,), bool."""
         right = np.ones(len(source), dtype=bool)
         for texts, accepted in zip((source, target), self._accepted, strict=True):
             wanted = np.flatnonzero(right)

@@ -26,7 +26,7 @@ def text_keys(*columns: pa.Array) -> np.ndarray:
     if len(columns) == 1:
         digests = [blake2b(text.encode(), digest_size=8).digest() for text in columns[0].to_pylist()]
     else:
-        # The lengths keep ("ab", "c") and ("a", "bc") apart.
+        # The lengths distinguish ("ab", "c") and ("a", "bc").
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         digests = [
             blake2b("".join(f"{len(text)}:{text}" for text in row).encode(), digest_size=8).digest() for row in rows
@@ -44,7 +44,7 @@ def repeat_keys(*columns: pa.Array) -> np.ndarray:
     """
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
-        # Multiplying by an odd number in between keeps ("a", "b") and ("b", "a") apart.
+        # Multiplying by an odd number in between distinguishes ("a", "b") and ("b", "a").
         keys *= np.uint64(0x9E3779B97F4A7C15)
         texts = column.cast(pa.binary()).to_numpy(zero_copy_only=False)
         keys ^= np.fromiter(map(xxh3_64_intdigest, texts), dtype=np.uint64, count=len(texts))

@@ -150,7 +150,7 @@ def read_fields(
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
-    # Arrow checks the bytes where they lie; `bytes.decode` would copy them, and Arrow copy them back.
+    # Arrow checks the bytes in place; `bytes.decode` would copy them, and Arrow copy them back.
     text = pa.Array.from_buffers(pa.string(), 1, [None, _offsets(0, len(block)), pa.py_buffer(block)])
     try:
         text.validate(full=True)

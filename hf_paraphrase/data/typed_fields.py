@@ -38,7 +38,7 @@ class Field:
 
     @property
     def wording(self) -> str:
-        """Says what the field must be."""
+        """Describes what the field must be."""
         if self.pattern is not None:
             return f"of the form {self.example or self.pattern}"
         words = "a number" if self.kind == pa.float64() else "a whole number"

@@ -33,7 +33,7 @@ OpenBlocks = Callable[[LineErrors], Blocks]
 
 @dataclass(kw_only=True)
 class BitextFiles(HeaderSettings):
-    """Two languages, where the rows in them lie, and how each file is opened."""
+    """Two languages, where their rows are, and how each file is opened."""
 
     PATHS: ClassVar[tuple[str, ...]] = (
         "source_file",

@@ -77,8 +77,8 @@ class _Text(str):
 def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
     """Finds the catalogues in a language: the file itself, or all .po and .mo files below a folder.
 
-    Where a .po and a .mo file of one name lie side by side, the .po file is taken. In a folder, the language is that
-    of the folder `LC_MESSAGES` lies in, or the name of the file or of its folder, or else what the header says.
+    Where a .po and a .mo file have one name, the .po file is taken. In a folder, the language is that
+    of the folder above `LC_MESSAGES`, or the name of the file or of its folder, or else what the header says.
     """
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --gettext")

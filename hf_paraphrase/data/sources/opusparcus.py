@@ -290,7 +290,7 @@ def _without_judged(
     """Leaves out training pairs that are development or test pairs too, in either order, however short they are."""
     known = [np.empty(0, np.uint64)]
     for other in judged:
-        # What is wrong with these files is said where they are read for themselves.
+        # Errors in these files are reported where they are read themselves.
         for table in other(LineErrors("skip"), Counter()):
             sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
             known += [repeat_keys(*sides), repeat_keys(*reversed(sides))]

@@ -2,7 +2,7 @@
 
 Files are found at any depth; the split is the last of `train`, `validation` and `test` in a file's path, and a
 component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs. Where complete
-annotated parts lie beside shortened ones (`validation.full`, `test.full`), the complete ones are taken.
+annotated parts are beside shortened ones (`validation.full`, `test.full`), the complete ones are taken.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, t
     Args:
         folder: Where to look.
         lang: The language; a file below a folder of another language is left out.
-        quality: The estimated quality of the training pairs; where folders of several qualities lie side by side, only
+        quality: The estimated quality of the training pairs; where folders of several qualities exist, only
             those of this one are read, or those of the lowest (which hold all pairs of the others) if None.
 
     Returns:

@@ -54,7 +54,7 @@ def split_record(text: str) -> list[str] | None:
     """Splits one CSV record.
 
     Returns:
-        The fields; None if a quoted field is not closed, so that the record goes on in the next line.
+        The fields; None if a quoted field is not closed, so that the record continues in the next line.
     """
     fields: list[str] = []
     position = 0

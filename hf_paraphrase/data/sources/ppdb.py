@@ -184,7 +184,7 @@ def _limited(
 
 
 def _recognise(path: Path) -> str:
-    """Tells the layout by the first line."""
+    """Detects the layout from the first line."""
     first = next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
     if _SEPARATOR in first:
         return "rules"

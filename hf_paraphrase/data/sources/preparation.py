@@ -133,7 +133,7 @@ def _watched(tables: Iterable[pa.Table], bar: Any) -> Iterator[pa.Table]:
 
 
 def _report(source: Any, corpus: Corpus, missing: list[str]) -> None:
-    """Tells the user what became of every line."""
+    """Logs what happened to every line."""
     if source.SHOWS_FUNNEL:
         log(_funnel_table(corpus.counts["train"], source.unit))
     for name, count in corpus.negatives.items():

@@ -253,7 +253,7 @@ class Source(Settings):
             check_readable(path)
 
     def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any] | None:
-        """Returns what a template of one's own needs besides what all cards say; None for that of a published set."""
+        """Returns what a template of the user needs besides what all cards say; None for that of a published set."""
         return None
 
     def results(self, rows: ReadRows) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class Source(Settings):
 
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Finds the configuration that a name stands for; may add to the settings what the name tells.
+        """Finds the configuration that a name stands for; may add to the settings what the name implies.
 
         Returns:
             The name for the cache, and the configuration of the parts.

@@ -81,7 +81,7 @@ class TurkuSource(Source, LineErrorSettings):
 
     data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
-        "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed",
+        "opus-parsebank-sample-annotated.tsv are, or some of them, plain or compressed",
         path=True,
     )
     lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
@@ -192,7 +192,7 @@ def _read_rewrites(path: Path, errors: LineErrors, left_out: Counter[str]) -> It
 
 
 def _problem(row: dict[str, Any]) -> str | None:
-    """Says what is wrong with an item; None if nothing is."""
+    """Returns what is wrong with an item; None if nothing is."""
     for name, raw in (("sentence1", "txt1"), ("sentence2", "txt2"), ("grade", "label")):
         if not isinstance(row[name], str):
             return f"no text {raw}"
