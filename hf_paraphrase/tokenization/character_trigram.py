@@ -7,7 +7,7 @@ collapsed. A text of n characters has n tokens; an empty one none.
 
 No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out.
 Each character c is written as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1`
-wherever the character before is x, and `\2` wherever the next is x, by x. What stands three characters apart is then
+wherever the character before is x, and `\2` wherever the next is x, by x. Characters three positions apart are then
 the row of windows, and the tokens are what they look like. So a plain `tokenizer.json` gives the exact tokens in
 every program that reads such files, but slowly: one rule for each different character of the vocabulary, a few
 microseconds each. `SentenceEncoder` and `trigram_vocabulary` compute the same with array operations instead.
@@ -173,7 +173,7 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
-    """Tells at little cost whether a tokenizer may be one of trigrams."""
+    """Returns, at little cost, whether a tokenizer may be one of trigrams."""
     expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
     return bool(settings_of_part(tokenizer.pre_tokenizer) == expected)
 

@@ -88,7 +88,7 @@ class KnownRuns:
     def index(self, most: int) -> _Index:
         """Passes the runs that have been known for a while to Arrow, or none where they are more than `most`.
 
-        Arrow begins every search with a table of them, which is not worth while for fewer runs than there are in it.
+        Arrow begins every search with a table of them, which does not pay for fewer runs than there are in it.
         """
         if len(self._codes) > most:
             return _index([])

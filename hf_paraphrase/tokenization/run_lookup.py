@@ -110,7 +110,7 @@ class RunLookup:
         seams[offsets] = True
         starts = np.flatnonzero(seams)
         borders = np.searchsorted(starts, offsets)
-        # The runs lie end to end as the texts do, so they need not be copied.
+        # The runs are end to end as the texts are, so they need not be copied.
         runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data))
 
         known = self._known

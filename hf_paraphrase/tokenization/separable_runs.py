@@ -5,7 +5,7 @@ follows them up to the next one: `The cat  sat` has the runs `The`, ` cat` and `
 seam. A tokenizer of the `tokenizers` library finds added tokens in the text, normalises what is between them, splits
 that, and gives each piece to its model. So the ids of a text are those of its runs if
 
-* no added token can lie over a seam (:func:`are_within_runs`) and, which :mod:`.run_lookup` sees to, none is there;
+* no added token can cross a seam (:func:`are_within_runs`) and, which :mod:`.run_lookup` sees to, none is there;
 * normalising a text normalises its runs (:func:`keeps_runs_apart`), and leaves at every seam a visible character
   before and a space behind, which :mod:`.run_lookup` sees to run by run;
 * what is normalised is split at every such seam, and what comes out on one side of it does not depend on the other
@@ -167,7 +167,7 @@ def splits_at_seams(pre_tokenizer: Any) -> bool:
 
 
 def are_within_runs(tokenizer: Tokenizer) -> bool:
-    """Returns whether every added token lies within a run wherever it occurs, be it in the text or when normalised."""
+    """Returns whether every added token is within a run wherever it occurs, be it in the text or when normalised."""
     across = re.compile(r"[^ ] ").search
     normalizer = tokenizer.normalizer
     for token in tokenizer.get_added_tokens_decoder().values():

@@ -89,7 +89,7 @@ def _state_of_normalizer(normalizer: Any) -> Any:
 
 
 def characters_worth_it(backend: Any) -> int:
-    """Tells from how many characters on making a lookup takes less time than it saves, by order of magnitude.
+    """Returns from how many characters on making a lookup takes less time than it saves, by order of magnitude.
 
     The tables of all trigrams are large. It is at least one: nothing need be done for texts without characters.
     """

@@ -1,7 +1,7 @@
 """Character trigrams to ids for a whole block of texts at once, in array operations.
 
 The rules of a character-trigram tokenizer are slow where the `tokenizers` library carries them out, one text and one
-rule at a time. Here the characters of all texts lie in one row, and the ids of all windows are taken from one table.
+rule at a time. Here the characters of all texts are in one row, and the ids of all windows are taken from one table.
 The ids are exactly those of `tokenizers`:
 
 * The tokenizer must be one that :mod:`~hf_paraphrase.tokenization.character_trigram` builds, recognised by the JSON
