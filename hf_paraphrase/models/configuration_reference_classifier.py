@@ -1,4 +1,4 @@
-"""Configuration of the classifier that tells references from translations."""
+"""Configuration of the classifier that distinguishes references from translations."""
 
 from __future__ import annotations
 

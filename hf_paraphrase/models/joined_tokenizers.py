@@ -1,4 +1,4 @@
-"""Tokenizers whose tokens lie one behind the other, with the `tokenizers` library alone, in a file that travels."""
+"""Tokenizers whose tokens are concatenated, with the `tokenizers` library alone, in a file that travels."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ class RnnSearchPreTrainedModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as the configuration says."""
+        """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as configured."""
         if isinstance(module, RnnSearchGru):
             self._init_matrix(module.input_weight, gates=3)
             for gate in module.gate_weight.chunk(2):

@@ -30,7 +30,7 @@ class SdaeOutput(BaseModelOutputWithPooling):
 
 
 class SdaeDecoder(nn.Module):
-    """Says the sentence again, word by word, from its embedding e.
+    """Reconstructs the sentence, word by word, from its embedding e.
 
     With s_0 = tanh(W e + b), each state is s_t = GRU(s_{t-1}; word t-1, e), where the word before the first is a zero
     vector, and the next word, or the end, is chosen by a softmax over O s_t + o (with a linear layer in between, if
@@ -154,7 +154,7 @@ class SdaeModel(PreTrainedModel):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> SdaeOutput | tuple[Any, ...]:
-        """Embeds a batch of sentences and, with labels, measures how well they can be said again.
+        """Embeds a batch of sentences and, with labels, measures how well they are reconstructed.
 
         Args:
             input_ids: Token ids (batch, length).
@@ -162,7 +162,7 @@ class SdaeModel(PreTrainedModel):
                 Padding, on either side or between words, changes nothing beyond rounding.
             labels: The words of the sentences without noise (rows, their length), -100 at padding, which may be on
                 any side and changes nothing beyond rounding. `rows` may be less than `batch`: then the first
-                sentences alone are said again, and the others only embedded.
+                sentences alone are reconstructed, and the others only embedded.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_hidden_states: Also return the states; None follows the configuration.
             return_dict: False gives a tuple.

@@ -178,7 +178,7 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]
         return MODEL_MAPPING[config_class](config_class.from_dict(settings))
-    # Whoever opened this file trusts its folder; the encoder's file lies beside it, and nowhere else.
+    # Whoever opened this file trusts its folder; the encoder's file is beside it, and nowhere else.
     reference = str((settings.get("auto_map") or {}).get("AutoModel"))
     if not _CLASS_REFERENCE.fullmatch(reference):
         raise ValueError(f"the configuration does not name the encoder's code in this folder: {reference[:80]}")

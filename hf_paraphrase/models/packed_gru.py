@@ -160,7 +160,7 @@ class _GruSteps(torch.autograd.Function):
         by_reset = products * reset * (1 - reset)
         of_states = of_states.clone(memory_format=torch.contiguous_format)
         of_initial = states.new_zeros(first, size)
-        # By the arguments of r_t and z_t, and by U_n h_{t-1}; the argument of n_t apart.
+        # By the arguments of r_t and z_t, and by U_n h_{t-1}; except the argument of n_t.
         of_products = torch.empty_like(gates)
         of_candidates = torch.empty_like(states)
         transposed = recurrent.t()

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class PackedSentences:
-    """Where the counted tokens of a batch lie when they are packed: first tokens first, then second ones, and so on.
+    """Where the counted tokens of a batch are when they are packed: first tokens first, then second ones, and so on.
 
     Within a step the sentences stand longest first, so that those that still run are a block from the beginning. This
     is the order of `torch.nn.utils.rnn.PackedSequence`.

@@ -27,13 +27,13 @@ def mean_cross_entropy(states: Tensor, weight: Tensor, bias: Tensor, labels: Ten
         labels: y (batch, length), int64; −100 where there is no token.
         smoothing: As there.
     """
-    said = labels != -100
+    counted = labels != -100
     # The padding is left out, but on a GPU, which would be waited for to learn how much it is.
     if labels.device.type == "cpu":
-        states, targets = states[said], labels[said]
+        states, targets = states[counted], labels[counted]
     else:
         states, targets = states.flatten(0, 1), labels.flatten()
-    return summed_cross_entropy(states, weight, bias, targets, smoothing) / said.sum()
+    return summed_cross_entropy(states, weight, bias, targets, smoothing) / counted.sum()
 
 
 def summed_cross_entropy(

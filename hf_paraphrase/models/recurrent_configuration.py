@@ -90,6 +90,6 @@ class RecurrentLayersConfig(PreTrainedConfig):
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Refuses what is none of the names of a setting."""
+    """Checks that a value is one of the names of a setting."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
