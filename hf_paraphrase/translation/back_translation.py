@@ -248,7 +248,7 @@ def _finish(
     values = {
         "license": inherited_metadata(settings.bitext)["license"],
         "name": Path(settings.output).name,
-        # A card is published: where the folders lie is in the provenance alone.
+        # A card is published: the paths of the folders are in the provenance alone.
         "settings": {
             **recorded,
             "model": " + ".join(map(_folder_name, settings.model)),

@@ -44,7 +44,7 @@ class EnsembleCache:
 
 
 class _EnsembleEncoder(nn.Module):
-    """Runs the encoders of all members; their annotations lie side by side in the last axis."""
+    """Runs the encoders of all members; their annotations are concatenated in the last axis."""
 
     main_input_name = "input_ids"
 

@@ -253,9 +253,9 @@ class _Search:
         lists = self.finished_scores[self.active]
         worst = lists.amin(1)
         improvable = self.scores[:, 0] / generated**self.penalty > worst
-        # Without any hypothesis that could go on there is nothing to wait for either.
+        # Without any hypothesis that could continue there is nothing to wait for either.
         improvable &= self.scores[:, 0] > -torch.inf
-        # What is not a number goes on to the end, so that whoever scores the list sees it.
+        # NaN is kept to the end, so that whoever scores the list sees it.
         improvable |= self.scores[:, 0].isnan()
         if self.early is True:
             improvable &= worst == -torch.inf

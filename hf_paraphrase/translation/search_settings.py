@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class SearchSettings(Settings):
-    """The models that translate, and limits on what they may say."""
+    """The models that translate, and limits on their output."""
 
     GROUP: ClassVar[str] = "search for translations"
 

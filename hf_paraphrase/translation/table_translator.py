@@ -252,7 +252,7 @@ class TableTranslator:
             return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
 
     def _check_search(self, failure: str) -> None:
-        """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
+        """Distinguishes sentences that cannot be translated from a model or a device that no longer works."""
         if isinstance(self._attempt([self.translatable or self._ordinary_source()], None), str):
             raise ModelError(
                 f"{failure}; nor can any other",
@@ -261,7 +261,7 @@ class TableTranslator:
             )
 
     def _ordinary_source(self) -> list[int]:
-        """Makes a source as long as most sentences, of the first units that are none of the special ones."""
+        """Makes a source as long as most sentences, of the first units that are not special."""
         special = set(self.tokenizer.all_special_ids)
         units = [unit for unit in range(int(self.model.config.source_vocab_size)) if unit not in special]
         return [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], int(self.tokenizer.eos_token_id)]

@@ -317,7 +317,7 @@ def finished_checkpoints(folder: Path) -> list[Path]:
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
     """Computes the mean of the weights of checkpoints of one training run.
 
-    The weights of late checkpoints lie in one basin, so their mean is a model too, about as good as an ensemble of
+    The weights of late checkpoints are in one basin, so their mean is a model too, about as good as an ensemble of
     them and as fast as one of them (Junczys-Dowmunt et al. 2016 §4.1 found so for Adadelta-trained RNNsearch models).
 
     Returns:
