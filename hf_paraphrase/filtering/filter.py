@@ -34,7 +34,7 @@ _SHORTFALLS = {
     "max_tokens": "only {left:,} tokens were left for --max-tokens",
     "sample": "only {left:,} pairs were left to sample from",
 }
-"""What is said where a step asked for more than there was."""
+"""The note where a step asked for more than there was."""
 _OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives")
 """The options that no part of the pairs can tell alone."""
 
@@ -85,7 +85,7 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
         for name in _OF_ALL_PAIRS if self.in_shards else ():
             if is_given(self, name):
                 raise UsageError(
-                    f"{flag(name)} looks at all pairs, and {by} at a part of them",
+                    f"{flag(name)} needs all pairs, and {by} has a part of them",
                     remedy=f"filter the output once more, without {by}",
                 )
 
@@ -101,7 +101,7 @@ class Filtered:
 
     Attributes:
         folder: The data folder of the pairs that are kept; with `shard`, while parts are missing, that of the
-            unfinished work, of which the rest says nothing.
+            incomplete work, of which the rest says nothing.
         choice: Which they are, and the count after each step; with `shard` the counts alone.
         rows: The rows of the data folder, negatives with them.
         counts: How many `pairs` and `negatives` they are, the `tokens` of the pairs, and how many are `noise`.
@@ -188,7 +188,7 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
 
 
 def _filtered_before(folder: Path) -> Filtered:
-    """Returns what a finished run has filtered, as its record says."""
+    """Returns what a finished run has filtered, by its record."""
     results = read_provenance(folder)["results"]
     choice = Choice(np.zeros(0, dtype=bool), Funnel(results["funnel"]), results["contamination"])
     counts = {name: results[name] for name in ("pairs", "negatives", "tokens")}

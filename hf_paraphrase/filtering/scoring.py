@@ -106,7 +106,7 @@ class Scored:
 
     Attributes:
         folder: The data folder of the pairs with their measures; with `shard`, while parts are missing, that of the
-            unfinished work.
+            incomplete work.
         measures: For each split the names of its measures.
         language_model: What there is to say about the language model that was estimated; empty if none was.
     """
@@ -188,7 +188,7 @@ def _inputs(settings: ScoreSettings) -> list[str]:
 
 
 def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Scored:
-    """Returns what a finished run has scored, as its record says."""
+    """Returns what a finished run has scored, by its record."""
     results = read_provenance(settings.output)["results"]
     return Scored(
         Path(settings.output), results["rows"], results["columns"], chosen, results.get("language_model", {})

@@ -1,7 +1,7 @@
 """Selections: predicates on columns, written as `overlap_1<=0.7` or `5<=length<=30`, or called by their names.
 
 A name is that of a function in :data:`~hf_paraphrase.registry.SELECTIONS`, whose parameters are called like the
-columns that it looks at. Numbers come to it as float64 (rows,), NaN where one is missing; texts as a list of them, the
+columns that it uses. Numbers come to it as float64 (rows,), NaN where one is missing; texts as a list of them, the
 empty one where one is missing. It returns which rows are kept, bool (rows,).
 
 The grammar of comparisons, with white space allowed between their parts:
@@ -61,7 +61,7 @@ def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether numbers lie in a range.
+    """Whether numbers are in a range.
 
     Attributes:
         conditions: One or two pairs of operator and number, the column's value standing on the left.
@@ -83,7 +83,7 @@ class Selection:
 
     Attributes:
         text: What the user wrote.
-        columns: The columns it looks at.
+        columns: The columns it uses.
         predicate: Called with them; tells which rows are kept, bool (rows,).
     """
 
@@ -130,7 +130,7 @@ def named_selection(name: str, text: str | None = None) -> Selection:
     predicate = SELECTIONS[name]
     columns = tuple(inspect.signature(predicate).parameters)
     if not columns:
-        raise UsageError(f"the selection `{name}` looks at no column", remedy="call its parameters like columns")
+        raise UsageError(f"the selection `{name}` uses no column", remedy="call its parameters like columns")
     return Selection(text or name, columns, predicate)
 
 
@@ -146,7 +146,7 @@ def _direction(name: str) -> int:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Checks that every selection looks at columns that are there or can be measured, comparisons at numbers."""
+    """Checks that every selection uses columns that exist or can be measured, comparisons at numbers."""
     for selection in selections:
         check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.compares)
 
@@ -160,7 +160,7 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
             if not (_holds_numbers(kind) or (_holds_text(kind) and not numbers)):
                 raise UsageError(
                     f"{wanted_by}: the column {column} holds {kind}, not numbers{'' if numbers else ' or text'}",
-                    remedy="compare a column of numbers" if numbers else "look at another column",
+                    remedy="compare a column of numbers" if numbers else "use another column",
                 )
         elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))

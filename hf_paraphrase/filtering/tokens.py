@@ -38,7 +38,7 @@ def _straightened(text: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _kinds() -> np.ndarray:
-    """Says of every code point whether it is part of a word, space, an apostrophe, or a token by itself: uint8."""
+    """Returns for every code point whether it is part of a word, space, an apostrophe, or a token by itself: uint8."""
     characters = "".join(map(chr, range(0x110000)))
     kinds = np.full(len(characters), _OTHER, dtype=np.uint8)
     for pattern, kind in ((f"{_W}+", _WORD), (r"\s+", _SPACE), ("'", _APOSTROPHE)):
@@ -103,7 +103,7 @@ class TokenSpans:
             codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             kinds = _kinds()[codes]
         shown = kinds != _SPACE
-        # Whether a character goes on with the token of the one before it, and whether the one behind it with its own.
+        # Whether a character continues the token before it, and whether the next one continues its own.
         joined = np.zeros(len(codes) + 1, dtype=np.bool_)
         word = kinds == _WORD
         np.logical_and(word[1:], word[:-1], out=joined[1:-1])

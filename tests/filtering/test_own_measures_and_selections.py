@@ -145,7 +145,7 @@ def test_an_option_of_the_verb_cannot_be_one_of_a_measure(own):
     [
         ("calmer", "--keep: cannot read `calmer` (write for example overlap_1<=0.7 or 5<=length<=30, in quotes"),
         ("unheard", "--keep `unheard`: there is no column loudness (the columns are sentence1, sentence2; computed"),
-        ("empty", "the selection `empty` looks at no column"),
+        ("empty", "the selection `empty` uses no column"),
     ],
 )
 def test_what_is_wrong_with_a_named_selection_is_said(pairs, own, tmp_path, keep, problem):

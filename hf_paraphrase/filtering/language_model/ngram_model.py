@@ -17,7 +17,7 @@ _LOG10_UNKNOWN = -100.0
 
 
 class SentenceScores(NamedTuple):
-    """What a language model says about sentences.
+    """The figures of a language model for sentences.
 
     Attributes:
         log10_probabilities: log10 p of the tokens and the end mark together, float64 (sentences,).

@@ -1,6 +1,6 @@
 """References with their lists of translations, drawn from back-translated pairs and cut into three parts.
 
-What a classifier that tells references from translations is trained on (paper 000, section 5.6.1).
+What a classifier that distinguishes references from translations is trained on (paper 000, section 5.6.1).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _COMPONENTS = 300
 
 @dataclass(kw_only=True)
 class ReferenceClassifierSettings(TrainingRunSettings):
-    """Train a classifier that tells references from translations (paper 000, section 5.6.1).
+    """Train a classifier that distinguishes references from translations (paper 000, section 5.6.1).
 
     One reference (sentence1) is the example of label 1, one translation of its n-best list (sentence2) that of label
     0. The folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
@@ -103,7 +103,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 
 @recipe(ReferenceClassifierSettings)
 def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
-    """Trains a classifier that tells references from translations (paper 000, section 5.6.1).
+    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1).
 
     Returns:
         The classifier of the folder that was made.
@@ -294,7 +294,7 @@ def _measured(pairs: str, part: str, results: dict[str, Any], note: str = "") ->
         metric="accuracy",
         value=results[part]["accuracy"],
         name=f"accuracy (%; as many references as translations{note})",
-        task_name="Telling references from translations",
+        task_name="Distinguishing references from translations",
     )
 
 

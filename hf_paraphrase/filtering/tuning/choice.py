@@ -1,6 +1,6 @@
-"""What a grid of training runs says: the range that the dev set chooses for each filter, and how it does on the test.
+"""The results of a grid of training runs: the range that the dev set chooses for each filter, and its test score.
 
-Nothing here looks at a test score before the choice is made.
+Nothing here uses a test score before the choice is made.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _BINS = "length_bins"
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a grid of training runs says.
+    """The results of a grid of training runs.
 
     Attributes:
         folder: The folder of the tables, the plot and the card.
@@ -136,7 +136,7 @@ def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
 
 
 def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]) -> None:
-    """Says which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
+    """Logs which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
     left, points = 0, settings.points
     for name, pool in pools.items():
         _check_share(settings, pool)

@@ -213,7 +213,7 @@ class TuningRuns:
         return _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
 
     def _take_over(self, key: str) -> bool:
-        """Notes a run as another grid has it; tells whether one has."""
+        """Notes a run as another grid has it; returns whether one has."""
         for folder, notes in self._others.items():
             # A grid that was made before similarities were kept lacks them.
             if key in notes and (not self.tests or _similarities(folder, key).is_file()):
@@ -271,7 +271,7 @@ def _read_notes(path: Path) -> Notes:
     notes: Notes = {}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []:
         with suppress(ValueError, TypeError, KeyError):
-            # The line that was being written when a run was killed is none.
+            # The line that was being written when a run was killed is incomplete.
             note = json.loads(line)
             notes[note["key"]] = note
     return notes

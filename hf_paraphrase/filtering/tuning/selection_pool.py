@@ -29,7 +29,7 @@ class SelectionPool:
     was asked for wherever enough rows are left.
 
     Columns that the pairs have are taken as they are; those that can be measured without a model are computed once.
-    In memory are one number a row for every column looked at, and what named selections say of it.
+    In memory are one number a row for every column looked at, and the results of named selections.
 
     Attributes:
         unusable: How many of them have an empty side or a label other than 1.
@@ -47,7 +47,7 @@ class SelectionPool:
         self.num_rows = pairs.count(split)
         if not self.num_rows:
             raise InputError("there are no pairs", path=folder)
-        # What a named selection says of a row is kept instead of all that it looks at, which may be text.
+        # The result of a named selection is kept instead of its inputs, which may be text.
         named = {selection for selection in steps.selections if not selection.compares}
         compared = FilterSteps(
             keep=[selection.text for selection in steps.selections if selection.compares],
