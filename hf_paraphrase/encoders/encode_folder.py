@@ -29,7 +29,7 @@ def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple
 
     Returns:
         The folder that was made, and its `rows`, the `dimension` of its embeddings, whether a network computed in
-        `bf16`, and how many texts were `empty`; with `shard`, while parts are missing, the folder of the unfinished
+        `bf16`, and how many texts were `empty`; with `shard`, while parts are missing, the folder of the incomplete
         work and the dimension alone.
     """
     folder = DataFolder(settings.input)

@@ -63,6 +63,6 @@ def initial_encoder(
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Says for a card what a training continued from."""
+    """Describes for a card what a training continued from."""
     folder = model_folder(name)
     return repository_name(folder) or folder.resolve().name

@@ -32,7 +32,7 @@ _REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
-    """Tells what kind of initial vectors lie at a path, or are meant by `builtin`.
+    """Returns what kind of initial vectors a path, or `builtin`, holds.
 
     A file, a model with a table of vectors, one with several side by side, or another model.
     """

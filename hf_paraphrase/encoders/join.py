@@ -65,7 +65,7 @@ class JoinSettings(Settings):
     )
     frequency_constant: float | None = setting(
         "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a; 0.001 is "
-        "a good one [default: as the baseline: 0.003, and p counted within English words, so that what lies over the "
+        "a good one [default: as the baseline: 0.003, and p counted within English words, so that a trigram over the "
         "space between two words counts fully]",
         None,
         above=0,

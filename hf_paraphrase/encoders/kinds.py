@@ -1,6 +1,6 @@
 """The kinds of sentence encoders that can be trained, with the settings that only some have; how one is made.
 
-`hf_paraphrase.registry.ENCODERS` has them by name. A model class of one's own is registered there as it is, or as an
+`hf_paraphrase.registry.ENCODERS` has them by name. A model class of the user is registered there as it is, or as an
 :class:`EncoderKind` where it has settings of its own:
 
     @ENCODERS.register("mine")
@@ -145,7 +145,7 @@ class EncoderKind:
     """A kind of sentence encoder.
 
     Attributes:
-        model: A model type of :mod:`..models.registry`, or a model class of one's own.
+        model: A model type of :mod:`..models.registry`, or a model class of the user.
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
         options: The settings of its configuration that not every encoder has: a dataclass of keywords, each None for
             the configuration's own default. They are flags of `train-encoder`, refused for other encoders.
@@ -251,7 +251,7 @@ def is_own_class(model: PreTrainedModel) -> bool:
 
 
 def check_own_class(model: PreTrainedModel) -> None:
-    """Refuses a class of one's own whose folder would not open as what it is."""
+    """Refuses a user-defined class whose folder would not open as what it is."""
     if not is_own_class(model):
         return
     if (model_type := model.config.model_type) in MODELS:
@@ -269,7 +269,7 @@ def check_own_class(model: PreTrainedModel) -> None:
 
 
 def _place_without_file(kind: type) -> str | None:
-    """Says where a class is defined, if not at the top level of a file that can be copied; else None."""
+    """Returns where a class is defined, if not at the top level of a file that can be copied; else None."""
     module = sys.modules.get(kind.__module__)
     if kind.__module__ == "__main__":
         return "the program or notebook that runs"

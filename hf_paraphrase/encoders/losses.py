@@ -1,4 +1,4 @@
-"""The losses of the papers, each a module with its settings and its source, and what a loss of one's own is.
+"""The losses of the papers, each a module with its settings and its source, and what a loss of the user is.
 
 A loss is an `nn.Module` whose `forward(vectors, …)` takes the embeddings of a batch and, by the names of its further
 parameters, `negatives` (which are then searched) and `labels`; see :func:`asks_for`.
@@ -59,7 +59,7 @@ def new_loss(name: str, **options: Any) -> nn.Module:
 
 
 def described_loss(loss: nn.Module) -> dict[str, Any]:
-    """Says for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
+    """Describes for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
 
     A class that computes something other than the one from which it has its description is called by its own name.
     """
@@ -161,8 +161,8 @@ class ContrastiveLoss(EncoderLoss):
         """
         first, second = normalize_rows(vectors).chunk(2)
         distance = 1.0 - (first * second).sum(1)
-        apart = (self.margin - distance).clamp_min(0.0).square()
-        return torch.where(labels.bool(), distance, apart).mean()
+        hinge = (self.margin - distance).clamp_min(0.0).square()
+        return torch.where(labels.bool(), distance, hinge).mean()
 
 
 def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:

@@ -33,7 +33,7 @@ def write_model_files(
 ) -> None:
     """Writes an encoder so that `AutoModel`, sentence-transformers and we open it; see the contract on artefacts.
 
-    A model class of one's own is saved with the file that it is in.
+    A model class of the user is saved with the file that it is in.
     """
     check_own_class(model)
     if is_own_class(model):

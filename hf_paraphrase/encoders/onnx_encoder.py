@@ -46,7 +46,7 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # What fails is raised, and would be said twice.
+    # What fails is raised, and would be reported twice.
     options.log_severity_level = _FATAL
     if threads is not None:
         options.intra_op_num_threads = threads

@@ -96,7 +96,7 @@ def read_saved_vectors(
 
 
 def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
-    """Reads the vectors of words from an encoder whose tables lie side by side, as `join` makes it.
+    """Reads the vectors of words from an encoder whose tables are side by side, as `join` makes it.
 
     A word has what it adds to a sentence: of each table the sum of the vectors of its tokens. Where such an encoder
     gives each table its share of the cosine in every sentence, here each table is scaled once: the squares of the

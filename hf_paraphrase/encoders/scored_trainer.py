@@ -42,7 +42,7 @@ class ScoredTrainer(SparseGradientTrainer):
         evaluator: Called with a :class:`~.sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
         compute_metrics: Whether there is something else that scores; see :meth:`_measured`.
         callbacks: Further callbacks.
-        optimizers: An optimizer and a schedule of one's own.
+        optimizers: An optimizer and a schedule of the user.
         report: Called with a line of text at every score.
 
     Attributes:
@@ -183,7 +183,7 @@ class ScoredTrainer(SparseGradientTrainer):
             **known,
             **card,
         }
-        # Where the run lies is nobody's business, and `push_to_hub` of the Trainer sends files as they are.
+        # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
         command = f"{name}.save_model (from Python)"
         model = cast(PreTrainedModel, self.model)

@@ -325,7 +325,7 @@ class SentenceEncoder(FamiliarCalls):
         vectors: NDArray[np.float32],
         normalize: bool,
     ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) with means of word vectors, and tells how many rows are done each time."""
+        """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
         means = averages.prepared()
 
         def embed(rows: slice) -> int:
@@ -341,7 +341,7 @@ class SentenceEncoder(FamiliarCalls):
     def _padded_batches(
         self, ids: TokenIds, batch_size: int, vectors: NDArray[np.float32], normalize: bool
     ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
+        """Fills `vectors` (texts, dim) in padded batches, and yields how many rows each of them had."""
         model = self.model
         model.eval()
         options = forward_options(model)

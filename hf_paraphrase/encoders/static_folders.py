@@ -115,7 +115,7 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
 
 
 def _opened(folder: Path, place: Path, name: str) -> VectorTable:
-    """Opens the table and the tokenizer that lie in one place."""
+    """Opens the table and the tokenizer of one folder."""
     backend = open_tokenizer(place)
     table = read_table(place / "model.safetensors", name, backend.get_vocab())
     return plain_average(table, backend, folder)

@@ -1,7 +1,7 @@
 """The tables in weights of other libraries, one row a token: model2vec's and those of a `StaticEmbedding`.
 
 model2vec may share rows between tokens (`mapping`, the row of each token, after its "vocabulary quantization") and
-keep a factor of each token apart (`weights`). Here every token gets its own row, times its factor, in float32.
+keep a factor of each token separately (`weights`). Here every token gets its own row, times its factor, in float32.
 """
 
 from __future__ import annotations

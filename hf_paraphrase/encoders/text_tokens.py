@@ -17,7 +17,7 @@ from .vector_table import Reading
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
 CHARACTERS_OF_A_THREAD = 1 << 15
-"""Characters from which on it is worth while to let another thread tokenise some of them."""
+"""Characters from which on it pays to let another thread tokenise some of them."""
 
 
 @dataclass

@@ -74,7 +74,7 @@ class Sentences:
 
 
 def token_places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Tells for each token of sentences laid end to end its sentence and its place in it, both (total,)."""
+    """Returns for each token of sentences laid end to end its sentence and its place in it, both (total,)."""
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     return sentence, np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
@@ -154,5 +154,5 @@ class TokenArrays:
 
 
 def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tells where each of some things laid end to end begins, and the end (things + 1,)."""
+    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
     return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])

@@ -272,7 +272,7 @@ class _EncoderTraining:
         }
 
     def _start(self) -> str:
-        """Says for the card what the word vectors started from."""
+        """Describes for the card what the word vectors started from."""
         from ..training.word_vectors import FREQUENCY_CONSTANT
         from .initial_vectors import SENTENCE_ENCODER, kind_of_source
 
@@ -291,7 +291,7 @@ class _EncoderTraining:
 def report_encoder(
     output: str, model_type: str, scores: Sequence[Mapping[str, float]], kept: Mapping[str, float] | None
 ) -> None:
-    """Says how a finished encoder was scored, and how it is opened."""
+    """Logs how a finished encoder was scored, and how to open it."""
     for entry in scores:
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""

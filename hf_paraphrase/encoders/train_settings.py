@@ -71,7 +71,7 @@ class LossSettings(Settings):
     )
     dense_optimizer: bool = setting(
         "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
-        "and rare words go on moving after each occurrence",
+        "and rare words continue to move after each occurrence",
         False,
     )
     relative_steps: bool = setting(

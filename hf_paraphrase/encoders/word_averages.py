@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FEW_TEXTS = 24
 """So many texts are done sooner one by one than any better way has begun."""
 _FEW_TOKENS = 1 << 14
-"""The rows of so many tokens may lie side by side in memory."""
+"""The number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
 _TOKENS_THAT_PAY = 1 << 24
@@ -47,7 +47,7 @@ class TableAverages:
     Args:
         table: The vectors (vocabulary, columns), float32.
         skipped_id: The id of unknown words, if they count in texts of nothing else only; None if all words count.
-        part_sizes: The numbers of vectors of the parts of a concatenation, whose means lie side by side.
+        part_sizes: The numbers of vectors of the parts of a concatenation, whose means are concatenated.
         part_weights: The share of each of them in the cosine of two sentences; None where they count by their length.
     """
 

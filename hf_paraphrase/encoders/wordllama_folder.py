@@ -2,7 +2,7 @@
 
 Its files are a table of token vectors, `NAME_DIM.safetensors` with the one tensor `embedding.weight`, and a tokenizer,
 `NAME_tokenizer_config.json`, in the layout of the `tokenizers` library. The package has them in `weights` and
-`tokenizers`, as its cache has; a folder of one's own may hold both. A text is the mean of the vectors of its tokens,
+`tokenizers`, as its cache has; a folder of the user may hold both. A text is the mean of the vectors of its tokens,
 without special ones.
 """
 

@@ -48,8 +48,8 @@ def character_ngrams(spelling: str, shortest: int = SHORTEST, longest: int = LON
 def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     """Spells the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
 
-    A piece of a vocabulary that marks the beginning of a word (`▁word`) may go on, so it has no mark at its end, and
-    one without the mark is inside a word and has none at all.
+    A piece of a vocabulary that marks the beginning of a word (`▁word`) may continue, so it has no mark at its end,
+    and one without the mark is inside a word and has none at all.
 
     Returns:
         The spelling of each token by its id; None for special ones.

@@ -102,7 +102,7 @@ def call_with_table(
 
 @contextmanager
 def _local_parts(encoder: PreTrainedModel, rows: Tensor) -> Iterator[None]:
-    """Tells an encoder whose ids belong to several parts where the parts of a local table end."""
+    """Sets for an encoder whose ids belong to several parts where the parts of a local table end."""
     sizes = getattr(encoder.config, "vocab_sizes", None)
     if sizes is None:
         yield

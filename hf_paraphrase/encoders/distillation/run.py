@@ -259,7 +259,7 @@ class _Distillation:
 
 
 def _parts(settings: StudentSettings) -> int:
-    """Tells how many vectors of the hidden size stand side by side in an embedding."""
+    """Returns how many vectors of the hidden size stand side by side in an embedding."""
     kind = encoder_kind(settings.model_type)
     return 2 if kind.words and kind.trigrams else 1
 

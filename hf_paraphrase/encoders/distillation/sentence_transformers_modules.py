@@ -143,7 +143,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _with_settings(modules: Modules, folder: Path | None = None) -> Modules:
-    """Adds what the settings of a folder say of the texts."""
+    """Adds what the settings of a folder define about texts."""
     own = _settings(modules.place / "sentence_bert_config.json")
     longest = own.get("max_seq_length")
     return replace(
@@ -202,7 +202,7 @@ def _dense(folder: Path) -> DenseLayer:
 
 
 def module_folder(folder: Path, module: object) -> Path:
-    """Returns the folder of a module, which must lie in the model's own."""
+    """Returns the folder of a module, which must be in the model's own."""
     place = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
         raise ModelError(

@@ -159,7 +159,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
             )
         if self.batch_neighbours >= self.batch_size:
             raise UsageError(
-                f"{flag('batch_neighbours')} {self.batch_neighbours} leaves no room in a batch of {self.batch_size}",
+                f"{flag('batch_neighbours')} {self.batch_neighbours} leaves no place in a batch of {self.batch_size}",
                 remedy="give fewer, or a larger --batch-size",
             )
         if self.matryoshka and is_given(self, "hidden_size") and max(self.matryoshka) >= (self.hidden_size or 0) * 2:

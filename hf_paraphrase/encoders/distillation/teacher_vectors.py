@@ -2,7 +2,7 @@
 
 Each teacher has a folder below, called like its own: `vectors.f16` with a row of float16 for each text, `keys.u64`
 with 64 bits of a digest of the text, and `teacher.json`, which says whose vectors they are. Rows are added a block at
-a time, the keys after the rows, so a run that is killed goes on behind the last whole block, and texts that any
+a time, the keys after the rows, so a killed run continues after the last complete block, and texts that any
 earlier run has met are not encoded again, whatever else its text was.
 """
 
@@ -118,7 +118,7 @@ def teacher_vectors(
 
 
 def _state(teacher: str, bf16: bool) -> dict[str, str]:
-    """Says whose vectors these are."""
+    """Describes whose vectors these are."""
     name = Path(teacher).resolve().name
     return {"teacher": name, "sha256": fingerprint(teacher), "precision": "bf16" if bf16 else "fp32"}
 

@@ -121,13 +121,13 @@ def read_texts(
 ) -> Texts:
     """Reads texts into files without a name; memory stays at one block and a few numbers a text.
 
-    White space at the ends of a text is none of it.
+    White space at the ends of a text is removed.
 
     Args:
         corpora: The text.
         words: Single words that are texts of their own, behind the others.
         max_characters: Longer texts are left out: they are not sentences.
-        max_texts: Keep a random sample of N texts; the words stay all.
+        max_texts: Keep a random sample of N texts; all words stay.
         seed: Seed of the sample.
         held_out: Leaves out the texts of evaluation sets, from the column `text`.
         scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.

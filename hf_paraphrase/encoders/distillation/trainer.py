@@ -46,7 +46,7 @@ class DistillationTrainer(ScoredTrainer):
     that was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights.
 
     Args:
-        model: An encoder, also of a class of one's own (see :mod:`..kinds`), in one process.
+        model: An encoder, also of a class of the user (see :mod:`..kinds`), in one process.
         args: The settings.
         train_dataset: The texts, their targets, and their neighbours where they shall stand together in a batch.
         processing_class: The tokenizer of the model.

@@ -44,7 +44,7 @@ _Candidates = tuple[NDArray[np.int64], NDArray[np.float32], bool]
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """What an index folder says about itself.
+    """The settings stored in an index folder.
 
     Attributes:
         zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.

@@ -50,7 +50,7 @@ def nearest_neighbours(
         for start in range(0, len(corpus), corpus_block):
             part = normalized(np.asarray(corpus[start : start + corpus_block], np.float32))
             similarity = block @ part.T
-            # What is not a number in a row of the corpus is none in its cosine to any query.
+            # What is not a number in a row of the corpus gives NaN as its cosine to any query.
             if not np.isfinite(similarity[0]).all():
                 raise InputError(
                     "it holds vectors with NaN or infinity", path=getattr(corpus, "path", None), remedy="re-create it"

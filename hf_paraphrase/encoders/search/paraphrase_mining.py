@@ -56,7 +56,7 @@ class BestPairs:
         if not len(scores):
             return
         self.found += len(scores)
-        # What is below the worst of a full house need not be held until the next clearing.
+        # What is below the worst of a full list need not be held until the next clearing.
         good = scores >= self._lowest
         self._held += int(good.sum())
         self._parts.append((first[good], second[good], scores[good]))

@@ -83,7 +83,7 @@ def _build(settings: SearchSettings) -> Searched:
 def _build_into(
     folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings
 ) -> BuiltIndex:
-    """Builds the index of a corpus and says what happened to its sentences."""
+    """Builds the index of a corpus and logs what happened to its sentences."""
     from tqdm.auto import tqdm
 
     from .build import IndexOptions, build_index
@@ -139,7 +139,7 @@ def _find_neighbours(settings: SearchSettings) -> Searched:
 def _neighbours(
     settings: SearchSettings, queries: Iterator[list[str]], indexes: list[SearchIndex], stack: ExitStack
 ) -> Iterator[tuple[str, list[list[Neighbour]]]]:
-    """Finds the neighbours of each query in each index, and says at the end which queries have none."""
+    """Finds the neighbours of each query in each index, and logs at the end which queries have none."""
     top_k = _TOP_K if settings.top_k is None else settings.top_k
     options: dict[str, Any] = {
         "method": settings.method,

@@ -132,7 +132,7 @@ class SearchSettings(DeviceSettings):
             self.model = BUILTIN
 
     def _misplaced(self, queries: bool) -> str | None:
-        """Finds a flag that would have no effect, and says what it is for."""
+        """Finds a flag that would have no effect, and its purpose."""
         corpus = self.corpus is not None
         lists = corpus and self.method == "approximate"
         rules = (

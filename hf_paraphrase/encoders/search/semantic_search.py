@@ -79,7 +79,7 @@ def paraphrase_mining(
         query_chunk_size: Sentences that are compared at a time.
         corpus_chunk_size: Sentences that they are compared with at a time.
         max_pairs: How many pairs are given at most.
-        top_k: How many of the nearest of each sentence are looked at.
+        top_k: How many of the nearest of each sentence are considered.
         **options: Passed to `encode`, e.g. `truncate_dim`.
 
     Returns:

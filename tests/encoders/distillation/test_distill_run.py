@@ -225,7 +225,7 @@ BAD_FLAGS = {
     "--matryoshka 17 is more than the 16": ("--matryoshka", 17),
     "--principal-components 17 is more than the 16": ("--principal-components", 17),
     "--batch-neighbours 400 is more than the 399": ("--batch-neighbours", 400, "--batch-size", 500),
-    "leaves no room in a batch": ("--batch-neighbours", 1024),
+    "leaves no place in a batch": ("--batch-neighbours", 1024),
     "no such folder": ("--dev-data", "nowhere"),
     "no text to learn from": ("--max-characters", 1),
     "cell is not for --model-type avg": ("--cell", "gru"),
