@@ -3,8 +3,8 @@
 `evaluate` measures models and baselines on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
 each scorer is measured, and all are laid out side by side. STS protocols are the rows of `protocols`, transfer tasks
 those of `transfer.tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`;
-`dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. What may be said of differences between
-trained systems is said by `verdicts` alone. Start reading at `run` and `suite`.
+`dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone decides on differences
+between trained systems. Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class EvaluateSettings(DeviceSettings):
     columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
     with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
     pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
-    SentEval's transfer tasks whose raw files, or data folders prepared of them, lie below a folder. The tables go to
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, are below a folder. The tables go to
     standard output.
     """
 

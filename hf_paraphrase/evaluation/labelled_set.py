@@ -1,4 +1,4 @@
-"""A labelled set: sentence pairs of which people said whether they are paraphrases."""
+"""A labelled set: sentence pairs that people labelled as paraphrases or not."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def train_pair_classifiers(
         for rows in pool.gather(1, order).split(BATCH, dim=1):
             optimiser.zero_grad()
             losses = cross_entropy(_logits(weights, inputs[rows]), targets[rows], reduction="none")
-            # The sum over seeds keeps their gradients apart.
+            # The sum over seeds keeps their gradients separate.
             losses.mean(dim=1).sum().backward()
             optimiser.step()
         with torch.no_grad():

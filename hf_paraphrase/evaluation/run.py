@@ -54,10 +54,10 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
     """
     suite: Suite = SUITES[settings.suite]
     # A report without results is what a run that was killed between the two has left.
-    unfinished = settings.report is not None and is_report(settings.report)
+    incomplete = settings.report is not None and is_report(settings.report)
     with (
         output_files(settings.output, overwrite=settings.overwrite),
-        output_files(settings.report, overwrite=settings.overwrite or unfinished),
+        output_files(settings.report, overwrite=settings.overwrite or incomplete),
     ):
         if settings.update_card:
             for name in settings.model:

@@ -1,6 +1,6 @@
 """What a suite is: data that is read once, scorers that are measured on it one by one, and tables of all of them.
 
-A suite of one's own is a function from the settings of `evaluate` to a :class:`Benchmark`, and a line:
+A suite of the user is a function from the settings of `evaluate` to a :class:`Benchmark`, and a line:
 
     from hf_paraphrase.evaluation import Benchmark, Measurement, Scores, Suite
     from hf_paraphrase.registry import SUITES

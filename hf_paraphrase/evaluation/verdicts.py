@@ -1,4 +1,4 @@
-"""What may be said of a difference between systems that were trained with several seeds: its interval, and a verdict.
+"""Conclusions about a difference between systems that were trained with several seeds: its interval, and a verdict.
 
 All studies judge by this module. A difference varies with the seeds (of the training, and of the pairs that were drawn
 for it) and with the sentence pairs that happen to be in the test sets. Both are drawn again in a two-level bootstrap:
@@ -24,7 +24,7 @@ Claim = Literal["above", "below", "little"]
 """What may be claimed of a difference: that it is above 0, that it is below 0, or that it is next to nothing."""
 Verdict = Literal["holds", "does not", "cannot tell"]
 LITTLE = 0.5
-"""A difference is next to nothing where its whole interval lies within this, in points (Pearson's r × 100)."""
+"""A difference is next to nothing where its whole interval is within this, in points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
 """With fewer seeds on either side the result is inconclusive."""
 _ROUNDING = 1e-9
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its interval, of 95 % if nothing else is said.
+    """A number with its interval, of 95 % by default.
 
     Attributes:
         low: The lower end; minus infinity if nothing bounds it.
@@ -75,7 +75,7 @@ class Interval:
 
         Args:
             digits: Digits after the point; up to two more where an end would round to 0, so that it is seen on which
-                side of it 0 lies.
+                side of it 0 is.
             scale: What numbers are multiplied with, e.g. 100 for per cent.
         """
         ends = [scale * end for end in (self.low, self.high) if abs(end) > _ROUNDING]

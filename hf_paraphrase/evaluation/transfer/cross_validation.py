@@ -34,7 +34,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """What the chosen regressions said of the examples that were not trained on.
+    """The predictions of the chosen regressions for the examples that were not trained on.
 
     Attributes:
         predictions: The class of each test example (n,).

@@ -22,7 +22,7 @@ Vectors = Callable[[Sequence[str]], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sentences, or pairs of them, with what people said of them.
+    """Sentences, or pairs of them, with human labels or scores.
 
     Attributes:
         sides: The sentences; a second list of equal length for pairs.

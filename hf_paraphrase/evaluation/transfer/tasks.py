@@ -56,7 +56,7 @@ class TransferTask:
     Attributes:
         source: The settings class of the source that the files belong to.
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
-        gold: What people said of each row of a table.
+        gold: The human label or score of each row of a table.
         classes: How many classes there are; 0 for scores.
         f1: Whether the F1 of class 1 is given too.
         on_trial: Whether the task may be tested on its dev part.
