@@ -55,7 +55,7 @@ class PairAnalysisSettings(DeviceSettings):
     """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
 
     Of each reference one translation is drawn at random. With a classifier, or where the pairs have the column
-    reference_probability, the report says what the classifier looks at.
+    reference_probability, the report shows what the classifier relies on.
     """
 
     pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True)

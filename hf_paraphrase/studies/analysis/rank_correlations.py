@@ -1,4 +1,4 @@
-"""What the classifier looks at: Spearman correlations of its probability (paper 000, section 5.6.1, table 10)."""
+"""What the classifier relies on: Spearman correlations of its probability (paper 000, section 5.6.1, table 10)."""
 
 from __future__ import annotations
 

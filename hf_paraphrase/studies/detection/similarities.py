@@ -315,7 +315,7 @@ def _percent(count: int, size: int) -> str:
 
 
 def _peaks_table(number: int, found: Mapping[str, QuerySimilarities]) -> list[str]:
-    """Says in words where each distribution has its peaks."""
+    """Describes in words where each distribution has its peaks."""
     lines = []
     for name, item in found.items():
         if number in item.distributions:

@@ -1,4 +1,4 @@
-"""Sentences drawn at random from each band of the similarity to a query: what lies in a bump of the distribution."""
+"""Sentences drawn at random from each band of the similarity to a query: what is in a bump of the distribution."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class SimilarityDistribution:
         if not len(cosines):
             return
         bins = len(self.counts)
-        # Where the division puts a value that lies on an edge is a matter of rounding; the edges decide.
+        # Where the division puts a value on an edge is a matter of rounding; the edges decide.
         places = np.clip(((cosines + 1.0) * (bins / 2.0)).astype(np.int64), 0, bins - 1)
         places -= cosines < self.edges[places]
         places += (cosines >= self.edges[places + 1]) & (places < bins - 1)

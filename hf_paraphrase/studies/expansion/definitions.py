@@ -1,4 +1,4 @@
-"""Definitions that fit into the place of a word: cleaned, inflected, and with their article apart.
+"""Definitions that fit into the place of a word: cleaned, inflected, and with their article separated.
 
 WordNet defines a noun by a noun phrase, a verb by a verb phrase in the base form, adjectives and adverbs by phrases of
 many kinds. The paper (004, Table 1) puts them into the sentence as they are (`I take the first step or steps ... but

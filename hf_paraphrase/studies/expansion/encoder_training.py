@@ -152,7 +152,7 @@ class ExpansionOfPairs(Extension):
         return {"sentences_expanded": len(self._expansions), "expansions_joined": len(self._expansions.joined)}
 
     def card(self) -> dict[str, Any]:
-        """Says what expansion was trained with."""
+        """Describes the expansion that was trained with."""
         assert self._expansions is not None
         settings, expansions = self._settings, self._expansions
         parts = []

@@ -300,7 +300,7 @@ def _is_plural(word: str) -> bool:
 
 
 def _letters_of(word: str) -> int:
-    """Tells where a word can be expanded, by its letters."""
+    """Returns where a word can be expanded, by its letters."""
     plain = word.replace("-", "").replace("'", "").replace("’", "")
     if len(plain) < 2 or not plain.isalpha():
         return _NEVER

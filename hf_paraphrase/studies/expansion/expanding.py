@@ -106,7 +106,7 @@ class ExpansionCounts:
             setattr(self, name, getattr(self, name) + int(getattr(found, name).sum()))
 
     def lines(self) -> Iterator[str]:
-        """Says it in a few lines."""
+        """Yields a summary of a few lines."""
         yield (
             f"{self.expanded:,} of {self.expandable:,} expandable words expanded, in {self.changed:,} of "
             f"{self.sentences:,} sentences"
@@ -124,7 +124,7 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
-        What was done; the result lies in the output.
+        What was done; the result is in the output.
     """
     _check_files(settings)
     expander = ExpanderSettings(

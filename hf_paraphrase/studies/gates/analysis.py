@@ -135,7 +135,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
 
 
 def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tuple[list[LabelledSentence], bool]:
-    """Reads the distinct sentences, and tells whether there are more than were asked for."""
+    """Reads the distinct sentences, and whether there are more than were asked for."""
     kept: dict[str, LabelledSentence] = {}
     stream: Iterable[LabelledSentence]
     if settings.tags is not None:
@@ -146,7 +146,7 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tupl
         stream = _plain_sentences(settings, encoder)
     for sentence in stream:
         if len(kept) == settings.max_sentences and sentence.text not in kept:
-            log(f"the first {len(kept):,} distinct sentences are looked at; there are more")
+            log(f"the first {len(kept):,} distinct sentences are used; there are more")
             return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
     if not kept:

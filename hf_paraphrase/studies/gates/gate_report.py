@@ -69,7 +69,7 @@ class PaperComparison:
 
 @dataclass(frozen=True)
 class GateReport:
-    """All that the report says.
+    """The contents of the report.
 
     Attributes:
         labels: For each kind of label the groups, the highest mean first.

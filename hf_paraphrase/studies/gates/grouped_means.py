@@ -75,7 +75,7 @@ def grouped_means(
 
 
 def from_own_mean(values: NDArray[np.float64], groups: Sequence[str]) -> NDArray[np.float64]:
-    """Computes how far each value lies from the mean of the others of its group; NaN where it is the only one."""
+    """Computes how far each value is from the mean of the others of its group; NaN where it is the only one."""
     _, codes = np.unique(np.asarray(groups), return_inverse=True)
     counts = np.bincount(codes)[codes]
     sums = np.bincount(codes, weights=values)[codes]

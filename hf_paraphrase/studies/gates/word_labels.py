@@ -192,7 +192,7 @@ def _conllu(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[LabelledSe
 
 
 def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
-    """Streams sentences whose words, separated by spaces, lie in one file and their tags in another, line by line."""
+    """Streams sentences whose words, separated by spaces, are in one file and their tags in another, line by line."""
     words_of, tags_of = list(_numbered(text)), list(_numbered(tags))
     if len(words_of) != len(tags_of):
         raise InputError(
@@ -232,7 +232,7 @@ def _has_letter(word: str) -> bool:
 
 
 def kind_of_word(word: str) -> str:
-    """Tells the kind of an English word by its form alone: `her` is always a pronoun, `like` a preposition.
+    """Returns the kind of an English word by its form alone: `her` is always a pronoun, `like` a preposition.
 
     Words of other languages, and all that no list has, are :data:`CONTENT`.
     """

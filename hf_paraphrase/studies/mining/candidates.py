@@ -3,7 +3,7 @@
 Section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework for Identifying Parallel
 Sentences in Comparable Corpora" (Grégoire and Langlais 2017). All pairs are compared, so nothing is missed, but in
 :func:`approximate_candidates`, which tells what share it finds. Blocks can be kept on disk, so that a run that was
-broken off goes on where it was.
+interrupted continues where it was.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def kept_candidates(
     *,
     show_progress_bar: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Computes what :func:`~.candidates.best_candidates` does, and takes blocks that lie in a folder from there.
+    """Computes what :func:`~.candidates.best_candidates` does, and reuses blocks that a folder has.
 
     Returns:
         Rows and cosines (sources, n).

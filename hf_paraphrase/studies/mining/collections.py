@@ -203,5 +203,5 @@ def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
 
 
 def _form(name: str) -> str:
-    """Returns an id with its numbers left out, which tells ids of one layout from those of another."""
+    """Returns an id with its numbers left out, which distinguishes the ids of two layouts."""
     return _NUMBER.sub("0", name)

@@ -241,7 +241,7 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
     known, lengths = [known[place] for place in by_length.tolist()], lengths[by_length]
     own = normal.take(pa.array(rows)).to_pylist()
     order = np.argsort(np.fromiter(map(len, own), np.int64, len(own)), kind="stable")
-    # Lengths that differ by more than the limit allows need no comparison, so like lengths are looked at together.
+    # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
     for start in range(0, len(own), _ROWS_AT_A_TIME):
         places = order[start : start + _ROWS_AT_A_TIME]
         queries = [own[place] for place in places.tolist()]

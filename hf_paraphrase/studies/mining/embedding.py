@@ -60,7 +60,7 @@ class EncoderFolders:
 
     @property
     def names(self) -> str:
-        """How the encoders are called in a table: the name of the folder, or of the one that both lie in."""
+        """How the encoders are called in a table: the name of the folder, or of the one that contains both."""
         one, two = Path(self.source).resolve(), Path(self.target).resolve()
         return one.name if one == two or one.parent != two.parent else one.parent.name
 

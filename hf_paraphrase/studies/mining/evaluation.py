@@ -136,7 +136,7 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
     """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
 
     Returns:
-        The tables and curves; with an output they lie there as well.
+        The tables and curves; with an output they are written there as well.
     """
     if settings.output is not None:
         if not settings.resume:

@@ -56,7 +56,7 @@ class UnitBlock:
 
     @classmethod
     def of(cls, first: int, vectors: NDArray[np.float32], precision: str) -> UnitBlock:
-        """Brings vectors (rows, dim) to length 1, those of length 0 apart, and rounds them."""
+        """Brings vectors (rows, dim) to length 1, except those of length 0, and rounds them."""
         exact = unit_vectors(vectors)
         rounded = torch.from_numpy(exact).to(getattr(torch, precision))
         back = rounded.double().numpy()

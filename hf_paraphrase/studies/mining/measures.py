@@ -119,7 +119,7 @@ class Curve:
     def best_threshold(self) -> float:
         """Returns the threshold of the greatest F1, the highest of equal ones.
 
-        It lies halfway between the lowest score that it lets through and the next below, so that on another collection
+        It is halfway between the lowest score that it lets through and the next below, so that on another collection
         it favours neither.
         """
         if not len(self):

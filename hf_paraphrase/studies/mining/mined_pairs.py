@@ -152,7 +152,7 @@ def _measured(
 
 
 def _mined_before(files: MinedFiles) -> Mined:
-    """Returns what a finished run has found, as its record says."""
+    """Returns what a finished run has found, by its record."""
     results = read_json_object(files.record)["results"]
     tuning = results.get("tuning")
     return Mined(

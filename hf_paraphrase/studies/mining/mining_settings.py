@@ -33,7 +33,7 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         choices=LAYOUTS,
     )
     candidates: int = setting(
-        "target sentences of the greatest cosine that are looked at for a source sentence", 40, at_least=1
+        "target sentences of the greatest cosine that are considered for a source sentence", 40, at_least=1
     )
     approximate: bool = setting(
         "search candidates in inverted lists instead of all targets; the share of the true candidates that "

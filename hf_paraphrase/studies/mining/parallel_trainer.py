@@ -55,7 +55,7 @@ class ParallelTrainingArguments(EpochTrainingArguments):
 
 @dataclass(frozen=True)
 class ParallelScores:
-    """How well a classifier tells parallel sentences from others.
+    """How well a classifier distinguishes parallel sentences from others.
 
     Attributes:
         loss: The mean cross-entropy, in nats a pair.

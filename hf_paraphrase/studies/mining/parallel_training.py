@@ -173,7 +173,7 @@ def _model(
     tokenizers: Sequence[PreTrainedTokenizerFast],
     examples: ParallelExamples,
 ) -> tuple[PreTrainedModel, list[Coverage]]:
-    """Makes the classifier with its initial vectors, and tells for each side how many words have one."""
+    """Makes the classifier with its initial vectors, and returns for each side how many words have one."""
     import torch
     from transformers import set_seed
 
@@ -298,7 +298,7 @@ def _write(
         metric="f1",
         value=None if kept is None else kept.get("best_f1"),
         name="F1 (%; at the best threshold, with the negatives of training; it chose the epoch)",
-        task_name="Telling translations from other sentences",
+        task_name="Distinguishing translations from other sentences",
     )
     run.write(
         results=results,

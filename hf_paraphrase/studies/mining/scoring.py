@@ -88,7 +88,7 @@ def pair_cosines(pairs: CandidatePairs, source: VectorFile, target: VectorFile) 
     right = target[: len(target)]
     for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
         part = slice(start, start + _PAIRS_AT_A_TIME)
-        # Sources rise, so those of a block of pairs lie together.
+        # Sources rise, so those of a block of pairs are together.
         rows = pairs.source[part]
         block = source[int(rows[0]) : int(rows[-1]) + 1]
         cosines[part] = cosine_of_rows(block[rows - rows[0]], right[pairs.target[part]])

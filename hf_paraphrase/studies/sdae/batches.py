@@ -71,7 +71,7 @@ class LengthBatches(EpochBatches):
 
 
 class SdaeCollator:
-    """Makes batches: what is read, with noise, and what is to be said.
+    """Makes batches: what is read, with noise, and what is to be reconstructed.
 
     The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
     by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
@@ -106,7 +106,7 @@ class SdaeCollator:
 
         Returns:
             `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. The
-            first rows are the sentences to be said again. For the regulariser, `compared_rows` (2, sentences) tells
+            first rows are the sentences to reconstruct. For the regulariser, `compared_rows` (2, sentences) tells
             which row the original and the expanded form of each sentence is.
         """
         originals = [self.sentences.ids(number) for _, number in items]
@@ -142,7 +142,7 @@ class SdaeCollator:
 
 
 def _joined(rows: list[NDArray[np.int32]], further: Sequence[NDArray[np.int32]]) -> Tensor:
-    """Appends those of further rows that are not among the rows yet, and tells the place of each (further,), int64."""
+    """Appends the further rows that are not there yet, and returns the position of each (further,), int64."""
     places = {row.tobytes(): place for place, row in enumerate(rows)}
     found = []
     for row in further:

@@ -60,7 +60,7 @@ class PredictionSettings(DeviceSettings):
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says of a split.
+    """The predictions of a model for a split.
 
     Attributes:
         text: The predictions as tab-separated lines with a header.
