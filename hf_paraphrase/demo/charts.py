@@ -35,7 +35,7 @@ class MapPoints:
 
 
 def point_map(layers: Sequence[MapPoints], caption: str) -> str:
-    """Draws points that can be zoomed and that tell their text."""
+    """Draws points that can be zoomed and that show their text."""
     everything = np.concatenate([layer.places for layer in layers])
     low, high = everything.min(0), everything.max(0)
     span = np.where(high > low, high - low, 1.0)

@@ -52,7 +52,7 @@ class _Indexed:
 
 
 class UserCorpus:
-    """A corpus that one user searches; its indexes lie in a temporary folder that goes with it.
+    """A corpus that one user searches; its indexes are in a temporary folder that is deleted with it.
 
     Attributes:
         count: How many sentences it has, empty ones and repeated ones among them.
@@ -98,7 +98,7 @@ class UserCorpus:
             return self._indexes[model]
 
     def _build(self, model: str, progress: Progress) -> _Indexed:
-        # An encoder of its own: this may take a while, and others go on with theirs.
+        # An encoder of its own: this may take a while, and others continue with theirs.
         encoder = self._catalogue.new_encoder(model)
         folder = Path(self._folder.name) / str(len(self._indexes))
         folder.mkdir(exist_ok=True)
@@ -156,7 +156,7 @@ def _all_blocks(source: Path | None) -> Iterator[list[str | None]]:
 
 @contextmanager
 def _named_shortly(source: Path | None) -> Iterator[None]:
-    """Calls a file in errors by its name alone: an upload lies in a place that says nothing to who sent it."""
+    """Calls a file in errors by its name alone: the path of an upload means nothing to its sender."""
     try:
         yield
     except HfParaphraseError as error:

@@ -49,7 +49,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         search = gr.Button("Search", variant="primary", scale=1, elem_id="neighbours-go")
     result = gr.HTML(elem_id="neighbours-result")
 
-    told = gr.Progress()
+    gradio_progress = gr.Progress()
 
     def open_corpus(file: str | None, place: str, names: list[str], progress: Progress) -> tuple[UserCorpus, str]:
         opened = UserCorpus(catalogue, source_of(file, "" if shared else place))
@@ -63,11 +63,11 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
 
     @answered((gr.skip(), ""))
     def on_read(
-        old: UserCorpus | None, file: str | None, place: str, names: list[str], progress: Any = told
+        old: UserCorpus | None, file: str | None, place: str, names: list[str], progress: Any = gradio_progress
     ) -> tuple[str, UserCorpus, str]:
-        opened, said = open_corpus(file, place, names, _shown(progress))
+        opened, summary = open_corpus(file, place, names, _shown(progress))
         _close(old)
-        return said, opened, ""
+        return summary, opened, ""
 
     @answered((gr.skip(), gr.skip()))
     def on_search(
@@ -77,14 +77,14 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         names: list[str],
         text: str,
         k: int,
-        progress: Any = told,
+        progress: Any = gradio_progress,
     ) -> tuple[str, Any, Any]:
         sentence = sentence_of(text, "the query")
-        said: Any = gr.skip()
+        summary: Any = gr.skip()
         if opened is None:
-            opened, said = open_corpus(file, place, names, _shown(progress))
+            opened, summary = open_corpus(file, place, names, _shown(progress))
         found = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in chosen(names)}
-        return shown(found), opened, said
+        return shown(found), opened, summary
 
     gr.on(
         [read.click],
@@ -103,7 +103,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
 
 
 def source_of(file: str | None, place: str) -> Path | None:
-    """Tells what a user gave: an upload, or a place on this machine; None for neither."""
+    """Returns what a user gave: an upload, or a place on this machine; None for neither."""
     place = (place or "").strip()
     if file and place:
         raise UsageError("there is an upload and a path", remedy="remove one of them")
@@ -120,7 +120,7 @@ def chosen(names: Sequence[str] | None) -> list[str]:
 
 
 def status_of(corpus: UserCorpus) -> str:
-    """Says what was read."""
+    """Describes what was read."""
     more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if corpus.cut else ""
     return note(f"{corpus.name}: {corpus.count:,} sentences{more}")
 

@@ -24,7 +24,7 @@ from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
 
 MOST_MEASURES = 6
-"""Measures that are looked at together."""
+"""Measures that are processed together."""
 USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
 """Those that are shown first, where a folder has them or they can be computed."""
 _SENTENCES = ("sentence1", "sentence2")
@@ -49,7 +49,7 @@ class MeasureValues:
         low: A number that is not above the least value, on a multiple of the step.
         high: One that is not below the greatest.
         edges: Where the bins of the histogram begin and end (bins + 1,).
-        bins: The bin of each value (pairs,); `len(edges) - 1`, which is none, for what is not drawn.
+        bins: The bin of each value (pairs,); `len(edges) - 1`, out of range, for what is not drawn.
     """
 
     name: str

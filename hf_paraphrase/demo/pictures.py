@@ -40,7 +40,7 @@ def note(text: str, *, error: bool = False) -> str:
 def heat_map(
     rows: Sequence[str], columns: Sequence[str], values: NDArray[np.floating], *, links: str | None = None
 ) -> str:
-    """Draws a table of numbers whose background tells their size.
+    """Draws a table of numbers whose background shows their size.
 
     Args:
         rows: What the rows are called.
@@ -70,7 +70,7 @@ def heat_map(
 def coloured_words(
     words: Sequence[str], values: NDArray[np.floating], *, largest: float, smallest: float = 0.0, unit: str = ""
 ) -> str:
-    """Draws the words of a sentence, each on a background that tells its number, which stands below it.
+    """Draws the words of a sentence, each on a background that shows its number, which is below it.
 
     Args:
         words: The words.

@@ -84,12 +84,12 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         target = sentence_of(given, "the reference") if (given or "").strip() else ""
         with catalogue.translator(name) as (opened, tokenizer):
             table = nbest_list(opened, tokenizer, sentence, target, beams=int(width))
-        said = f"{table.num_rows} translations" + (
+        summary = f"{table.num_rows} translations" + (
             "" if target else "; without a reference there is no overlap or BLEU"
         )
         choices = [(f"{rank}: {text}", rank) for rank, text in enumerate(table.column("sentence2").to_pylist())]
         picture = drawn_attention(catalogue, (name, table), 0)
-        return note(said), (name, table), drawn_list(table), gr.update(choices=choices, value=[0]), picture, ""
+        return note(summary), (name, table), drawn_list(table), gr.update(choices=choices, value=[0]), picture, ""
 
     def on_select(state: tuple[str, pa.Table] | None, event: Any) -> str:
         return "" if state is None else drawn_attention(catalogue, state, int(event.row))
@@ -125,7 +125,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
 
 
 def drawn_list(table: pa.Table) -> str:
-    """Draws an n-best list; a click on a row tells its rank."""
+    """Draws an n-best list; a click on a row returns its rank."""
     rows = list(zip(*(table.column(name).to_pylist() for name in _COLUMNS.values()), strict=True))
     picture = drawn_table(list(_COLUMNS), rows, sortable=True)
     hint = "A click on a column's name sorts by it, one on a row shows its attention."

@@ -34,7 +34,7 @@ class Attention:
 
 
 def source_language(model: Any) -> str:
-    """Returns the language code that a model translates from, as its configuration says."""
+    """Returns the language code that a model translates from, by its configuration."""
     return str(getattr(model.config, "source_lang", None) or "en")
 
 

@@ -23,7 +23,7 @@ def sentence_of(text: str | None, what: str = "the sentence") -> str:
 
 
 def sentences_of(text: str | None) -> list[str]:
-    """Returns the sentences that were typed, one a line; empty lines are none."""
+    """Returns the sentences that were typed, one a line; empty lines do not count."""
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if len(lines) < 2:
         raise UsageError(
