@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=500, help="rows of the runs that stand for starting")
     parser.add_argument("--stages", nargs="+", default=[], help="stages by their names; all if none is given")
     parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
-    parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is room")
+    parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
     parser.add_argument("--record", type=Path, default=None, help="file to keep all measurements in, e.g. growth.json")
     parser.add_argument("--plot", type=Path, default=None, help="a picture to make, e.g. growth.png")
     arguments = parser.parse_args()

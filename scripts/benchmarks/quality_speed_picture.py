@@ -1,6 +1,6 @@
 """The picture of `quality_speed.py`: quality against speed, with the size of each encoder as the area of its mark.
 
-No label lies on another or on a mark as long as there is room: each has places round its mark to choose among, and
+No label covers another or on a mark as long as there is room: each has places round its mark to choose among, and
 chooses again until none gains by it.
 """
 
@@ -45,7 +45,7 @@ class Box:
         return cls(x - half_width, y - half_height, x + half_width, y + half_height)
 
     def common_area(self, other: Box) -> float:
-        """Computes the area that lies in both."""
+        """Computes the area of the intersection."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
@@ -85,7 +85,7 @@ def places_round(mark: Box, width: float, height: float) -> list[Place]:
 
 
 def choose_places(choices: Sequence[Sequence[Place]], marks: Sequence[Box], frame: Box) -> list[Place]:
-    """Chooses a place for each label so that they lie on one another and on marks as little as possible."""
+    """Chooses a place for each label so that they overlap one another and marks as little as possible."""
     chosen = [options[0] for options in choices]
 
     def cost(label: int, place: Place, preference: int) -> float:

@@ -54,7 +54,7 @@ class QualitySets:
 
     Attributes:
         graded: The STS sets of paper 000 that are at hand, STS 2016, and the dev part of the STS benchmark.
-        labelled: Pairs of which people said whether they are paraphrases; their scores are the labels.
+        labelled: Pairs that people labelled as paraphrases or not; their scores are the labels.
     """
 
     graded: tuple[GradedSet, ...]

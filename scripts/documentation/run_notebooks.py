@@ -84,7 +84,7 @@ def tidy(cell: dict[str, Any]) -> None:
     cell["metadata"] = {}
     if cell["cell_type"] == "code":
         shown = [output for output in cell["outputs"] if output.get("name") != "stderr"]
-        # Bars and tables of a training that goes on are drawn again all the time.
+        # Bars and tables of a running training are redrawn all the time.
         shown = [output for output in shown if not _DRAWN & set(output.get("data", {}))]
         cell["outputs"] = [{key: output[key] for key in _KEPT if key in output} for output in shown]
 

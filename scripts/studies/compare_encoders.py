@@ -1,7 +1,7 @@
 """Trains encoders of several configurations on several sets of pairs with several seeds, and prints one table.
 
 Each cell is `train-encoder --config FILE --pairs DIR --seed N`, the epoch chosen on the dev data, followed by
-`evaluate`. What is finished is noted in a file, so an interrupted comparison goes on where it was. Flags after `--` go
+`evaluate`. Finished runs are noted in a file, so an interrupted comparison continues where it was. Flags after `--` go
 to every `train-encoder`. A second table, differences.md, compares each configuration with the first one, seed by
 seed, over seeds and sentence pairs and for all of the table together (`evaluation/verdicts.py`); ten seeds of Avg and
 five of GRAN are what it takes.

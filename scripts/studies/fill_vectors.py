@@ -93,7 +93,7 @@ def context_means(
         The means (words, dimension), and which words have such neighbours at all (words,).
     """
     size = len(matrix)
-    # Gaps as wide as the window keep sentences apart.
+    # Gaps as wide as the window separate sentences.
     gap = [-1] * WINDOW
     line = np.array([word for sentence in ids for word in (*sentence, *gap)], np.int64)
     counts = csr_array((size, size))

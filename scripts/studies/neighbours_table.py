@@ -203,7 +203,7 @@ def table(found: dict[str, dict[str, Numbers]]) -> str:
 
 
 def draw(path: Path, curves: dict[str, Numbers]) -> None:
-    """Draws for each encoder how cosines of negated queries are distributed, those with negated sentences apart."""
+    """Draws for each encoder the distribution of cosines of negated queries, with negated sentences separately."""
     figure, axes = new_figure(9.0, 3.2, columns=len(curves))
     middles = (BINS[1:] + BINS[:-1]) / 2
     for axis, (name, counts) in zip(axes[0], curves.items(), strict=True):

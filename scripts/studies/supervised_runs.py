@@ -5,7 +5,7 @@ or given ones, fine-tuned freely, and fine-tuned with the regulariser, its weigh
 dev part with the first seed, among the given ones and some beyond their ends until the best lies inside. MR and CR
 have no parts of their own: a tenth is drawn to be tested on. What is said of each row of the test part is noted, so
 that intervals are over seeds and rows (`evaluation/verdicts.py`), those with a common sentence drawn together. What is
-finished is noted in a file, so an interrupted study goes on where it was.
+finished is noted in a file, so an interrupted study continues where it was.
 
     python scripts/studies/supervised_runs.py --sick DIR --transfer DIR --encoders avg=DIR gran=DIR \
         --initial-vectors FILE --output DIR

@@ -115,7 +115,7 @@ def _ngrams(tokens: list[str], order: int) -> list[tuple[str, ...]]:
 
 
 def _side(sentences: list[list[str]]) -> dict[str, float]:
-    """Computes what can be said of one side of the corpus."""
+    """Computes the figures of one side of the corpus."""
     found: dict[str, float] = {"sentences": len(sentences), "tokens": sum(map(len, sentences))}
     found["mean_length"] = found["tokens"] / len(sentences)
     for order in _ORDERS:

@@ -24,7 +24,7 @@ Returns:
     average_precision: sum of precision times the increase of recall, from the highest score down.
     positives, pairs: how many pairs are paraphrases, and how many there are.
     accuracy_at, precision_at, recall_at, f1_at: with a threshold, the values at it.
-    A threshold lies midway between the two neighbouring scores; it is inf where the best is to take no pair.
+    A threshold is midway between the two neighbouring scores; it is inf where the best is to take no pair.
 Examples:
     >>> metric = evaluate.load("path/to/paraphrase_detection")
     >>> metric.compute(predictions=[0.9, 0.8, 0.2], references=[1, 1, 0])["accuracy"]
