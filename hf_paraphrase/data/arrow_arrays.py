@@ -54,15 +54,15 @@ def places_in(values: pa.Array, options: Any) -> NDArray[np.int32]:
     """Finds the place of each value (values,) in a set; -1 for one that is not there."""
     import pyarrow.compute as pc
 
-    found = pc.index_in(values, options=options)
-    places = int32_values(found)
-    if not found.null_count:
+    indices = pc.index_in(values, options=options)
+    places = int32_values(indices)
+    if not indices.null_count:
         return places
-    there = np.unpackbits(np.frombuffer(found.buffers()[0], np.uint8), count=len(found), bitorder="little")
-    return np.where(there, places, np.int32(-1))
+    valid = np.unpackbits(np.frombuffer(indices.buffers()[0], np.uint8), count=len(indices), bitorder="little")
+    return np.where(valid, places, np.int32(-1))
 
 
 def int32_values(array: pa.Int32Array) -> NDArray[np.int32]:
     """Returns the numbers of an array that Arrow has just made, sharing its memory; anything where there is none."""
-    found: NDArray[np.int32] = np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
-    return found
+    values: NDArray[np.int32] = np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
+    return values

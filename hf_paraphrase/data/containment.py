@@ -39,10 +39,12 @@ class _Words:
         offsets = words.offsets.to_numpy().astype(np.int64)
         self.starts = offsets - offsets[0]
         flat = words.flatten().dictionary_encode()
-        known = np.fromiter(map(xxh3_64_intdigest, flat.dictionary.cast(pa.binary()).to_pylist()), dtype=np.uint64)
+        dictionary_hashes = np.fromiter(
+            map(xxh3_64_intdigest, flat.dictionary.cast(pa.binary()).to_pylist()), dtype=np.uint64
+        )
         number = len(flat)
         powers, self._inverses = _powers(_BASE, number), _powers(_INVERSE, number)
-        hashes = known[flat.indices.to_numpy(zero_copy_only=False)] if number else np.empty(0, np.uint64)
+        hashes = dictionary_hashes[flat.indices.to_numpy(zero_copy_only=False)] if number else np.empty(0, np.uint64)
         self._prefix = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes * powers[:number], dtype=np.uint64)])
 
     def windows(self, positions: np.ndarray, lengths: np.ndarray | int) -> np.ndarray:
@@ -125,17 +127,17 @@ class Containment:
             return {}
         hashes = words.windows(positions, self.size)
         totals = np.bincount(sentences, minlength=len(texts))
-        found: dict[str, np.ndarray] = {}
-        for name, known in self.sets.items():
-            hits = _is_in(hashes, known.ngrams)
+        rows_by_set: dict[str, np.ndarray] = {}
+        for name, evaluation_set in self.sets.items():
+            hits = _is_in(hashes, evaluation_set.ngrams)
             if not hits.any():
                 continue
             number = np.bincount(sentences[hits], minlength=len(texts))
             matched = (totals > 0) & (number >= self.share * totals) & (number > 0)
-            matched[self._containing(words, positions[hits], sentences[hits], hashes[hits], known)] = True
+            matched[self._containing(words, positions[hits], sentences[hits], hashes[hits], evaluation_set)] = True
             if matched.any():
-                found[name] = matched
-        return found
+                rows_by_set[name] = matched
+        return rows_by_set
 
     def _containing(
         self, words: _Words, positions: np.ndarray, sentences: np.ndarray, hashes: np.ndarray, known: _Set
@@ -152,10 +154,10 @@ class Containment:
         return np.unique(sentences[window[same]])
 
 
-def combined(found: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def combined(rows_by_column: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Joins what the columns of one table matched: a row is matched by a set if any of its columns is."""
     rows: dict[str, np.ndarray] = {}
-    for one in found:
+    for one in rows_by_column:
         for name, matched in one.items():
             rows[name] = rows[name] | matched if name in rows else matched
     return rows

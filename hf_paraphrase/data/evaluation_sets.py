@@ -47,23 +47,23 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
     sets: dict[str, np.ndarray] = {}
     sentences: dict[str, list[pa.Array]] = {}
     for path in map(Path, paths):
-        found: dict[str, np.ndarray] = {}
+        fingerprints_by_set: dict[str, np.ndarray] = {}
         for name, content in _read_path(path):
             if isinstance(content, np.ndarray):
-                found[name] = content
+                fingerprints_by_set[name] = content
                 continue
             normal = normalise_all(content)
             numbers, mask = fingerprint_normalised(normal)
-            found[name] = numbers[mask]
+            fingerprints_by_set[name] = numbers[mask]
             if containment is not None:
                 sentences.setdefault(name, []).append(normal)
-        if not any(len(values) for values in found.values()):
+        if not any(len(values) for values in fingerprints_by_set.values()):
             raise InputError(
                 "nothing to check against: no fingerprint and no sentence of four words",
                 path=path,
                 remedy="give a file of sentences, a list of fingerprints, or a folder of these",
             )
-        for name, values in found.items():
+        for name, values in fingerprints_by_set.items():
             if len(values):
                 sets[name] = np.concatenate([sets[name], values]) if name in sets else values
     if containment is not None:
@@ -148,8 +148,8 @@ def _read_fingerprints(path: Path) -> np.ndarray | None:
         # As many as there are, so that sorting takes no longer in all than once at the end.
         if waiting > max(len(parts[0]), _FINGERPRINTS_AT_A_TIME):
             parts, waiting = [np.unique(np.concatenate(parts))], 0
-    found = np.unique(np.concatenate(parts))
-    return found if len(found) else None
+    fingerprints = np.unique(np.concatenate(parts))
+    return fingerprints if len(fingerprints) else None
 
 
 def _sentences(lines: list[str], suffix: str) -> Iterator[str]:

@@ -117,13 +117,15 @@ class Fingerprints:
             matched by n-grams and not exactly are counted as `name (8-grams)`.
         """
         normal = [normalise_all(as_texts(column)) for column in columns]
-        found = [fingerprint_normalised(texts) for texts in normal]
-        hits = [mask & is_among(numbers, self._all) for numbers, mask in found]
+        column_fingerprints = [fingerprint_normalised(texts) for texts in normal]
+        hits = [mask & is_among(numbers, self._all) for numbers, mask in column_fingerprints]
         matched = np.logical_or.reduce(hits)
         counts = {}
         exact: dict[str, np.ndarray] = {}
         for name, values in self.sets.items() if matched.any() else ():
-            in_set = (hit & is_among(numbers, values) for hit, (numbers, _) in zip(hits, found, strict=True))
+            in_set = (
+                hit & is_among(numbers, values) for hit, (numbers, _) in zip(hits, column_fingerprints, strict=True)
+            )
             exact[name] = np.logical_or.reduce(list(in_set))
             if rows := int(exact[name].sum()):
                 counts[name] = rows
@@ -144,8 +146,8 @@ def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     """Returns which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
     if not len(ascending):
         return np.zeros(len(numbers), dtype=np.bool_)
-    found: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
-    return found
+    is_present: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
+    return is_present
 
 
 def as_texts(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:

@@ -86,11 +86,11 @@ class DataFolder:
         """Lists the files of a split in order."""
         if split not in self._files:
             raise InputError(f"no split `{split}`", path=self.path, remedy=f"the splits are {', '.join(self.splits)}")
-        found = {index: path for index, _, path in self._files[split]}
+        paths = {index: path for index, _, path in self._files[split]}
         count = self._files[split][-1][1]
-        if sorted(found) != list(range(count)):
-            raise InputError(f"{len(found)} of {count} shards of split `{split}` are there", path=self.path)
-        return [found[index] for index in range(count)]
+        if sorted(paths) != list(range(count)):
+            raise InputError(f"{len(paths)} of {count} shards of split `{split}` are there", path=self.path)
+        return [paths[index] for index in range(count)]
 
     def schema(self, split: str = "train") -> pa.Schema:
         """Returns the Arrow schema of a split without metadata."""

@@ -47,17 +47,17 @@ class OtherLanguages:
 
     def _in_language(self, texts: Sequence[str], accepted: frozenset[str]) -> list[bool]:
         classify = self._identifier.classify
-        found = map(classify, texts)
-        return [label in accepted or probability < self.certainty for label, probability in found]
+        detected = map(classify, texts)
+        return [label in accepted or probability < self.certainty for label, probability in detected]
 
     def _labels(self, code: str) -> frozenset[str]:
         language = primary_language(code)
         accepted = next((group for group in _ALIKE if language in group), frozenset({language}))
-        known = set(self._identifier.labels)
-        if not accepted & known:
+        labels = set(self._identifier.labels)
+        if not accepted & labels:
             raise UsageError(
                 f"py3langid does not know the language `{code}`",
-                remedy=f"leave --identify-languages out; it knows {' '.join(sorted(known))}",
+                remedy=f"leave --identify-languages out; it knows {' '.join(sorted(labels))}",
             )
         return accepted
 

@@ -41,10 +41,10 @@ def is_language(tag: str, code: str) -> bool:
     A region or script that `code` does not name may be there (`fr-CA` is `fr`); one that it names must be (`fr` is
     not `fr-CA`).
     """
-    found, wanted = language_tag(tag), language_tag(code)
-    if found is None or wanted is None:
+    stated, wanted = language_tag(tag), language_tag(code)
+    if stated is None or wanted is None:
         return False
-    language, *subtags = found.lower().split("-")
+    language, *subtags = stated.lower().split("-")
     wanted_language, *wanted_subtags = wanted.lower().split("-")
     return language == wanted_language and set(wanted_subtags) <= set(subtags)
 

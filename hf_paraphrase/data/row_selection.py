@@ -102,11 +102,11 @@ def _is_one_of(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Returns which keys are in a sorted array: (rows,), bool."""
     if not len(wanted):
         return np.zeros(len(keys), dtype=bool)
-    found = np.empty(len(keys), dtype=bool)
+    matches = np.empty(len(keys), dtype=bool)
     for begin in range(0, len(keys), _SLICE):
         some = keys[begin : begin + _SLICE]
-        found[begin : begin + _SLICE] = wanted[np.minimum(np.searchsorted(wanted, some), len(wanted) - 1)] == some
-    return found
+        matches[begin : begin + _SLICE] = wanted[np.minimum(np.searchsorted(wanted, some), len(wanted) - 1)] == some
+    return matches
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:

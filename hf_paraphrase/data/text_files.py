@@ -128,12 +128,12 @@ def read_fields(
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
-        found = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
-        good = (found >= fewest) & (found <= most)
+        num_tabs = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
+        good = (num_tabs >= fewest) & (num_tabs <= most)
         for index in np.flatnonzero(~good):
-            if found[index] < 0:
+            if num_tabs[index] < 0:
                 continue
-            number = "no tab" if found[index] == 1 else f"{found[index]} fields"
+            number = "no tab" if num_tabs[index] == 1 else f"{num_tabs[index]} fields"
             errors.handle(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
                 path,

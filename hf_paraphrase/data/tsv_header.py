@@ -47,10 +47,13 @@ def read_tsv(
     Yields:
         As :func:`~.text_files.read_fields`.
     """
-    found = header_of(path, [*columns, *names]) if header == "auto" else None
-    if found is not None:
-        log(f"{path}: the first line, `{' | '.join(found)}`, names the fields and is left out (--header no keeps it)")
-    lines = int(header == "yes" or found is not None)
+    header_names = header_of(path, [*columns, *names]) if header == "auto" else None
+    if header_names is not None:
+        log(
+            f"{path}: the first line, `{' | '.join(header_names)}`, "
+            "names the fields and is left out (--header no keeps it)"
+        )
+    lines = int(header == "yes" or header_names is not None)
     errors.left_out["header"] += lines
     yield from read_fields(path, columns, errors, header_lines=lines)
 
@@ -64,11 +67,11 @@ def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
     Returns:
         The names as they stand there; None for a line that has anything else.
     """
-    known = USUAL_NAMES.union(map(_plain, names))
+    known_names = USUAL_NAMES.union(map(_plain, names))
     line = next((block[0].as_py() for block in read_lines(path, LineErrors("skip")) if len(block)), None)
     fields = [] if line is None else [field.strip().strip('"') for field in line.split("\t")]
     plain = list(map(_plain, fields))
-    is_header = len(fields) > 1 and len(set(plain)) == len(plain) and known.issuperset(plain)
+    is_header = len(fields) > 1 and len(set(plain)) == len(plain) and known_names.issuperset(plain)
     return fields if is_header else None
 
 

@@ -108,8 +108,8 @@ def read_typed_fields(
         for field in named:
             column, fits = parse_column(texts[field.name], field)
             for row in np.flatnonzero(~fits & good):
-                found = texts[field.name][int(row)].as_py()
-                errors.handle(f"{field.name} `{found}` is not {field.wording}", path, int(lines[row]), remedy)
+                value = texts[field.name][int(row)].as_py()
+                errors.handle(f"{field.name} `{value}` is not {field.wording}", path, int(lines[row]), remedy)
             good &= fits
             columns.append(column)
         table = pa.table(columns, schema=pa.schema([(field.name, field.kind) for field in named]))

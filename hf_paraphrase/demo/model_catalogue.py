@@ -58,9 +58,9 @@ class ModelCatalogue:
         self._device = device
         self.models: dict[str, FoundModel] = {}
         for place in dict.fromkeys([*places, BUILTIN]):
-            for found in _models_of(place):
-                name = found.name if found.name not in self.models else found.place
-                self.models[name] = FoundModel(name, found.place, found.model_type)
+            for model in _models_of(place):
+                name = model.name if model.name not in self.models else model.place
+                self.models[name] = FoundModel(name, model.place, model.model_type)
         self._open: dict[str, tuple[Any, Lock]] = {}
         self._lock = Lock()
         self._work = Condition()
@@ -122,11 +122,11 @@ class ModelCatalogue:
 
     @contextmanager
     def _opened(self, name: str, names: list[str]) -> Iterator[Any]:
-        found = self._found(name, names)
+        found_model = self._found(name, names)
         with self.work(), self._lock:
             entry = self._open.pop(name, None)
             if entry is None:
-                entry = (self._load(found), Lock())
+                entry = (self._load(found_model), Lock())
                 while len(self._open) >= _MOST_OPEN:
                     del self._open[next(iter(self._open))]
             self._open[name] = entry
@@ -158,15 +158,15 @@ def _models_of(place: str) -> Iterator[FoundModel]:
         name = place if str(folder) != place else folder.resolve().name
         yield FoundModel(name, place, _type_of(folder) or _STATIC)
         return
-    known = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _STATIC}
-    known |= {kind.config_class.model_type for kind in own_classes().values()}
+    model_types = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _STATIC}
+    model_types |= {kind.config_class.model_type for kind in own_classes().values()}
     empty = True
     for path in _model_folders(folder):
         try:
             model_type = _type_of(path)
         except HfParaphraseError:
             continue  # some other program's, or damaged: it has no type to offer it by
-        if model_type in known:
+        if model_type in model_types:
             empty = False
             yield FoundModel(path.relative_to(folder).as_posix(), str(path), model_type)
     if empty:
@@ -195,7 +195,7 @@ def _is_model(folder: Path) -> bool:
 
 def _type_of(folder: Path) -> str | None:
     """Reads the type of a model from its `config.json`; a table of sentence-transformers has a type of our own."""
-    found = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
-    if found is None:
+    model_type = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
+    if model_type is None:
         return _STATIC if static_modules(folder) is not None else None
-    return str(found)
+    return str(model_type)

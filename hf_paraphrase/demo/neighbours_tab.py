@@ -83,8 +83,8 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         summary: Any = gr.skip()
         if opened is None:
             opened, summary = open_corpus(file, place, names, _shown(progress))
-        found = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in chosen(names)}
-        return shown(found), opened, summary
+        results = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in chosen(names)}
+        return shown(results), opened, summary
 
     gr.on(
         [read.click],
@@ -125,10 +125,10 @@ def status_of(corpus: UserCorpus) -> str:
     return note(f"{corpus.name}: {corpus.count:,} sentences{more}")
 
 
-def shown(found: dict[str, Found]) -> str:
+def shown(results: dict[str, Found]) -> str:
     """Draws what encoders found, side by side."""
     columns = []
-    for name, item in found.items():
+    for name, item in results.items():
         exact = "" if item.recall is None else f", {item.recall:.0%} of the true neighbours are found"
         rows = [(f"{neighbour.score:.3f}".replace("-", "−"), neighbour.sentence) for neighbour in item.neighbours]
         listed = (

@@ -147,8 +147,8 @@ class PairMeasures:
                 high - measure.values if high < measure.high else np.inf,
             )
             distance = np.minimum(distance, np.nan_to_num(sides / (measure.high - measure.low), nan=-np.inf))
-        known = np.arange(self.count) < self.texts.num_rows
-        inside, outside = np.flatnonzero(kept & known), np.flatnonzero(~kept & known)
+        has_text = np.arange(self.count) < self.texts.num_rows
+        inside, outside = np.flatnonzero(kept & has_text), np.flatnonzero(~kept & has_text)
         nearest = (
             inside[np.argsort(distance[inside], kind="stable")[:examples]],
             outside[np.argsort(-distance[outside], kind="stable")[:examples]],
@@ -173,9 +173,9 @@ def available_measures(folder: DataFolder, split: str) -> list[str]:
         if (pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_boolean(field.type))
         and _NAME.fullmatch(field.name)
     ]
-    found = list(dict.fromkeys([*present, *measurable_columns(schema.names)]))
-    usual = [name for name in USUAL if name in found]
-    return [*usual, *(name for name in found if name not in usual)]
+    names = list(dict.fromkeys([*present, *measurable_columns(schema.names)]))
+    usual = [name for name in USUAL if name in names]
+    return [*usual, *(name for name in names if name not in usual)]
 
 
 def read_measures(

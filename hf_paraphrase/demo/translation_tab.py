@@ -46,7 +46,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
             note("there is no translation model among the --models: train-nmt makes one, and quickstart a small one")
         )
         return
-    found = gr.State(None)
+    translation = gr.State(None)
     own = gr.State(None, delete_callback=_remove)
     with gr.Row():
         with gr.Column(scale=3):
@@ -117,11 +117,11 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         [translate.click, source.submit, reference.submit],
         on_translate,
         [model, source, reference, beams],
-        [status, found, nbest, wanted, picture, kept],
+        [status, translation, nbest, wanted, picture, kept],
         api_visibility="private",
     )
-    nbest.click(answered()(on_select), found, picture, api_visibility="private")
-    keep.click(on_keep, [found, wanted, folder, own], [kept, own, download], api_visibility="private")
+    nbest.click(answered()(on_select), translation, picture, api_visibility="private")
+    keep.click(on_keep, [translation, wanted, folder, own], [kept, own, download], api_visibility="private")
 
 
 def drawn_list(table: pa.Table) -> str:

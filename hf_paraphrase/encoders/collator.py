@@ -77,10 +77,10 @@ class PairCollator:
         Returns:
             2 * pairs sentences: first all first sentences, then their partners in the same order.
         """
-        found = self._unscrambled(epochs, pairs)
+        sentences = self._unscrambled(epochs, pairs)
         if self.scramble > 0:
-            found.tokens = found.tokens[self._order(epochs, pairs, np.diff(found.offsets))]
-        return found
+            sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
+        return sentences
 
     def _unscrambled(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         own = pairs < len(self.pairs)

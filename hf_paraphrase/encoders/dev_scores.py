@@ -22,11 +22,11 @@ _LABELS = ("label", "score")
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
     """Asks an evaluator; a single number is called by :data:`CHOOSES`."""
-    found = evaluator(encoder)
-    if not isinstance(found, Mapping):
-        found = {DEV_SCORE: found}
+    result = evaluator(encoder)
+    if not isinstance(result, Mapping):
+        result = {DEV_SCORE: result}
     try:
-        return {str(name).removeprefix("eval_"): float(value) for name, value in found.items()}
+        return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
     except (TypeError, ValueError) as error:
         raise UsageError(f"the evaluator gives something other than scores: {error}") from error
 
@@ -47,8 +47,8 @@ def similarity_scores(
         raise InputError("the pairs of eval_dataset have no column label or score", remedy="give graded pairs")
     first, second = (normalized(encoder.encode([row[side] for row in rows])) for side in ("sentence1", "sentence2"))
     labels = np.array([row[label] for row in rows])
-    found = compute_metrics(EvalPrediction(predictions=(first * second).sum(1), label_ids=labels))
-    return {name.removeprefix("eval_"): float(value) for name, value in found.items()}
+    scores = compute_metrics(EvalPrediction(predictions=(first * second).sum(1), label_ids=labels))
+    return {name.removeprefix("eval_"): float(value) for name, value in scores.items()}
 
 
 def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> str:

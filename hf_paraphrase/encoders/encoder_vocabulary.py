@@ -64,8 +64,10 @@ def with_trigrams(
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
-    found = trigram_vocabulary(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=vocabulary_size)
-    trigrams = build_character_trigram_tokenizer(found, lower_case=lower_case, skip_unknown=skip_unknown)
+    trigram_list = trigram_vocabulary(
+        sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=vocabulary_size
+    )
+    trigrams = build_character_trigram_tokenizer(trigram_list, lower_case=lower_case, skip_unknown=skip_unknown)
     if words is None:
         return EncoderVocabulary(trigrams, [len(trigrams)], None, None)
     tokenizer, vectors = words
@@ -111,8 +113,8 @@ def word_level_vocabulary(
     kind = None if initial_vectors is None else kind_of_source(initial_vectors)
     style: dict[str, Any] = {"lower_case": lower_case, "contractions": contractions, "treebank": treebank}
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
-    found = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
-    words = list(dict.fromkeys([*found, *listed]))[:vocabulary_size]
+    vocabulary = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
+    words = list(dict.fromkeys([*vocabulary, *listed]))[:vocabulary_size]
     vectors = None
     if initial_vectors is not None:
         room = sys.maxsize if vocabulary_size is None else vocabulary_size - len(words)

@@ -122,8 +122,8 @@ class FamiliarCalls(ABC):
     @property
     def device(self) -> torch.device:
         """Where the model computes."""
-        found: torch.device = self.model.device
-        return found
+        device: torch.device = self.model.device
+        return device
 
     def to(self, device: str | torch.device) -> Self:
         """Moves the model to a device, e.g. `cuda`, and returns the encoder."""
@@ -197,8 +197,8 @@ class FamiliarCalls(ABC):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         texts = list_of_texts(cast("str | Sequence[str]", side))
-        found: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
-        return found
+        vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
+        return vectors
 
     def push_to_hub(
         self,

@@ -29,14 +29,14 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     remedy = "give a folder that train-encoder made"
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
-    found = encoder_class(folder)
+    model_class = encoder_class(folder)
     kinds = {kind: encoder_kind(kind) for kind in ENCODERS}
-    able = [kind for kind in kinds if kinds[kind].model_class is found]
+    able = [kind for kind in kinds if kinds[kind].model_class is model_class]
     if not able:
-        model_type = found.config_class.model_type
+        model_type = model_class.config_class.model_type
         raise ModelError(f"a model of type `{model_type}` is not trained on pairs", path=folder, remedy=remedy)
     if len(able) > 1:
-        config: Any = found.config_class.from_pretrained(folder, local_files_only=True)
+        config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
         able = [kind for kind in able if kinds[kind].trigrams == trigrams] or able
     return able[0]
@@ -51,13 +51,13 @@ def initial_encoder(
         The encoder in float32, and its tokens.
     """
     folder = model_folder(name)
-    found = encoder_class(folder)
-    config: Any = found.config_class.from_pretrained(folder, local_files_only=True)
+    model_class = encoder_class(folder)
+    config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
     for option, rate in dropouts.items():
         if rate and not hasattr(config, option):
             raise UsageError(f"{flag(option)} is not for a model of type `{config.model_type}`", remedy="leave it out")
-    known = {option: rate or 0.0 for option, rate in dropouts.items() if hasattr(config, option)}
-    model, tokenizer = load_model_folder(folder, found, **known)
+    supported = {option: rate or 0.0 for option, rate in dropouts.items() if hasattr(config, option)}
+    model, tokenizer = load_model_folder(folder, model_class, **supported)
     sizes = getattr(model.config, "vocab_sizes", None) or [model.config.vocab_size]
     return model.float().train(), EncoderVocabulary(tokenizer, list(sizes), None, None)
 

@@ -54,9 +54,9 @@ def _check_encoder(folder: Path) -> None:
     if not any((folder / name).exists() for name in ("config.json", "modules.json")):
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
     if (folder / "config.json").is_file():
-        found = read_json_object(folder / "config.json", ModelError).get("model_type")
-        if found in MODELS and found not in SENTENCE_ENCODERS:
-            raise ModelError(f"a model of type `{found}` has no vectors of words", path=folder, remedy=_REMEDY)
+        model_type = read_json_object(folder / "config.json", ModelError).get("model_type")
+        if model_type in MODELS and model_type not in SENTENCE_ENCODERS:
+            raise ModelError(f"a model of type `{model_type}` has no vectors of words", path=folder, remedy=_REMEDY)
 
 
 def read_initial_vectors(
@@ -96,10 +96,10 @@ def read_initial_vectors(
         vectors = read_saved_vectors(path, set(words), first=first or 0, pieces=pieces)
     else:
         vectors = read_word_vectors(path, set(words), first=first)
-    found = vectors.matrix.shape[1]
-    if dimension not in (None, found):
+    size = vectors.matrix.shape[1]
+    if dimension not in (None, size):
         raise UsageError(
-            f"--hidden-size {dimension}, but the initial vectors have {found} components",
+            f"--hidden-size {dimension}, but the initial vectors have {size} components",
             path=source,
             remedy="leave --hidden-size out",
         )

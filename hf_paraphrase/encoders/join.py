@@ -135,14 +135,14 @@ def _average(folder: Path) -> _Part:
     remedy = "give folders of avg or trigram"
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be joined", path=folder, remedy="give the model it was made from")
-    found = encoder_class(folder)
-    if found is not AvgModel:
+    model_class = encoder_class(folder)
+    if model_class is not AvgModel:
         raise ModelError(
-            f"a model of type `{found.config_class.model_type}` is not an average of one table of vectors",
+            f"a model of type `{model_class.config_class.model_type}` is not an average of one table of vectors",
             path=repository_name(folder) or folder,
             remedy=remedy,
         )
-    model, tokenizer = load_model_folder(folder, found)
+    model, tokenizer = load_model_folder(folder, model_class)
     if tokenizer.pad_token is None:
         raise ModelError("the tokenizer has no padding token", path=folder, remedy=remedy)
     config: Any = model.config
@@ -158,9 +158,9 @@ def _one_size(parts: dict[str, _Part]) -> int:
     """Returns the number of components that all parts have."""
     sizes = {name: part.table.shape[1] for name, part in parts.items()}
     if len(set(sizes.values())) > 1:
-        found = ", ".join(f"{size} ({name})" for name, size in sizes.items())
+        listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
         raise UsageError(
-            f"the vectors of the models have different numbers of components: {found}",
+            f"the vectors of the models have different numbers of components: {listed}",
             remedy="join models of one number; what was trained for it can be cut by "
             "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
         )
@@ -227,8 +227,8 @@ def _write(
     model.load_state_dict({"embeddings": table}, assign=True)
     write_model_files(artefact.staging, model.eval(), tokenizer)
     shares = [weight / sum(weights) for weight in weights]
-    known = [inherited_metadata(folder) for folder in folders.values()]
-    licences = {license for item in known for license in item["license"] or [UNKNOWN_LICENSE]}
+    metadata = [inherited_metadata(folder) for folder in folders.values()]
+    licences = {license for item in metadata for license in item["license"] or [UNKNOWN_LICENSE]}
     results = {
         "parts": [
             {"name": part.name, "vectors": len(part.table), "share": share}
@@ -238,7 +238,7 @@ def _write(
     }
     card = {
         **card_values(model, Path(settings.output).name),
-        "languages": list(dict.fromkeys(language for item in known for language in item["language"])),
+        "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
         "floor": BASELINE,
         "counted_in": "English" if settings.frequency_constant is None else "its text",

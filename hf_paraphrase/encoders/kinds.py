@@ -186,12 +186,12 @@ WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 
 def encoder_kind(name: str) -> EncoderKind:
     """Returns what is registered under a name; a bare model class takes words and has no options."""
-    found = ENCODERS[name]
-    if isinstance(found, EncoderKind):
-        return found
-    if not (isinstance(found, type) and hasattr(found, "config_class")):
+    registered = ENCODERS[name]
+    if isinstance(registered, EncoderKind):
+        return registered
+    if not (isinstance(registered, type) and hasattr(registered, "config_class")):
         raise UsageError(f"the type of encoder `{name}` is not a model class", remedy="register a PreTrainedModel")
-    return EncoderKind(found)
+    return EncoderKind(registered)
 
 
 def option_names(options: type[Settings] | None) -> list[str]:
@@ -221,20 +221,20 @@ def own_classes() -> dict[str, type[PreTrainedModel]]:
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
     """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`."""
-    found = encoder_type(folder)
-    return model_class(found) if isinstance(found, str) else found
+    model_type = encoder_type(folder)
+    return model_class(model_type) if isinstance(model_type, str) else model_type
 
 
 def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
     """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own."""
     own = own_classes()
-    types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
-    found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
+    types = [*SENTENCE_ENCODERS, *(model_type.config_class.model_type for model_type in own.values())]
+    model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     code = class_of_folder(folder, "AutoModel")
-    if found in SENTENCE_ENCODERS and code in (None, f"modeling_{found}.{MODELS[found].model}"):
-        return found
+    if model_type in SENTENCE_ENCODERS and code in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
+        return model_type
     name = str(code).rpartition(".")[2]
-    if name in own and own[name].config_class.model_type == found:
+    if name in own and own[name].config_class.model_type == model_type:
         return own[name]
     raise ModelError(
         f"the model is of a class of its own, `{str(name)[:80]}`",
@@ -302,20 +302,20 @@ def new_encoder(
     """
     from transformers import set_seed
 
-    found = encoder_kind(kind)
+    entry = encoder_kind(kind)
     tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
-    if found.own_embedding_size:
+    if entry.own_embedding_size:
         settings["embedding_size"] = embedding_size
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
-    if found.model == "concatenation":
+    if entry.model == "concatenation":
         settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
-    config = found.config_class(
+    config = entry.config_class(
         pad_token_id=tokenizer.pad_token_id,
         **{name: value for name, value in settings.items() if value is not None or name == "unk_token_id"},
     )
     set_seed(seed)
-    return found.model_class(config)
+    return entry.model_class(config)

@@ -52,9 +52,9 @@ def has_option(loss: type[nn.Module], name: str) -> bool:
 
 def new_loss(name: str, **options: Any) -> nn.Module:
     """Makes one of the registered losses with those of the options that it takes and that are not None."""
-    found = LOSSES[name]
-    taken = {key: value for key, value in options.items() if value is not None and has_option(found, key)}
-    loss: nn.Module = found(**taken)
+    loss_class = LOSSES[name]
+    taken = {key: value for key, value in options.items() if value is not None and has_option(loss_class, key)}
+    loss: nn.Module = loss_class(**taken)
     return loss
 
 

@@ -59,8 +59,8 @@ def write_checkpoint(
     if not _CHECKPOINT.fullmatch(folder.name):
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    found = dict(model.state_dict() if weights is None else weights)
-    save_file({name: value.contiguous() for name, value in found.items()}, folder / "model.safetensors")
+    state_dict = dict(model.state_dict() if weights is None else weights)
+    save_file({name: value.contiguous() for name, value in state_dict.items()}, folder / "model.safetensors")
     if state := loss.state_dict():
         save_file({name: value.contiguous() for name, value in state.items()}, folder / _LOSS)
     return True

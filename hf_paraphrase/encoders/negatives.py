@@ -188,12 +188,12 @@ def search_negatives(
             block = slice(start, min(start + step, end))
             starts, lengths = candidates.excluded(keys[block], partners[block])
             if negatives == "max":
-                found = candidates.hardest(unit, block, starts, lengths, buffer)
+                hardest_ids = candidates.hardest(unit, block, starts, lengths, buffer)
             else:
-                found = candidates.drawn(draws[block], starts, lengths)
+                hardest_ids = candidates.drawn(draws[block], starts, lengths)
             if negatives == "mix":
                 hardest = candidates.hardest(unit, block, starts, lengths, buffer)
-                found = torch.where(coins[block], hardest, found)
+                hardest_ids = torch.where(coins[block], hardest, hardest_ids)
             nothing = lengths.sum(1) == candidates.size
-            chosen[block.start - rows.start : block.stop - rows.start] = found.masked_fill(nothing, NONE)
+            chosen[block.start - rows.start : block.stop - rows.start] = hardest_ids.masked_fill(nothing, NONE)
     return chosen

@@ -52,8 +52,8 @@ def embed_in_padded_batches(
         # These settings hold for one thread only.
         with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=autocast):
             part = forward(torch.from_numpy(tokens).to(device), torch.from_numpy(mask).to(device))
-        found = part.float().cpu().numpy()
-        vectors[rows] = finish(found) if finish else found
+        embedded = part.float().cpu().numpy()
+        vectors[rows] = finish(embedded) if finish else embedded
         return len(rows)
 
     # A recurrent step is too small to be worth sharing among processors; a batch is not.

@@ -49,12 +49,12 @@ def random_trigrams(
     """
     from ..evaluation.baselines import random_vector, trigram_weights
 
-    found = trigram_counts(sentences, max_size=max_size)
-    tokenizer = build_character_trigram_tokenizer(found, skip_unknown=True)
-    weights = trigram_weights() if constant is None else _weights(found, constant)
+    counts = trigram_counts(sentences, max_size=max_size)
+    tokenizer = build_character_trigram_tokenizer(counts, skip_unknown=True)
+    weights = trigram_weights() if constant is None else _weights(counts, constant)
     ids = tokenizer.get_vocab()
     table = np.zeros((len(ids), dimension), np.float32)
-    for trigram in found:
+    for trigram in counts:
         table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
     return tokenizer, table
 

@@ -70,10 +70,10 @@ def read_saved_vectors(
         The vectors; the model's vector of the unknown word is among them, as :data:`UNKNOWN_WORDS` has it.
     """
     folder = Path(folder)
-    found = vector_table(folder)
-    if found is None:
+    located = vector_table(folder)
+    if located is None:
         raise ModelError("the model has no table of word vectors", path=folder, remedy=_REMEDY)
-    place, name = found
+    place, name = located
     tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
     vocabulary = tokenizer.get_vocab()
     table = read_table(place / "model.safetensors", name, vocabulary)
@@ -115,8 +115,8 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
         scales = np.sqrt(weights) / np.where(lengths > 0, lengths, 1.0)
         sums *= (scales / scales[0])[:, None].astype(np.float32)
     matrix = sums.reshape(len(words), -1)
-    known = np.flatnonzero(matrix.any(axis=1))
-    return WordVectors([words[number] for number in known.tolist()], matrix[known], len(known), source=folder)
+    nonzero = np.flatnonzero(matrix.any(axis=1))
+    return WordVectors([words[number] for number in nonzero.tolist()], matrix[nonzero], len(nonzero), source=folder)
 
 
 def _side_by_side(folder: Path) -> tuple[NDArray[np.float32], Any, list[int], Sequence[float] | None]:

@@ -311,10 +311,10 @@ class SentenceEncoder(FamiliarCalls):
             kept = self._model
         if self._averages is None or self._averages[0] is not kept:
             if self._model is None:
-                found: Averages | None = cast(VectorTable, self._table).averages()
+                averages: Averages | None = cast(VectorTable, self._table).averages()
             else:
-                found = ModelAverages(cast(Any, self._model)) if _is_table(self._model) else None
-            self._averages = kept, found
+                averages = ModelAverages(cast(Any, self._model)) if _is_table(self._model) else None
+            self._averages = kept, averages
         return self._averages[1]
 
     def _word_averages(
@@ -363,11 +363,11 @@ class SentenceEncoder(FamiliarCalls):
 
 def _opened(folder: Path) -> tuple[PreTrainedModel | VectorTable, PreTrainedTokenizerFast | None]:
     """Opens the folder of one of our encoders: an average as a table if it can be."""
-    found = encoder_type(folder)
-    if not isinstance(found, str):
-        return load_model_folder(folder, found)
-    table = open_table(folder, found)
-    return load_model_folder(folder, model_class(found)) if table is None else (table, None)
+    model_type = encoder_type(folder)
+    if not isinstance(model_type, str):
+        return load_model_folder(folder, model_type)
+    table = open_table(folder, model_type)
+    return load_model_folder(folder, model_class(model_type)) if table is None else (table, None)
 
 
 def _is_table(model: PreTrainedModel | OnnxModel) -> bool:

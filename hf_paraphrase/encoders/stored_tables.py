@@ -43,7 +43,7 @@ def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[
     from safetensors import safe_open
 
     tensors = read_header(path)
-    found: dict[str, NDArray[Any]] = {}
+    tensors_by_name: dict[str, NDArray[Any]] = {}
     for part, axes, dtypes in ((name, 2, (*_NUMBERS, *_INTEGERS)), (_MAPPING, 1, _INTEGERS), (_WEIGHTS, 1, _NUMBERS)):
         if part not in tensors:
             continue
@@ -54,16 +54,16 @@ def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[
                 remedy=_AGAIN,
             )
         with opening("the table of word vectors", path, _AGAIN), safe_open(path, framework="numpy") as weights:
-            found[part] = _read(weights, path, part, tensors)
+            tensors_by_name[part] = _read(weights, path, part, tensors)
     with np.errstate(over="ignore"):
-        table = found[name].astype(np.float32, copy=False)
-    if _MAPPING in found:
-        rows = found[_MAPPING].astype(np.int64)
+        table = tensors_by_name[name].astype(np.float32, copy=False)
+    if _MAPPING in tensors_by_name:
+        rows = tensors_by_name[_MAPPING].astype(np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(table):
             raise ModelError(f"`{_MAPPING}` names rows that the table does not have", path=path, remedy=_AGAIN)
         table = table[rows]
-    if _WEIGHTS in found:
-        factors = found[_WEIGHTS].astype(np.float32, copy=False)
+    if _WEIGHTS in tensors_by_name:
+        factors = tensors_by_name[_WEIGHTS].astype(np.float32, copy=False)
         if len(factors) != len(table):
             raise ModelError(
                 f"`{_WEIGHTS}` has {len(factors)} factors for {len(table)} tokens", path=path, remedy=_AGAIN
@@ -106,8 +106,8 @@ def open_tokenizer(folder: Path) -> Tokenizer:
 def unknown_token(tokenizer: Tokenizer) -> str | None:
     """Returns the name of the unknown token, if the tokenizer has one."""
     if hasattr(tokenizer.model, "unk_token"):
-        found: str | None = tokenizer.model.unk_token
-        return found
+        token: str | None = tokenizer.model.unk_token
+        return token
     place = json.loads(tokenizer.to_str())["model"].get("unk_id")
     return None if place is None else tokenizer.id_to_token(int(place))
 

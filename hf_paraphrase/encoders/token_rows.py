@@ -149,8 +149,8 @@ class TokenArrays:
 
     def finish(self) -> tuple[Sentences, NDArray[np.int8]]:
         """Maps the files; returns the sentences, and the labels of the pairs (pairs,)."""
-        found = {name: array.map() for name, array in self._arrays.items()}
-        return Sentences(found["tokens"], ends_of(found["lengths"]), found["keys"]), found["labels"]
+        arrays = {name: array.map() for name, array in self._arrays.items()}
+        return Sentences(arrays["tokens"], ends_of(arrays["lengths"]), arrays["keys"]), arrays["labels"]
 
 
 def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -121,8 +121,8 @@ class _EncoderTraining:
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
-        found = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
-        self.extensions = [item for item in found if item is not None]
+        extensions = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
+        self.extensions = [item for item in extensions if item is not None]
         loss = loss_of(settings)
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}

@@ -216,15 +216,15 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         """Takes the type of encoder from the model to continue from; one that is given must be the same."""
         from .initial_model import initial_kind
 
-        found = initial_kind(initial_model)
-        if is_given(self, "model_type") and self.model_type != found:
+        kind = initial_kind(initial_model)
+        if is_given(self, "model_type") and self.model_type != kind:
             raise UsageError(
-                f"--model-type {self.model_type}, but --initial-model is of type {found}",
+                f"--model-type {self.model_type}, but --initial-model is of type {kind}",
                 path=initial_model,
                 remedy="leave --model-type out",
             )
-        self.model_type = found
-        for name in encoder_kind(found).option_names:
+        self.model_type = kind
+        for name in encoder_kind(kind).option_names:
             if name != _DROPOUT and getattr(self, name, None) is not None:
                 raise UsageError(
                     f"{flag(name)} and --initial-model exclude each other", remedy="leave one of them out"
@@ -296,12 +296,12 @@ def with_encoder_options(
 ) -> type[S]:
     """Makes a settings class that also has the options of all registered types of encoders."""
     kinds = [encoder_kind(kind).options for kind in ENCODERS]
-    found = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
-    known: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__
-    for field in (field for item in found for field in dataclasses.fields(cast(Any, item))):
+    bases = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
+    fields: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__
+    for field in (field for item in bases for field in dataclasses.fields(cast(Any, item))):
         # What options have by inheritance from options of ours is the same field.
-        if known.get(field.name, field) is not field:
+        if fields.get(field.name, field) is not field:
             raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
-    made: Any = dataclasses.make_dataclass(name, [], bases=(*found, settings), kw_only=True)
+    made: Any = dataclasses.make_dataclass(name, [], bases=(*bases, settings), kw_only=True)
     made.__module__, made.__doc__ = settings.__module__, settings.__doc__
     return made

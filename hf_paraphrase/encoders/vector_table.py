@@ -166,8 +166,8 @@ class VectorTable:
     def vocabulary(self) -> dict[str, int]:
         """Returns the ids of all tokens, by the names that its tokenizer gives them."""
         if not hasattr(self.backend, "parts"):
-            found: dict[str, int] = self.backend.get_vocab()
-            return found
+            vocabulary: dict[str, int] = self.backend.get_vocab()
+            return vocabulary
         names: dict[str, int] = {}
         for place, (part, offset) in enumerate(zip(self.backend.parts, self.backend.offsets, strict=True)):
             start = f"[{place}]" if place else ""

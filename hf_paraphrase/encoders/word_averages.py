@@ -86,12 +86,12 @@ class TableAverages:
         self, ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Leaves unknown words out, unless a text has no other."""
-        if self.skipped_id is None or (known := ids != self.skipped_id).all():
+        if self.skipped_id is None or (is_known := ids != self.skipped_id).all():
             return ids, offsets
         lengths = np.diff(offsets)
         text = np.repeat(np.arange(len(lengths)), lengths)
-        counts = np.bincount(text[known], minlength=len(lengths))
-        return ids[known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
+        counts = np.bincount(text[is_known], minlength=len(lengths))
+        return ids[is_known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
 
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
@@ -103,13 +103,13 @@ class TableAverages:
         if (bag[1:] < bag[:-1]).any():
             order = np.argsort(bag, kind="stable")
             bag, ids = bag[order], ids[order]
-        found = mean(self.table, ids, _offsets(np.bincount(bag, minlength=texts * parts)))
-        found = found.reshape(texts, parts, -1)
+        means = mean(self.table, ids, _offsets(np.bincount(bag, minlength=texts * parts)))
+        means = means.reshape(texts, parts, -1)
         if self.part_weights is not None:
             shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
-            norms = np.sqrt(np.einsum("tpc,tpc->tp", found, found))
-            found *= (np.array(shares, np.float32) / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
-        return found.reshape(texts, -1)
+            norms = np.sqrt(np.einsum("tpc,tpc->tp", means, means))
+            means *= (np.array(shares, np.float32) / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
+        return means.reshape(texts, -1)
 
 
 class ModelAverages:
@@ -140,8 +140,8 @@ class ModelAverages:
             with torch.inference_mode(), one_thread():
                 tokens = torch.from_numpy(ids).to(model.device)
                 lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
-                found: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
-                return found
+                batch_means: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                return batch_means
 
         return means
 

@@ -52,9 +52,9 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
 
 
 def _package_folder() -> Path:
-    found = importlib.util.find_spec(WORDLLAMA)
+    spec = importlib.util.find_spec(WORDLLAMA)
     # A folder of that name in the working directory has no origin.
-    places = [] if found is None or found.origin is None else list(found.submodule_search_locations or [])
+    places = [] if spec is None or spec.origin is None else list(spec.submodule_search_locations or [])
     if not places:
         raise ModelError("the package is not installed", path=WORDLLAMA, remedy="pip install wordllama")
     return Path(places[0])
@@ -62,7 +62,7 @@ def _package_folder() -> Path:
 
 def _files(folder: Path) -> tuple[Path, Path] | None:
     """Finds the widest table of a folder that has a tokenizer, and that tokenizer."""
-    found: list[tuple[int, Path, Path]] = []
+    candidates: list[tuple[int, Path, Path]] = []
     for place in (folder, folder / "weights"):
         for weights in sorted(place.glob("*.safetensors")):
             name = weights.stem.rpartition("_")[0]
@@ -72,5 +72,5 @@ def _files(folder: Path) -> tuple[Path, Path] | None:
                 continue
             tensors = read_header(weights)
             if set(tensors) == {_TENSOR} and len(tensors[_TENSOR].shape) == 2:
-                found.append((tensors[_TENSOR].shape[1], weights, tokenizer))
-    return max(found)[1:] if found else None
+                candidates.append((tensors[_TENSOR].shape[1], weights, tokenizer))
+    return max(candidates)[1:] if candidates else None

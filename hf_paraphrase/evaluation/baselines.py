@@ -129,8 +129,8 @@ def weighted_trigram_similarity(
     Returns:
         Similarities (n,) from 0 to 1; 0 where a sentence is empty.
     """
-    known = english_trigram_frequencies() if frequencies is None else frequencies
-    weights = {trigram: smoothing / (smoothing + frequency) for trigram, frequency in known.items()}
+    known_frequencies = english_trigram_frequencies() if frequencies is None else frequencies
+    weights = {trigram: smoothing / (smoothing + frequency) for trigram, frequency in known_frequencies.items()}
     return bag_cosines(
         [character_trigrams(s) for s in sentences1], [character_trigrams(s) for s in sentences2], weights
     )

@@ -27,9 +27,9 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
     data_dir = Path(data_dir)
     if not data_dir.is_dir():
         raise no_folder(data_dir, "give a folder with STS 2016 or a graded data folder")
-    found = find_sts_sets(data_dir, families=("STS16",))
-    if found.sets:
-        return list(found.sets)
+    sts = find_sts_sets(data_dir, families=("STS16",))
+    if sts.sets:
+        return list(sts.sets)
     if not any((data_dir / "data").glob("*.parquet")):
         raise InputError(
             "no STS 2016 set below this folder, and it is not a graded data folder",
@@ -56,10 +56,10 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
     if not data_dir.is_dir():
         raise no_folder(data_dir, "check --data")
     expected = MEAN_GROUPS[TEST_GROUP]
-    found = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
-    if found:
-        keys = {graded.key for graded in found}
-        return found, [key for key in expected if key not in keys]
+    test_sets = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
+    if test_sets:
+        keys = {graded.key for graded in test_sets}
+        return test_sets, [key for key in expected if key not in keys]
     if any((data_dir / "data").glob("*.parquet")):
         splits = DataFolder(data_dir).splits
         if "test" in splits or len(splits) == 1:
@@ -118,11 +118,11 @@ def _retrieval_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:
-        found = translation_retrieval(sources, targets, encode(sources), encode(targets))
+        scores = translation_retrieval(sources, targets, encode(sources), encode(targets))
         return {
-            "dev_mean": found.mean,
-            "source_to_target": found.source_to_target,
-            "target_to_source": found.target_to_source,
+            "dev_mean": scores.mean,
+            "source_to_target": scores.source_to_target,
+            "target_to_source": scores.target_to_source,
         }
 
     return score

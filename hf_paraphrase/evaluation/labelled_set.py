@@ -116,8 +116,8 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
 
 def without_pairs_of(pairs: LabelledSet, other: LabelledSet) -> LabelledSet:
     """Returns `pairs` without those that are in `other` too, whatever the order of the two sentences."""
-    known = set(other.pair_keys())
-    return pairs.rows(np.array([key not in known for key in pairs.pair_keys()], dtype=bool))
+    other_keys = set(other.pair_keys())
+    return pairs.rows(np.array([key not in other_keys for key in pairs.pair_keys()], dtype=bool))
 
 
 def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:

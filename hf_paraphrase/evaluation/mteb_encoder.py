@@ -50,7 +50,7 @@ class MtebEncoder:
             from mteb.models import ModelMeta
         except ImportError:
             return None
-        known = {
+        metadata = {
             "name": self._name,
             "revision": self._revision,
             "embed_dim": self.encoder.dimension,
@@ -59,7 +59,7 @@ class MtebEncoder:
         }
         # By way of the class, which knows its own names for some of them.
         empty = ModelMeta.create_empty().model_dump()
-        return ModelMeta(**{**empty, **known})
+        return ModelMeta(**{**empty, **metadata})
 
     def encode(
         self,

@@ -98,18 +98,20 @@ class DetectionResult:
         measured = partial(
             Measurement, dataset=self.task.name, split=self.task.splits[1], task_name="Paraphrase detection"
         )
-        found = []
+        measurements = []
         if self.accuracies:
             name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
             value = _percent(self.accuracy)
-            found.append(measured("text-classification", metric="accuracy", value=value, name=name))
+            measurements.append(measured("text-classification", metric="accuracy", value=value, name=name))
         for key, name in (
             ("average_precision", "average precision × 100 of the cosine"),
             ("accuracy", "accuracy (%) of the cosine at the best threshold"),
             ("f1", "F1 × 100 of the cosine at the best threshold"),
         ):
-            found.append(measured("sentence-similarity", metric=key, value=_percent(self.cosine[key]), name=name))
-        return found
+            measurements.append(
+                measured("sentence-similarity", metric=key, value=_percent(self.cosine[key]), name=name)
+            )
+        return measurements
 
 
 def read_task(
@@ -222,11 +224,11 @@ def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarra
         candidates.setdefault(sentence, []).append(place)
     shares = []
     for places in candidates.values():
-        found = similarities[places]
+        candidate_similarities = similarities[places]
         own = labels[places]
         if own.all() or not own.any():
             return None
-        shares.append(own[found == found.max()].mean())
+        shares.append(own[candidate_similarities == candidate_similarities.max()].mean())
     return float(np.mean(shares)) if shares else None
 
 
@@ -296,7 +298,7 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
     from ..metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
     labels, tested = task.pairs.labels, task.tested
-    found = detection_measures(similarities[tested], labels[tested])
+    measures = detection_measures(similarities[tested], labels[tested])
     taken: dict[str, list[np.ndarray]] = {"accuracy": [], "f1": []}
     chosen: dict[str, float | None] = {}
     for dev, test in task.folds:
@@ -310,11 +312,11 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
     hits = int((called["f1"] & is_paraphrase).sum())
     first = top_1([task.pairs.sentences1[place] for place in tested], similarities[tested], labels[tested])
     return {
-        "average_precision": found["average_precision"],
-        "accuracy": found["accuracy"],
-        "accuracy_threshold": _finite(found["accuracy_threshold"]),
-        "f1": found["f1"],
-        "f1_threshold": _finite(found["f1_threshold"]),
+        "average_precision": measures["average_precision"],
+        "accuracy": measures["accuracy"],
+        "accuracy_threshold": _finite(measures["accuracy_threshold"]),
+        "f1": measures["f1"],
+        "f1_threshold": _finite(measures["f1_threshold"]),
         "accuracy_at_dev": float((called["accuracy"] == is_paraphrase).mean()),
         "f1_at_dev": 2 * hits / max(1, int(called["f1"].sum()) + int(is_paraphrase.sum())),
         **chosen,

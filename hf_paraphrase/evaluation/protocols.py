@@ -252,10 +252,12 @@ PROTOCOLS: dict[str, StsProtocol] = {
 def evaluate_protocol(name: str, scored: Iterable[ScoredSet]) -> ProtocolResult:
     """Applies a protocol to pairs whose similarities are known."""
     protocol = PROTOCOLS[name]
-    found = {item.key: item for item in scored}
-    rows = {line: _row(line, found) for line in protocol.lines}
+    sets_by_key = {item.key: item for item in scored}
+    rows = {line: _row(line, sets_by_key) for line in protocol.lines}
     shown = [row for row in rows.values() if row is not None]
-    missing = dict.fromkeys(key for line in protocol.lines if line.belongs for key in line.sets if key not in found)
+    missing = dict.fromkeys(
+        key for line in protocol.lines if line.belongs for key in line.sets if key not in sets_by_key
+    )
     remarks: tuple[str, ...] = ()
     if protocol.mean is not None and shown:
         parts = [row for line, row in rows.items() if line.belongs]
@@ -288,12 +290,12 @@ def shorten(keys: Iterable[str]) -> list[str]:
     return list(short)
 
 
-def _row(line: Line, found: Mapping[str, ScoredSet]) -> ProtocolRow | None:
-    present = tuple(key for key in line.sets if key in found)
-    missing = tuple(key for key in line.sets if key not in found)
-    if not present or (line.whole and missing) or line.in_place_of in found:
+def _row(line: Line, sets_by_key: Mapping[str, ScoredSet]) -> ProtocolRow | None:
+    present = tuple(key for key in line.sets if key in sets_by_key)
+    missing = tuple(key for key in line.sets if key not in sets_by_key)
+    if not present or (line.whole and missing) or line.in_place_of in sets_by_key:
         return None
-    sets = [found[key] for key in present]
+    sets = [sets_by_key[key] for key in present]
     return ProtocolRow(line.name, sum(map(len, sets)), present, missing, *line.values(sets))
 
 

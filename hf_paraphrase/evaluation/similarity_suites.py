@@ -60,8 +60,8 @@ def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), 
     for mean, *others in groups.values():
         if mean.missing:
             also = f"; the same sets as of the {', '.join(other.name for other in others)}" if others else ""
-            found = f"{mean.present} of {mean.expected} present{also}"
-            lines.append(f"{mean.name}: {found}; missing: {', '.join(mean.missing)}")
+            presence = f"{mean.present} of {mean.expected} present{also}"
+            lines.append(f"{mean.name}: {presence}; missing: {', '.join(mean.missing)}")
     if without_input:
         lines.append(f"scores without sentences (not evaluated): {', '.join(without_input)}")
     for item, name in zip(results, names, strict=True):
@@ -100,8 +100,8 @@ def format_protocol(scores: Sequence[Scores], name: str) -> str:
 def _read_sts(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
     protocols = choose_protocols(words_of("protocols", settings.protocols, (PAPER, *PROTOCOLS)))
-    found = find_sts_sets(folder)
-    if not found.sets:
+    sts = find_sts_sets(folder)
+    if not sts.sets:
         raise InputError(
             "no STS set with both sentences and scores below this folder",
             path=folder,
@@ -110,7 +110,7 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         )
 
     def measure(scorer: Scorer) -> Scores:
-        scored = score(scorer, found.sets)
+        scored = score(scorer, sts.sets)
         others = {name: evaluate_protocol(name, scored) for name in protocols if name != PAPER}
         paper = evaluate_scored(scored)
         record = {**paper.as_dict(), "protocols": {name: other.as_dict() for name, other in others.items()}}
@@ -120,7 +120,7 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         tables, unused = [], []
         for name in protocols:
             if name == PAPER:
-                tables.append(format_sets(scores, without_input=found.without_input))
+                tables.append(format_sets(scores, without_input=sts.without_input))
             elif settings.protocols or scores[0].result.protocols[name].rows:
                 tables.append(format_protocol(scores, name))
             else:
@@ -131,9 +131,9 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
 
     return Benchmark(
         measure,
-        inputs=found.paths,
+        inputs=sts.paths,
         protocol=_PROTOCOL,
-        facts={"without_input": list(found.without_input)},
+        facts={"without_input": list(sts.without_input)},
         report=report,
         kind="evaluate",
         kept=("suite", "protocol", "sets", "means", "without_input"),

@@ -143,7 +143,7 @@ class StsResult:
 
         A mean over some of the sets would stand beside others' over all of them; the text of a card has it.
         """
-        found = []
+        measurements = []
         for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
             measured = partial(
                 Measurement, "sentence-similarity", metric=f"{key}r", task_name="Semantic textual similarity"
@@ -155,13 +155,13 @@ class StsResult:
                     if item.family == "graded"
                     else {"dataset": item.family, "config": item.name}
                 )
-                found.append(measured(value=getattr(item, key), name=name, **place))
+                measurements.append(measured(value=getattr(item, key), name=name, **place))
             for mean in self.means:
                 if mean.complete:
-                    found.append(
+                    measurements.append(
                         measured(dataset=mean.label, value=getattr(mean, key), name=f"{name}, mean over sets")
                     )
-        return found
+        return measurements
 
 
 def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
@@ -180,8 +180,10 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
 def evaluate_scored(scored: Sequence[ScoredSet]) -> StsResult:
     """Applies the protocol of the papers to pairs whose similarities are known already."""
     results = tuple(_evaluate_set(item) for item in scored)
-    found = {result.key: result for result in results}
-    return StsResult(sets=results, means=tuple(_mean(name, keys, found) for name, keys in MEAN_GROUPS.items()))
+    results_by_key = {result.key: result for result in results}
+    return StsResult(
+        sets=results, means=tuple(_mean(name, keys, results_by_key) for name, keys in MEAN_GROUPS.items())
+    )
 
 
 def _evaluate_set(scored: ScoredSet) -> SetResult:
@@ -196,13 +198,13 @@ def _evaluate_set(scored: ScoredSet) -> SetResult:
     )
 
 
-def _mean(name: str, keys: tuple[str, ...], found: dict[str, SetResult]) -> MeanResult:
-    present = [found[key] for key in keys if key in found]
+def _mean(name: str, keys: tuple[str, ...], results_by_key: dict[str, SetResult]) -> MeanResult:
+    present = [results_by_key[key] for key in keys if key in results_by_key]
     return MeanResult(
         name=name,
         expected=len(keys),
         present=len(present),
-        missing=tuple(key for key in keys if key not in found),
+        missing=tuple(key for key in keys if key not in results_by_key),
         pearson=float(np.mean([item.pearson for item in present])) if present else None,
         spearman=float(np.mean([item.spearman for item in present])) if present else None,
     )

@@ -69,7 +69,7 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     root = Path(folder)
     if not root.is_dir():
         raise no_folder(root, "give the folder that holds the STS sets")
-    found: dict[str, tuple[GradedSet, Path]] = {}
+    sets_by_key: dict[str, tuple[GradedSet, Path]] = {}
     lacking: dict[str, None] = {}
     paths: list[Path] = []
     for path in files_below(root):
@@ -80,9 +80,9 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
                 lacking[f"{family} {name}"] = None
                 continue
             graded = _graded_set(family, name, read(), path)
-            earlier = found.get(graded.key)
+            earlier = sets_by_key.get(graded.key)
             if earlier is None:
-                found[graded.key] = (graded, path)
+                sets_by_key[graded.key] = (graded, path)
                 if path not in paths:
                     paths.append(path)
             elif not _same_content(earlier[0], graded):
@@ -92,10 +92,10 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
                     remedy="give a folder that holds each set once",
                 )
     order = [f"{family} {name}" for family, names in STS_TASKS.items() for name in names]
-    keys = [key for key in order if key in found] + [key for key in found if key not in order]
+    keys = [key for key in order if key in sets_by_key] + [key for key in sets_by_key if key not in order]
     return FoundSets(
-        sets=tuple(found[key][0] for key in keys),
-        without_input=tuple(key for key in lacking if key not in found),
+        sets=tuple(sets_by_key[key][0] for key in keys),
+        without_input=tuple(key for key in lacking if key not in sets_by_key),
         paths=tuple(paths),
     )
 

@@ -117,10 +117,10 @@ class Benchmark:
         """Builds what the provenance of a model keeps of its evaluation, and names it."""
         record = self.record(settings, [scores])
         kept = self.kept if self.kept is not None else (*scores.record, "protocol", *self.facts)
-        found = {**record, **scores.record}
+        recorded = {**record, **scores.record}
         return f"evaluate {self.name or settings.suite}", {
             "kind": self.kind or f"evaluate-{settings.suite}",
-            **{key: found[key] for key in (*kept, "inputs", "settings", "versions")},
+            **{key: recorded[key] for key in (*kept, "inputs", "settings", "versions")},
         }
 
 
@@ -162,5 +162,5 @@ def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]
 
 
 def _fingerprint(scores: Scores) -> dict[str, str]:
-    known = scores.kind == "model" and (fetched_folder(scores.name) is not None or Path(scores.name).is_dir())
-    return {"sha256": fingerprint(scores.name)} if known else {}
+    is_fetched = scores.kind == "model" and (fetched_folder(scores.name) is not None or Path(scores.name).is_dir())
+    return {"sha256": fingerprint(scores.name)} if is_fetched else {}

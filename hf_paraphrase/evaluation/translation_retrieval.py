@@ -51,12 +51,12 @@ def translation_retrieval(
         names = [name or text for name, text in zip(normalise_all(pa.array(texts)).to_pylist(), texts, strict=True)]
         keys.append(np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64))
     width = int(keys[1].max()) + 1
-    known = np.unique(keys[0] * width + keys[1])
+    pair_keys = np.unique(keys[0] * width + keys[1])
     shares = []
     for left, right, near, far in (
         (keys[0] * width, keys[1], source_vectors, target_vectors),
         (keys[1], keys[0] * width, target_vectors, source_vectors),
     ):
-        found = nearest_neighbours(near, far, 1)[0][:, 0]
-        shares.append(100.0 * float((np.isin(left + right[found], known) & near.any(1)).mean()))
+        nearest = nearest_neighbours(near, far, 1)[0][:, 0]
+        shares.append(100.0 * float((np.isin(left + right[nearest], pair_keys) & near.any(1)).mean()))
     return RetrievalScores(shares[0], shares[1], sum(shares) / 2, len(sources))

@@ -164,9 +164,9 @@ def add_measures(
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):
         batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
         for name in names:
-            found = measures[name].compute(batch)
-            _check_computed(name, measures[name].columns, found, batch.num_rows)
-            for column, values in found.items():
+            new_columns = measures[name].compute(batch)
+            _check_computed(name, measures[name].columns, new_columns, batch.num_rows)
+            for column, values in new_columns.items():
                 if wanted is None or column in wanted:
                     computed.setdefault(column, []).append(values)
     for column, parts in computed.items():
@@ -174,13 +174,14 @@ def add_measures(
     return table
 
 
-def _check_computed(name: str, columns: Sequence[str], found: Mapping[str, np.ndarray], pairs: int) -> None:
+def _check_computed(name: str, columns: Sequence[str], computed: Mapping[str, np.ndarray], pairs: int) -> None:
     """Checks what a measure computed, which may be of the user's own."""
-    if set(found) != set(columns):
+    if set(computed) != set(columns):
         raise UsageError(
-            f"the measure {name} computes {', '.join(found) or 'nothing'}", remedy=f"its columns: {', '.join(columns)}"
+            f"the measure {name} computes {', '.join(computed) or 'nothing'}",
+            remedy=f"its columns: {', '.join(columns)}",
         )
-    for column, values in found.items():
+    for column, values in computed.items():
         if np.shape(values) != (pairs,):
             raise UsageError(
                 f"the measure {name}: {column} is of shape {np.shape(values)} for {pairs} pairs",

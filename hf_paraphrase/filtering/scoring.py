@@ -235,8 +235,8 @@ def _language_model(
     split = folder.splits[0]
     if settings.hold_out is not None:
         held_out = draw_references(folder, split, settings.hold_out, settings.seed)
-    staging, known = output.begin(), output.artefact.checkpoint(_MODEL_FACTS)
-    if not known.is_file():
+    staging, stored_facts = output.begin(), output.artefact.checkpoint(_MODEL_FACTS)
+    if not stored_facts.is_file():
         if held_out is not None:
             texts = held_out_texts(folder, split, held_out)
             write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
@@ -244,8 +244,8 @@ def _language_model(
         else:
             blocks = _text_blocks(Path(str(settings.language_model_text)))
         facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
-        write_text_whole(known, json.dumps(facts, indent=2) + "\n")
-    facts = json.loads(known.read_text(encoding="utf-8"))
+        write_text_whole(stored_facts, json.dumps(facts, indent=2) + "\n")
+    facts = json.loads(stored_facts.read_text(encoding="utf-8"))
     log(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
     if facts["fallback_discounts"]:
         orders = ", ".join(map(str, facts["fallback_discounts"]))

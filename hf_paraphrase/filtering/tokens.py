@@ -63,10 +63,10 @@ def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray)
     behind = np.full((len(apostrophes), 3), ord(" "), dtype=np.uint32)
     ends = np.ones((len(apostrophes), 4), dtype=np.bool_)
     for step in range(3):
-        there = np.flatnonzero(apostrophes + step + 1 < len(codes))
-        places = apostrophes[there] + step + 1
-        behind[there, step] = codes[places]
-        ends[there, step + 1] = kinds[places] != _WORD
+        inside = np.flatnonzero(apostrophes + step + 1 < len(codes))
+        places = apostrophes[inside] + step + 1
+        behind[inside, step] = codes[places]
+        ends[inside, step + 1] = kinds[places] != _WORD
     for suffix in _SUFFIXES:
         matches = ends[:, len(suffix) + 1].copy()
         for step, letter in enumerate(suffix):

@@ -197,8 +197,8 @@ class SdaeModel(PreTrainedModel):
         if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
             hidden = (sentences.unpack(states),)
         if return_dict is False:
-            found = (loss, token_vectors, pooled, hidden)
-            return found[loss is None : 4 if hidden is not None else 3]
+            outputs = (loss, token_vectors, pooled, hidden)
+            return outputs[loss is None : 4 if hidden is not None else 3]
         return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=hidden)
 
 

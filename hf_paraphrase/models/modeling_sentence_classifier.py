@@ -182,10 +182,10 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     reference = str((settings.get("auto_map") or {}).get("AutoModel"))
     if not _CLASS_REFERENCE.fullmatch(reference):
         raise ValueError(f"the configuration does not name the encoder's code in this folder: {reference[:80]}")
-    found = get_class_from_dynamic_module(
+    model_class = get_class_from_dynamic_module(
         reference, config.name_or_path, revision=getattr(config, "_commit_hash", None)
     )
-    return found(found.config_class.from_dict(settings))
+    return model_class(model_class.config_class.from_dict(settings))
 
 
 SentenceClassifier.register_for_auto_class("AutoModelForSequenceClassification")

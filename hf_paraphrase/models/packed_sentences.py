@@ -182,5 +182,5 @@ def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any
         mask = input_ids != config.pad_token_id
     if not config.skip_unknown:
         return mask, mask
-    known = mask & (input_ids != config.unk_token_id)
-    return mask, torch.where(known.any(1, keepdim=True), known, mask)
+    is_known = mask & (input_ids != config.unk_token_id)
+    return mask, torch.where(is_known.any(1, keepdim=True), is_known, mask)

@@ -165,9 +165,9 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
         return None
     neighbours = _neighbours(trigrams)
-    found = settings_of_part(tokenizer.normalizer)
+    normalizer = settings_of_part(tokenizer.normalizer)
     for lower_case in (True, False):
-        if found == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
+        if normalizer == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
             return TrigramRules(lower_case, skip_unknown, trigrams)
     return None
 

@@ -69,16 +69,16 @@ class KnownRuns:
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], places: Sequence[int]) -> None:
         """Adds different runs, their ids, and where they may stand."""
-        found = TokenIds.of_lists(ids)
+        token_ids = TokenIds.of_lists(ids)
         with self._lock:
             # Another thread may have met them at the same time: then their ids are there twice, and equal.
-            first, self._end = self._end, self._end + len(found.ids)
+            first, self._end = self._end, self._end + len(token_ids.ids)
             if self._end > len(self._ids):
                 larger = np.zeros(max(self._end, 2 * len(self._ids)), np.int32)
                 larger[:first] = self._ids[:first]
                 self._ids = larger
-            self._ids[first : self._end] = found.ids
-            starts, lengths = (first + found.offsets[:-1]).tolist(), found.lengths.tolist()
+            self._ids[first : self._end] = token_ids.ids
+            starts, lengths = (first + token_ids.offsets[:-1]).tolist(), token_ids.lengths.tolist()
             self._characters += sum(len(run) for run in runs if run not in self._codes)
             self._codes.update(
                 (run, start << _START | length << _LENGTH | place)

@@ -53,15 +53,17 @@ def morfessor_tokenizer(
     """
     from tokenizers.models import Unigram
 
-    known = sorted((item for item in morphs.counts.items() if len(item[0]) <= LONGEST), key=lambda item: _rank(*item))
-    if not known:
+    known_morphs = sorted(
+        (item for item in morphs.counts.items() if len(item[0]) <= LONGEST), key=lambda item: _rank(*item)
+    )
+    if not known_morphs:
         raise InputError("the model has no morphs", remedy="train it on more words")
     total = math.log(morphs.tokens + morphs.boundaries)
     vocabulary = [(PAD_TOKEN, 0.0), (UNKNOWN_TOKEN, 0.0)]
     # Written as Morfessor computes its costs, so that they are equal to the last bit.
-    vocabulary += [(morph, -(total - math.log(count))) for morph, count in known]
+    vocabulary += [(morph, -(total - math.log(count))) for morph, count in known_morphs]
     letters = {letter for morph in morphs.counts for letter in morph} | set("".join(alphabet))
-    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - {morph for morph, _ in known})]
+    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - {morph for morph, _ in known_morphs})]
     backend = word_splitter(lower_case=lower_case)
     backend.model = Unigram(vocabulary, 1, False)
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)

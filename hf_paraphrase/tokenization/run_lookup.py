@@ -78,8 +78,8 @@ class RunLookup:
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation."""
-        found = self._many(texts) if self._are_many(texts) else self._few(texts)
-        return self._surrounded(found) if len(self.before) or len(self.behind) else found
+        token_ids = self._many(texts) if self._are_many(texts) else self._few(texts)
+        return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
 
     def _are_many(self, texts: Sequence[str]) -> bool:
         """Returns whether Arrow takes less time for some texts, its import included."""
@@ -131,9 +131,9 @@ class RunLookup:
         self, texts: Sequence[str], known: KnownRuns, codes: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
         """Gathers the ids of texts from the codes of their runs."""
-        found = known.ids(codes, borders)
+        token_ids = known.ids(codes, borders)
         places = codes & _EXCEPTIONS
-        return self._with_exceptions(found, texts, places, borders) if places.any() else found
+        return self._with_exceptions(token_ids, texts, places, borders) if places.any() else token_ids
 
     def _codes_of_array(self, runs: LargeStringArray) -> tuple[KnownRuns, NDArray[np.int64]]:
         """Does what :meth:`_codes` does of runs many of which are the same."""
@@ -144,9 +144,9 @@ class RunLookup:
     def _codes(self, runs: list[str]) -> tuple[KnownRuns, list[int]]:
         """Finds where runs are known and the code of each there; unknown ones are added if need be."""
         known = self._known
-        found = known.codes(runs)
-        if None in found:
-            new = list(dict.fromkeys(run for run, code in zip(runs, found, strict=True) if code is None))
+        found_codes = known.codes(runs)
+        if None in found_codes:
+            new = list(dict.fromkeys(run for run, code in zip(runs, found_codes, strict=True) if code is None))
             if not known.has_room_for(new):
                 known = KnownRuns()
                 new = list(dict.fromkeys(runs))
@@ -154,8 +154,8 @@ class RunLookup:
                     self._known = known
             ids = self._encoded(new)
             known.add(new, ids, [self._place(run, item) for run, item in zip(new, ids, strict=True)])
-            found = known.codes(runs)
-        return known, cast(list[int], found)
+            found_codes = known.codes(runs)
+        return known, cast(list[int], found_codes)
 
     def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
         self.tokenizer.no_padding()
@@ -183,7 +183,7 @@ class RunLookup:
         return text if self._normalize is None else self._normalize(text)
 
     def _with_exceptions(
-        self, found: TokenIds, texts: Sequence[str], places: NDArray[np.int64], borders: NDArray[np.int64]
+        self, token_ids: TokenIds, texts: Sequence[str], places: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
         """Passes texts to the tokenizer that have a run where it may not be (flagged in `places` (runs,))."""
         first, last = np.zeros(len(places), np.bool_), np.zeros(len(places), np.bool_)
@@ -194,17 +194,17 @@ class RunLookup:
         whole = np.zeros(len(texts), np.bool_)
         whole[np.searchsorted(borders, np.flatnonzero(wrong), side="right") - 1] = True
         if not whole.any():
-            return found
+            return token_ids
         others = TokenIds.of_lists(self._encoded(texts[row] for row in np.flatnonzero(whole).tolist()))
-        return found.take(np.flatnonzero(~whole)).merged(others, whole)
+        return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
-    def _surrounded(self, found: TokenIds) -> TokenIds:
+    def _surrounded(self, token_ids: TokenIds) -> TokenIds:
         """Puts the special tokens before and behind each text."""
-        texts = len(found.offsets) - 1
+        texts = len(token_ids.offsets) - 1
         before, behind = (
             TokenIds(np.tile(ids, texts), np.arange(texts + 1) * len(ids)) for ids in (self.before, self.behind)
         )
-        return before.interleaved(found, 0).interleaved(behind, 0)
+        return before.interleaved(token_ids, 0).interleaved(behind, 0)
 
 
 def _is_visible(character: str) -> bool:

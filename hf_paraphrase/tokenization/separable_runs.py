@@ -182,13 +182,13 @@ def _splits(part: Any) -> bool:
     kind = part["type"]
     if kind in _ANYWHERE:
         return set(part) == _ANYWHERE[kind]
-    known = _SPLITTERS.get(kind)
-    return known is not None and known(part)
+    splitter = _SPLITTERS.get(kind)
+    return splitter is not None and splitter(part)
 
 
 def _metaspace(part: Any) -> bool:
-    known = _has(part, "replacement", "prepend_scheme", "split")
-    return known and part["replacement"] == SPACE_MARK and part["split"] is True
+    has_known_fields = _has(part, "replacement", "prepend_scheme", "split")
+    return has_known_fields and part["replacement"] == SPACE_MARK and part["split"] is True
 
 
 def _byte_level(part: Any) -> bool:

@@ -52,8 +52,8 @@ def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
     """Makes the lookup of a tokenizer, or gives None where it must do the work itself."""
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
-        found = [part for part in parts if part is not None]
-        return JoinedLookup(found, backend.offsets) if len(found) == len(parts) else None
+        usable = [part for part in parts if part is not None]
+        return JoinedLookup(usable, backend.offsets) if len(usable) == len(parts) else None
     if looks_like_trigrams(backend):
         from .trigram_lookup import TrigramLookup
 

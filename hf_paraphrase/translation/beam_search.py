@@ -201,10 +201,10 @@ def translate_batch(
         early_stopping=False,
         do_sample=False,
     )[:, 1:]
-    found = (sequences if units_of is None else units_of[sequences]).tolist()
+    unit_ids = (sequences if units_of is None else units_of[sequences]).tolist()
     kept: list[list[tuple[tuple[int, ...], bool]]] = []
     for index, limit in enumerate(limits):
-        own = found[index * num_return_sequences : (index + 1) * num_return_sequences]
+        own = unit_ids[index * num_return_sequences : (index + 1) * num_return_sequences]
         distinct = list(dict.fromkeys(_units(row[:limit], end) for row in own))
         finished_only = [item for item in distinct if item[1]]
         kept.append(finished_only or distinct[:1])

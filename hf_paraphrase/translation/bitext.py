@@ -50,13 +50,13 @@ def read_bitext(folder: str, split: str) -> pa.Table:
 
 def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
     """Returns the languages of the sides, which must be those of all bitexts."""
-    found: dict[str, tuple[str, str]] = {}
+    languages_by_name: dict[str, tuple[str, str]] = {}
     for folder, table in tables.items():
         if not table.num_rows:
             raise InputError("no training pairs", path=folder)
-        found[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
-    first = next(iter(found.values()))
-    for folder, languages in found.items():
+        languages_by_name[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
+    first = next(iter(languages_by_name.values()))
+    for folder, languages in languages_by_name.items():
         if languages != first:
             raise InputError(
                 f"this bitext is {'→'.join(languages)}, the first one {'→'.join(first)}",

@@ -46,14 +46,14 @@ class BpeMerges:
         draw = generator.random
         ranks = self._ranks
         while len(symbols) > 1:
-            found = [
+            merges = [
                 (ranks[pair], position)
                 for position, pair in enumerate(itertools.pairwise(symbols))
                 if pair in ranks and draw() >= dropout
             ]
-            if not found:
+            if not merges:
                 break
-            _, position = min(found)
+            _, position = min(merges)
             symbols[position : position + 2] = [symbols[position] + symbols[position + 1]]
         return [self._ids[symbol] for symbol in symbols]
 

@@ -157,8 +157,8 @@ class _Search:
                 raise SearchStopped
             attended = self.steps.attend(state, annotated)
             readout = attended.readout if word_readout is None else attended.readout + word_readout
-            found = self._rank(readout)
-            rows, kept = self._advance(found)
+            continuations = self._rank(readout)
+            rows, kept = self._advance(continuations)
             if not self.active.numel():
                 return self._result()
             if kept is not None:
@@ -174,10 +174,10 @@ class _Search:
             logits, offsets = self._processed(logits, offsets), self.scores
         if self.banned is not None:
             logits.index_fill_(1, self.banned, -torch.inf)
-        found = best_continuations(logits, offsets, self.kept)
+        continuations = best_continuations(logits, offsets, self.kept)
         if self.candidates is None or self.processors:
-            return found
-        return found._replace(columns=self.candidates[found.columns])
+            return continuations
+        return continuations._replace(columns=self.candidates[continuations.columns])
 
     def _processed(self, logits: Tensor, offsets: Tensor) -> Tensor:
         """Applies processors to the log-probabilities of all units, (rows, vocabulary)."""
@@ -189,20 +189,20 @@ class _Search:
         processed: Tensor = self.processors(self.prefixes.flatten(0, 1), log_probs)
         return processed.contiguous()
 
-    def _advance(self, found: Continuations) -> tuple[Tensor, Tensor | None]:
+    def _advance(self, continuations: Continuations) -> tuple[Tensor, Tensor | None]:
         """Moves finished continuations into the lists; returns parent rows, and the active positions or None."""
-        units, length = found.columns, self.prefixes.shape[2]
+        units, length = continuations.columns, self.prefixes.shape[2]
         ending = torch.isin(units, self.ends)
         if length + 1 >= self.max_length:
             ending = torch.ones_like(ending)
-        parents = found.parents
+        parents = continuations.parents
         prefixes = torch.cat(
             [self.prefixes.gather(1, parents.unsqueeze(2).expand(-1, -1, length)), units.unsqueeze(2)], dim=2
         )
         # As `generate`: only the best `beams` continuations may finish, the others only fill the beam up.
-        self._finish(prefixes[:, : self.beams], found.scores[:, : self.beams], ending[:, : self.beams])
+        self._finish(prefixes[:, : self.beams], continuations.scores[:, : self.beams], ending[:, : self.beams])
         # A stable sort keeps the order of the scores, dead continuations last.
-        scores = found.scores.masked_fill(ending, -torch.inf)
+        scores = continuations.scores.masked_fill(ending, -torch.inf)
         scores, best = scores.sort(dim=1, descending=True, stable=True)
         scores, best = scores[:, : self.beams], best[:, : self.beams]
         self.prefixes = prefixes.gather(1, best.unsqueeze(2).expand(-1, -1, length + 1))

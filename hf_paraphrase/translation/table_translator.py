@@ -144,8 +144,8 @@ class TableTranslator:
         lengths = [len(input_ids[index]) for index in todo]
         # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
         sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
-        found = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
-        batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in found]
+        index_batches = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
+        batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in index_batches]
         with one_thread(), closing(self._outcomes(batches)) as outcomes:
             for batch, outcome in outcomes:
                 nbests = self._one_by_one(batch) if outcome is None else outcome
@@ -218,8 +218,10 @@ class TableTranslator:
         failed: list[tuple[_Batch, None]] = []
         self.stop.clear()
         try:
-            found = in_threads(lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads)
-            for batch, outcome in zip(batches, found, strict=True):
+            outcomes = in_threads(
+                lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads
+            )
+            for batch, outcome in zip(batches, outcomes, strict=True):
                 if isinstance(outcome, str):
                     failed.append((batch, None))
                 else:
@@ -234,18 +236,18 @@ class TableTranslator:
         """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures."""
         # The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
         # as if it had not.
-        found = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
-        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in found]
+        outcomes = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
+        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in outcomes]
 
     def _attempt(
         self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
     ) -> list[list[Hypothesis]] | str:
         # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
         try:
-            found = self._search(input_ids, candidates)
-            if not all(math.isfinite(item.log_prob) for nbest in found for item in nbest):
+            hypotheses = self._search(input_ids, candidates)
+            if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
                 return "the search failed: the model's probabilities are not finite"
-            return found
+            return hypotheses
         except (MemoryError, torch.OutOfMemoryError):
             return "the search ran out of memory"
         except RuntimeError as error:

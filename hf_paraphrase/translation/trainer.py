@@ -256,14 +256,14 @@ class TranslationTrainer(Trainer):
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=self.args.bf16):
             translations = translate(model, self.processing_class, dev.sources, num_beams=1)
-        found = {"bleu": corpus_scores(translations, dev.targets).bleu}
+        scores = {"bleu": corpus_scores(translations, dev.targets).bleu}
         if self.compute_metrics is not None:
-            found |= self.compute_metrics(EvalPrediction(predictions=translations, label_ids=dev.targets))
-        metrics = {f"{metric_key_prefix}_{name.removeprefix('eval_')}": value for name, value in found.items()}
+            scores |= self.compute_metrics(EvalPrediction(predictions=translations, label_ids=dev.targets))
+        metrics = {f"{metric_key_prefix}_{name.removeprefix('eval_')}": value for name, value in scores.items()}
         self.log(metrics)
         control: TrainerControl = self.control  # type: ignore[has-type]
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
-        log(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {found['bleu']:.2f}")
+        log(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {scores['bleu']:.2f}")
         return metrics
 
     def finite_log(self) -> list[dict[str, float]]:
@@ -310,8 +310,8 @@ class TranslationTrainer(Trainer):
 
 def finished_checkpoints(folder: Path) -> list[Path]:
     """Lists, in order, the checkpoints that were written completely (their `trainer_state.json` comes last)."""
-    found = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+    folders = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
+    return sorted(folders, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:

@@ -262,13 +262,13 @@ class Corpus(TemporaryRows):
         def match(batch: tuple[int, pa.Table]) -> tuple[np.ndarray, dict[str, int]]:
             begin, table = batch
             own = np.flatnonzero(stay[begin : begin + table.num_rows])
-            found, counts = decontaminator.matched(table.take(pa.array(own)), columns)
-            return begin + own[found], counts
+            contaminated, counts = decontaminator.matched(table.take(pa.array(own)), columns)
+            return begin + own[contaminated], counts
 
         matched = np.zeros(len(stay), dtype=bool)
         batches = self._stores[part.name].batches(columns)
-        for found, counts in mapped_in_order(match, batches, min(available_cores(), _MOST_WORKERS)):
-            matched[found] = True
+        for contaminated, counts in mapped_in_order(match, batches, min(available_cores(), _MOST_WORKERS)):
+            matched[contaminated] = True
             for name, count in counts.items():
                 self.contamination[name] = self.contamination.get(name, 0) + count
         return matched

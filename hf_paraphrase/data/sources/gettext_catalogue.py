@@ -88,7 +88,7 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
         return [Catalogue(path, trusted=False)]
     files = [file for file in sorted(path.rglob("*")) if file.is_file() and _kind(file) is not None]
     sources = {_stem(file) for file in files if _kind(file) == ".po"}
-    found: list[Catalogue] = []
+    catalogues: list[Catalogue] = []
     others: set[str] = set()
     for file in files:
         if _kind(file) == ".mo" and _stem(file) in sources:
@@ -97,19 +97,19 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
         standard = place.parent.name == "LC_MESSAGES"
         tags = [place.parent.parent.name] if standard else [place.name, place.parent.name]
         if any(is_language(tag, lang) for tag in tags):
-            found.append(Catalogue(file, trusted=True))
+            catalogues.append(Catalogue(file, trusted=True))
         elif standard and language_tag(tags[0]):
             others.update(tags)
         else:
-            found.append(Catalogue(file, trusted=False))
-    if not found:
+            catalogues.append(Catalogue(file, trusted=False))
+    if not catalogues:
         names = ", ".join(sorted(others)[:20])
         raise InputError(
             f"no catalogue in {lang}" if names else "no gettext catalogue (.po, .mo)",
             path=path,
             remedy=f"there are {names}" if names else "name the folder that holds them",
         )
-    return found
+    return catalogues
 
 
 def package_folders(package: str) -> list[Path]:
@@ -119,12 +119,12 @@ def package_folders(package: str) -> list[Path]:
             f"--gettext-package `{package}` is not a package name", remedy="give one top-level package, e.g. django"
         )
     try:
-        found = importlib.util.find_spec(package)
+        spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
-        found = None
-    if found is None or not found.submodule_search_locations:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
         raise InputError(f"no package `{package}` is installed here", remedy="install it, or give --gettext a folder")
-    return [Path(folder) for folder in found.submodule_search_locations]
+    return [Path(folder) for folder in spec.submodule_search_locations]
 
 
 def read_catalogues(
@@ -315,24 +315,24 @@ def _plain_lines(content: str, encoding: str, path: Path) -> str:
                 remedy="a message must hold a few sentences",
             )
         line = _COMMENT.sub(_spaced, line)
-        found = _PO_LINE.fullmatch(line)
-        if found is None:
+        match = _PO_LINE.fullmatch(line)
+        if match is None:
             raise InputError(
                 "not a line of a gettext catalogue",
                 path=path,
                 line=number,
                 remedy="fix it; msgfmt --check names the fault",
             )
-        if found["strings"]:
+        if match["strings"]:
             try:
-                strings = _STRING.findall(found["strings"])
+                strings = _STRING.findall(match["strings"])
                 strings = [_BYTES.sub(characters, text) if "\\" in text else text for text in strings]
             except UnicodeDecodeError as error:
                 raise InputError(
                     f"escaped bytes that are not {encoding}", path=path, line=number, remedy="write the characters"
                 ) from error
-            keyword = "".join((found["keyword"] or "").split())
-            line = f'{found["obsolete"] or ""}{keyword} "{"".join(strings)}"'
+            keyword = "".join((match["keyword"] or "").split())
+            line = f'{match["obsolete"] or ""}{keyword} "{"".join(strings)}"'
         plain.append(line)
     return "\n".join(plain)
 

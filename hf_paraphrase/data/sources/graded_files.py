@@ -128,7 +128,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
             "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
         )
     # Only the folders from the one that names the year downward tell what the files are for.
-    other = next((found[1].lower() for folder in folders if (found := _NOT_A_TEST.search(folder))), None)
+    other = next((not_a_test[1].lower() for folder in folders if (not_a_test := _NOT_A_TEST.search(folder))), None)
     family = f"STS{year}" + ("" if other is None else f" {other}")
     name = _set_name(f"STS{year}", match["set"])
     if match["kind"].lower() == "gs":

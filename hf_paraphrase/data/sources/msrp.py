@@ -66,8 +66,8 @@ class MsrpSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
-        found = find_files(self.data_dir, _FILES)
-        return [Part(split, SCHEMA, (partial(_read, path),), (path,)) for split, path in found.items()]
+        paths = find_files(self.data_dir, _FILES)
+        return [Part(split, SCHEMA, (partial(_read, path),), (path,)) for split, path in paths.items()]
 
     def missing(self) -> list[str]:
         """Names the files that are not there."""

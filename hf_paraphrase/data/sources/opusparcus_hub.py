@@ -42,7 +42,7 @@ def hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, t
     Returns:
         For each split its files in order, and the quality of the training pairs if their folder is one of `quality`.
     """
-    found: dict[tuple[str, bool], list[Path]] = {}
+    shards: dict[tuple[str, bool], list[Path]] = {}
     qualities: dict[Path, int] = {}
     for path in sorted(folder.rglob("*.parquet")):
         inner = path.relative_to(folder)
@@ -54,18 +54,18 @@ def hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, t
         if not splits:
             continue
         split = "validation" if splits[-1][1] == "dev" else splits[-1][1]
-        found.setdefault((split, bool(splits[-1]["full"])), []).append(path)
+        shards.setdefault((split, bool(splits[-1]["full"])), []).append(path)
         if languages and languages[-1]["quality"] is not None:
             qualities[path] = int(languages[-1]["quality"])
     files: dict[str, tuple[Path, ...]] = {}
     met: int | None = None
     for split in ("train", "validation", "test"):
-        paths = found.get((split, True)) or found.get((split, False)) or []
-        known = sorted({qualities[path] for path in paths if path in qualities})
-        if known:
+        paths = shards.get((split, True)) or shards.get((split, False)) or []
+        known_qualities = sorted({qualities[path] for path in paths if path in qualities})
+        if known_qualities:
             # The annotated parts are the same in all of them.
-            wanted = known[0]
-            if split == "train" and quality in known:
+            wanted = known_qualities[0]
+            if split == "train" and quality in known_qualities:
                 wanted = met = quality
             paths = [path for path in paths if qualities.get(path) == wanted]
         if paths:
@@ -127,7 +127,7 @@ def _checked(table: pa.Table, names: dict[str, str], numbers: np.ndarray, path: 
             fits = fits.fill_null(False)
         mask = fits.to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(~mask & good):
-            found = columns[name][int(row)].as_py()
-            errors.handle(f"{column} `{found}` in row {numbers[row]}", path, int(numbers[row]), "fix the file")
+            value = columns[name][int(row)].as_py()
+            errors.handle(f"{column} `{value}` in row {numbers[row]}", path, int(numbers[row]), "fix the file")
         good &= mask
     return pa.table(columns).filter(pa.array(good))

@@ -127,12 +127,12 @@ class PpdbSource(Source, TrainingSettings):
         if layout == "lexical":
             lexical = tuple(self._limited(partial(_read_lexical, path), budget) for path in files)
             return [Part("train", _LEXICAL, lexical, files, training=True)]
-        found = FeatureColumns(tuple(self.columns))
-        readers = tuple(self._limited(partial(_read_rules, path, found), budget) for path in files)
+        feature_columns = FeatureColumns(tuple(self.columns))
+        readers = tuple(self._limited(partial(_read_rules, path, feature_columns), budget) for path in files)
 
         def finish() -> tuple[pa.Schema, partial[pa.Table]]:
-            features = found.schema(files[0])
-            others = [entry for entry in _STORED if entry.name not in {"features", *found.absent(files)}]
+            features = feature_columns.schema(files[0])
+            others = [entry for entry in _STORED if entry.name not in {"features", *feature_columns.absent(files)}]
             schema = pa.schema([*others, *features])
             return schema, partial(split_features, schema=features)
 
@@ -191,7 +191,9 @@ def _recognise(path: Path) -> str:
     return "annotated" if "\t" in first else "lexical"
 
 
-def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _read_rules(
+    path: Path, feature_columns: FeatureColumns, errors: LineErrors, left_out: Counter[str]
+) -> Iterator[pa.Table]:
     """Reads `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
     first_line = 1
     for lines in read_lines(path, errors):
@@ -211,7 +213,7 @@ def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out:
         starts = fields.offsets.to_numpy()[:-1]
         column = [fields.values.take(pa.array(starts + place)) for place in range(5)]
         last = pc.if_else(pa.array(counts == 6), pa.array(starts + 5), pa.scalar(None, pa.int64()))
-        found.meet_entailment(bool((counts == 6).any()))
+        feature_columns.meet_entailment(bool((counts == 6).any()))
         table = pa.table(
             {
                 "sentence1": pc.utf8_trim_whitespace(column[1]),
@@ -223,7 +225,7 @@ def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out:
             },
             schema=_STORED,
         )
-        fits = check_features(table.column("features").combine_chunks(), found, numbers, path, errors)
+        fits = check_features(table.column("features").combine_chunks(), feature_columns, numbers, path, errors)
         yield table if fits.all() else table.filter(pa.array(fits))
 
 

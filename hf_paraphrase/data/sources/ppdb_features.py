@@ -86,13 +86,13 @@ def column_names(features: Sequence[str] | dict[str, bool]) -> dict[str, str]:
 
 
 def check_features(
-    texts: pa.Array, found: FeatureColumns, lines: np.ndarray, path: Path, errors: LineErrors
+    texts: pa.Array, feature_columns: FeatureColumns, lines: np.ndarray, path: Path, errors: LineErrors
 ) -> np.ndarray:
     """Checks the features of many rules and notes their names and types.
 
     Args:
         texts: Strings `name=value name=value …` (rows,).
-        found: Called with every feature.
+        feature_columns: Called with every feature.
         lines: Line numbers (rows,).
         path: The file, for messages.
         errors: What to do about a row that is malformed: an item without `=`, a name that occurs twice.
@@ -122,7 +122,7 @@ def check_features(
     other = ~numeric.to_numpy(zero_copy_only=False) & usable
     not_numeric = set(np.unique(codes[other]).tolist())
     for code in np.unique(codes[usable]).tolist():
-        found.add(encoded.dictionary[code].as_py(), code not in not_numeric)
+        feature_columns.add(encoded.dictionary[code].as_py(), code not in not_numeric)
     return good
 
 

@@ -40,9 +40,9 @@ def preparation(name: str) -> Recipe[..., Any]:
     """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
-    found = SOURCES[name]
+    source_class = SOURCES[name]
     # What makes something other than one data folder is registered as a recipe of its own.
-    return recipe_of(name, found) if isinstance(found, type) else cast("Recipe[..., Any]", found)
+    return recipe_of(name, source_class) if isinstance(source_class, type) else cast("Recipe[..., Any]", source_class)
 
 
 @cache

@@ -98,15 +98,15 @@ def _split(
     """Splits title, paragraph and sentence; the titles of the two sides must be the same."""
     good = np.ones(len(lines), dtype=bool)
     for path, side in zip(files, sides, strict=True):
-        found = pc.count_substring(side, "\t").to_numpy() + 1
-        for row in np.flatnonzero((found != 3) & good):
+        num_fields = pc.count_substring(side, "\t").to_numpy() + 1
+        for row in np.flatnonzero((num_fields != 3) & good):
             errors.handle(
-                f"{found[row]} tab-separated fields where 3 are expected (title, paragraph, sentence)",
+                f"{num_fields[row]} tab-separated fields where 3 are expected (title, paragraph, sentence)",
                 path,
                 int(lines[row]),
                 _REMEDY,
             )
-        good &= found == 3
+        good &= num_fields == 3
     lines, sides = lines[good], [side.filter(pa.array(good)) for side in sides]
     fields = [_take_three(side) for side in sides]
     good = np.ones(len(lines), dtype=bool)

@@ -35,21 +35,21 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
     """
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         key = wanted.get(path.name.lower())
         if key is None or not path.is_file() or any(part.startswith(".") for part in inner.parts):
             continue
-        if key in found:
+        if key in paths:
             raise InputError(
-                f"{path.name} occurs twice, also as {found[key]}", path=path, remedy="give a folder with one copy"
+                f"{path.name} occurs twice, also as {paths[key]}", path=path, remedy="give a folder with one copy"
             )
-        found[key] = path
-    if not found:
+        paths[key] = path
+    if not paths:
         raise NothingThereError(
             "none of the files of this set is below this folder",
             path=folder,
             remedy=f"expected {', '.join(names.values())}",
         )
-    return {key: found[key] for key in names if key in found}
+    return {key: paths[key] for key in names if key in paths}

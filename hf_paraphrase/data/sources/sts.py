@@ -75,12 +75,12 @@ class StsSource(GradedSource):
 
     def missing(self) -> list[str]:
         """Names the sets of these years that are not there, those with scores only among them."""
-        found = {f"{graded.family} {graded.name}" for graded in self.graded_files() if graded.read is not None}
+        present = {f"{graded.family} {graded.name}" for graded in self.graded_files() if graded.read is not None}
         return [
             f"{family} {name}"
             for family, names in SET_NAMES.items()
             for name in names
-            if f"{family} {name}" not in found
+            if f"{family} {name}" not in present
         ]
 
 

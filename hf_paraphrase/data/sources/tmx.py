@@ -194,8 +194,8 @@ def read_tmx(
             if not (sources and targets):
                 errors.left_out["other_languages"] += 1
             if len(sources) * len(targets) > _MOST_COMBINATIONS:
-                found = f"{len(sources):,} variants in {source_lang} and {len(targets):,} in {target_lang}"
-                errors.handle_record(found, path, unit.line, "split the unit", unit_number)
+                variants = f"{len(sources):,} variants in {source_lang} and {len(targets):,} in {target_lang}"
+                errors.handle_record(variants, path, unit.line, "split the unit", unit_number)
                 continue
             pairs += [(source, target) for source in sources for target in targets]
         if pairs:
@@ -214,9 +214,9 @@ def tmx_texts(path: Path) -> Iterator[list[str]]:
 
 
 def _no_pairs(path: Path, source_lang: str, target_lang: str, languages: Counter[str]) -> InputError:
-    found = ", ".join(f"{tag} ({count} units)" for tag, count in languages.most_common(_LISTED_LANGUAGES))
+    languages_found = ", ".join(f"{tag} ({count} units)" for tag, count in languages.most_common(_LISTED_LANGUAGES))
     return InputError(
         f"no unit has both {source_lang} and {target_lang}",
         path=path,
-        remedy=f"its languages are {found}" if found else "it has no unit with a language",
+        remedy=f"its languages are {languages_found}" if languages_found else "it has no unit with a language",
     )

@@ -71,10 +71,10 @@ class TransferSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""
-        found = find_files(self.data_dir, _NAMES)
+        found_files = find_files(self.data_dir, _NAMES)
         parts = []
         for name, files in _BINARY_FILES.items():
-            paths = [found.get(f"{name}/{index}") for index in range(2)]
+            paths = [found_files.get(f"{name}/{index}") for index in range(2)]
             present = tuple(path for path in paths if path is not None)
             if len(present) == 1:
                 lacking = files[paths.index(None)][1]
@@ -89,7 +89,7 @@ class TransferSource(Source, LineErrorSettings):
                     Part("train", BINARY, readers, present, configuration=name, texts=(), class_names=classes)
                 )
         for split in _TREC_FILES:
-            path = found.get(f"trec/{split}")
+            path = found_files.get(f"trec/{split}")
             if path is not None:
                 classes = {"label": QUESTION_TYPES}
                 reader = partial(_read_questions, path)

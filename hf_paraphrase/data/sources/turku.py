@@ -102,14 +102,14 @@ class TurkuSource(Source, LineErrorSettings):
             ("sample", "train"): _SAMPLE,
         }
         keys = {f"{configuration}/{split}": name for (configuration, split), name in names.items()}
-        found = find_files(self.data_dir, keys)
+        paths = find_files(self.data_dir, keys)
         parts = []
-        for key, path in found.items():
+        for key, path in paths.items():
             configuration, split = key.split("/")
             read = partial(_read_tsv if configuration == "sample" else _read_json, path)
             parts.append(Part(split, SCHEMA, (read,), (path,), configuration=configuration))
         if self.rewrites:
-            for key, path in found.items():
+            for key, path in paths.items():
                 configuration, split = key.split("/")
                 if configuration == "default":
                     read = partial(_read_rewrites, path)

@@ -59,8 +59,8 @@ class TextCollator:
         self.data = data
         self.pad_token_id = pad_token_id or 0
         self.letters = letters
-        known = [token for token in (pad_token_id, unk_token_id) if token is not None]
-        self._ids = LocalIds(vocabulary_size, max(known, default=-1) + 1)
+        fixed_ids = [token for token in (pad_token_id, unk_token_id) if token is not None]
+        self._ids = LocalIds(vocabulary_size, max(fixed_ids, default=-1) + 1)
         self._buckets = None if letters is None else LocalIds(len(letters.table))
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:

@@ -56,9 +56,9 @@ def encode_texts(
     lengths = [np.zeros(0, np.int64)]
     try:
         for block in texts.blocks():
-            found = ids_of(backend, block, lookup)
-            tokens.append(found.ids)
-            lengths.append(found.lengths)
+            token_ids = ids_of(backend, block, lookup)
+            tokens.append(token_ids.ids)
+            lengths.append(token_ids.lengths)
         return EncodedTexts(tokens.map(), ends_of(np.concatenate(lengths)))
     finally:
         tokens.close()

@@ -271,13 +271,13 @@ def _token_size(model: PreTrainedModel) -> int:
 def _check_sizes(settings: StudentSettings, model: PreTrainedModel, texts: int) -> None:
     """Refuses what asks for more components or texts than there are."""
     size = model.config.hidden_size
-    for name, wanted, there, what in (
+    for name, wanted, available, what in (
         ("matryoshka", max(settings.matryoshka, default=0), size, "components of the embeddings"),
         ("principal_components", settings.principal_components or 0, size, "components of the embeddings"),
         ("batch_neighbours", settings.batch_neighbours, texts - 1, "other texts"),
     ):
-        if wanted > there:
-            raise UsageError(f"{flag(name)} {wanted} is more than the {there} {what}", remedy="give fewer")
+        if wanted > available:
+            raise UsageError(f"{flag(name)} {wanted} is more than the {available} {what}", remedy="give fewer")
 
 
 def _trainer_settings(settings: StudentSettings) -> dict[str, Any]:

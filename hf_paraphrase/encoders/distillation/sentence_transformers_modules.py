@@ -138,8 +138,8 @@ def pooled(poolings: tuple[str, ...], hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    found = read_json(path, ModelError) if path.is_file() else None
-    return found if isinstance(found, dict) else {}
+    settings = read_json(path, ModelError) if path.is_file() else None
+    return settings if isinstance(settings, dict) else {}
 
 
 def _with_settings(modules: Modules, folder: Path | None = None) -> Modules:

@@ -109,8 +109,8 @@ class Teacher:
         listed = [self.modules.prompt + text for text in texts]
         if self.modules.lower_case:
             listed = [text.lower() for text in listed]
-        found = self.tokenizer(listed, truncation=True, max_length=longest)["input_ids"] if listed else []
-        ids = TokenIds.of_lists(found)
+        token_ids = self.tokenizer(listed, truncation=True, max_length=longest)["input_ids"] if listed else []
+        ids = TokenIds.of_lists(token_ids)
         vectors = np.zeros((len(listed), self.dimension), np.float32)
         # A text without tokens has a vector, too.
         lengths = np.maximum(ids.lengths, 1)

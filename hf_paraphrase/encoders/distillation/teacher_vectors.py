@@ -130,13 +130,13 @@ def _check_manifest(place: Path, state: dict[str, str]) -> None:
     if not path.is_file():
         return
     try:
-        known = {name: str(value) for name, value in json.loads(path.read_text(encoding="utf-8")).items()}
+        manifest = {name: str(value) for name, value in json.loads(path.read_text(encoding="utf-8")).items()}
     except (ValueError, AttributeError, OSError):
-        known = {}
-    if known.get("sha256") != state["sha256"]:
+        manifest = {}
+    if manifest.get("sha256") != state["sha256"]:
         what = "of another teacher, or of another state of it"
-    elif known.get("precision") != state["precision"]:
-        what = f"in {known.get('precision')}, not in {state['precision']}"
+    elif manifest.get("precision") != state["precision"]:
+        what = f"in {manifest.get('precision')}, not in {state['precision']}"
     else:
         return
     raise InputError(
@@ -178,8 +178,8 @@ def _add(
             keys.truncate(rows * 8)
             for start in range(0, len(missing), TEXTS_PER_BLOCK):
                 numbers = missing[start : start + TEXTS_PER_BLOCK]
-                found = _embed(encoder, teacher, texts.take(numbers))
-                for stream, part in ((vectors, found.astype(np.float16)), (keys, texts.keys[numbers])):
+                new_vectors = _embed(encoder, teacher, texts.take(numbers))
+                for stream, part in ((vectors, new_vectors.astype(np.float16)), (keys, texts.keys[numbers])):
                     stream.write(np.ascontiguousarray(part).tobytes())
                     stream.flush()
                     os.fsync(stream.fileno())
@@ -189,8 +189,8 @@ def _add(
 
 
 def _embed(encoder: SentenceVectors, teacher: str, texts: list[str]) -> NDArray[np.float32]:
-    found = encoder.encode(texts)
-    lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
+    vectors = encoder.encode(texts)
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     wrong = np.flatnonzero(~np.isfinite(lengths[:, 0]))
     if len(wrong):
         raise ModelError(
@@ -198,4 +198,4 @@ def _embed(encoder: SentenceVectors, teacher: str, texts: list[str]) -> NDArray[
             path=teacher,
             remedy="take another teacher, or --teacher-precision fp32",
         )
-    return (found / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)
+    return (vectors / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)

@@ -99,14 +99,14 @@ def _columns(source: Path, columns: Sequence[str]) -> list[str]:
     if not source.is_dir():
         return []
     names = DataFolder(source).schema().names
-    found = [name for name in columns_named(columns, names) or COLUMNS if name in names]
-    if not found:
+    present = [name for name in columns_named(columns, names) or COLUMNS if name in names]
+    if not present:
         raise InputError(
             f"no column is called {', '.join(columns or COLUMNS)}",
             path=source,
             remedy=f"name the columns to read with --columns: {', '.join(names)}",
         )
-    return found
+    return present
 
 
 def read_texts(

@@ -183,12 +183,12 @@ class SearchIndex:
             texts = queries[first : first + _QUERIES_PER_BLOCK]
             vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
-            found = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
-            rows = np.concatenate([item[0] for item in found]) if found else np.empty(0, np.int64)
+            nearest = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
+            rows = np.concatenate([item[0] for item in nearest]) if nearest else np.empty(0, np.int64)
             table = self.sentences.take(rows)
             sentences, positions = table.column("sentence").to_pylist(), table.column("position").to_pylist()
             place = 0
-            for numbers, scores in found:
+            for numbers, scores in nearest:
                 part = slice(place, place + len(numbers))
                 place += len(numbers)
                 yield [
@@ -223,7 +223,7 @@ class SearchIndex:
         probes = self._probes(probes) if self.uses_lists(method) else None
         check_count("k", k)
         empty = np.empty(0, np.int64), np.empty(0, np.float64)
-        found = [empty] * len(vectors)
+        nearest = [empty] * len(vectors)
         waiting = np.flatnonzero(vectors.any(axis=1))
         spare = _SPARE
         while len(waiting):
@@ -235,11 +235,11 @@ class SearchIndex:
                 for query, candidates in zip(part, self._candidates(vectors[part], k + spare, probes), strict=True):
                     key = None if without_keys is None else without_keys[query]
                     rows, scores, enough = self._choose(vectors[query], candidates, k, key)
-                    found[query] = rows, scores
+                    nearest[query] = rows, scores
                     if not enough and spare < _MOST_SPARE:
                         again.append(query)
             waiting, spare = np.array(again, np.int64), spare * 8
-        return found
+        return nearest
 
     def uses_lists(self, method: str | None) -> bool:
         """Returns whether a search by this method reads inverted lists."""

@@ -162,19 +162,19 @@ class InvertedLists:
                 )
             raise InputError(f"the index has no {LISTS_FILE}", path=folder, remedy=_REMEDY)
         try:
-            found = read_header(self.path)
+            header = read_header(self.path)
         except ModelError as error:
             raise InputError("damaged: the header does not fit the file", path=self.path, remedy=_REMEDY) from error
-        self.count = math.prod(found["sizes"].shape) if "sizes" in found else 0
+        self.count = math.prod(header["sizes"].shape) if "sizes" in header else 0
         self.dimension = dimension
         wanted = _shapes(self.count, rows, dimension)
-        if not self.count or {name: (entry.dtype, entry.shape) for name, entry in found.items()} != wanted:
+        if not self.count or {name: (entry.dtype, entry.shape) for name, entry in header.items()} != wanted:
             raise InputError("the lists do not fit the vectors", path=self.path, remedy=_REMEDY)
-        self._vectors_offset = found["vectors"].offset
+        self._vectors_offset = header["vectors"].offset
         with self._open() as stream:
-            centroids = self._exactly(stream, found["centroids"].offset, np.float32, self.count * dimension)
-            self.sizes = self._exactly(stream, found["sizes"].offset, np.int64, self.count)
-            self._rows = self._exactly(stream, found["rows"].offset, np.int64, rows)
+            centroids = self._exactly(stream, header["centroids"].offset, np.float32, self.count * dimension)
+            self.sizes = self._exactly(stream, header["sizes"].offset, np.int64, self.count)
+            self._rows = self._exactly(stream, header["rows"].offset, np.int64, rows)
         if not np.isfinite(centroids).all() or not self._is_whole(rows):
             raise InputError("the lists do not fit the vectors", path=self.path, remedy=_REMEDY)
         self._centroids = centroids.reshape(self.count, dimension)
@@ -200,9 +200,9 @@ class InvertedLists:
         step = max(1, _MOST_CANDIDATES // (probes * width))
         for first in range(0, len(queries), step):
             places, scores = self._best(queries[first : first + step], min(k, probes * width), probes, width)
-            found = np.where(np.isneginf(scores), -1, self._rows[places])
-            rows[first : first + step, : found.shape[1]] = found
-            cosines[first : first + step, : found.shape[1]] = np.where(found < 0, 0, scores)
+            neighbor_rows = np.where(np.isneginf(scores), -1, self._rows[places])
+            rows[first : first + step, : neighbor_rows.shape[1]] = neighbor_rows
+            cosines[first : first + step, : neighbor_rows.shape[1]] = np.where(neighbor_rows < 0, 0, scores)
         if not np.isfinite(cosines).all():
             raise InputError("the lists hold vectors with NaN or infinity", path=self.path, remedy=_REMEDY)
         return rows, cosines
@@ -259,10 +259,10 @@ class InvertedLists:
         """Returns whether the sizes add up and every row is in one list, once."""
         if self.sizes.min() < 0 or self.sizes.max() > rows or int(self.sizes.sum()) != rows:
             return False
-        there = np.zeros(rows, bool)
+        seen = np.zeros(rows, bool)
         with suppress(IndexError):
-            there[self._rows] = True
-        return bool(there.all()) and bool((self._rows >= 0).all())
+            seen[self._rows] = True
+        return bool(seen.all()) and bool((self._rows >= 0).all())
 
     def _open(self) -> IO[bytes]:
         try:
@@ -292,5 +292,5 @@ def _greatest(values: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32],
     """Finds the k greatest values of each row (rows, columns), falling, and their columns, each (rows, k)."""
     import torch
 
-    found = torch.from_numpy(values).topk(k)
-    return found.values.numpy(), found.indices.numpy()
+    greatest = torch.from_numpy(values).topk(k)
+    return greatest.values.numpy(), greatest.indices.numpy()

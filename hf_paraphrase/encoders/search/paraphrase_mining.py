@@ -90,15 +90,15 @@ def mine_exactly(vectors: VectorFile, threshold: float, *, show_progress_bar: bo
     """
     rows = len(vectors)
     with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
-        found = 0
+        num_pairs = 0
         for start in range(0, rows, _ROWS):
             block = vectors[start : start + _ROWS]
             for other in range(start, rows, _ROWS):
                 part = block if other == start else vectors[other : other + _ROWS]
                 one, two, scores = _similar(block, part, threshold, same=other == start)
-                found += len(scores)
+                num_pairs += len(scores)
                 yield one + start, two + other, scores
-            progress.set_postfix(pairs=f"{found:,}", refresh=False)
+            progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
             progress.update(len(block))
 
 
@@ -111,7 +111,7 @@ def mine_lists(
         As :func:`mine_exactly`, in another order.
     """
     with tqdm(total=lists.count, unit=" lists", desc="mine", disable=not show_progress_bar) as progress:
-        found = 0
+        num_pairs = 0
         for number, near in lists.neighbouring(probes):
             rows, vectors = own = lists.read(number)
             for others in chain([own], _joined(lists, near[1:])):
@@ -124,10 +124,10 @@ def mine_lists(
                             threshold,
                             same=others is own and column == start,
                         )
-                        found += len(scores)
+                        num_pairs += len(scores)
                         pairs = np.stack([rows[one + start], other_rows[two + column]])
                         yield pairs.min(axis=0), pairs.max(axis=0), scores
-            progress.set_postfix(pairs=f"{found:,}", refresh=False)
+            progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
             progress.update(1)
 
 

@@ -151,11 +151,11 @@ def _neighbours(
     with stack:
         for block in queries:
             streams = [index.neighbours(block, top_k, **options) for index in indexes]
-            for query, *found in zip(block, *streams, strict=True):
+            for query, *neighbors in zip(block, *streams, strict=True):
                 total += 1
-                without += not any(found)
-                blank += not any(found) and not query.strip()
-                yield query, found
+                without += not any(neighbors)
+                blank += not any(neighbors) and not query.strip()
+                yield query, neighbors
         shortest = min(map(len, indexes))
         if top_k > shortest:
             log(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")

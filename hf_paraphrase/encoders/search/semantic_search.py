@@ -104,10 +104,10 @@ def paraphrase_mining(
         others = rows != own
         first, second = np.minimum(rows, own)[others], np.maximum(rows, own)[others]
         best.add(first, second, cosines[others].astype(np.float64))
-    found = best.result()
-    _, places = np.unique(found.first * len(vectors) + found.second, return_index=True)
+    mined = best.result()
+    _, places = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
     places = np.sort(places)[:max_pairs]
-    columns = (found.scores[places], found.first[places], found.second[places])
+    columns = (mined.scores[places], mined.first[places], mined.second[places])
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

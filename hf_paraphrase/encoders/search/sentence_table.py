@@ -83,13 +83,13 @@ class RepeatedTexts:
         hashes = _hashes(texts)
         different, first = np.unique(hashes, return_index=True)
         place = np.searchsorted(self._seen, different)
-        known = np.zeros(len(different), bool)
+        repeated = np.zeros(len(different), bool)
         inside = place < len(self._seen)
-        known[inside] = self._seen[place[inside]] == different[inside]
+        repeated[inside] = self._seen[place[inside]] == different[inside]
         fresh = np.zeros(len(texts), bool)
-        fresh[first[~known]] = True
+        fresh[first[~repeated]] = True
         # Merging two sorted runs is what this sort is best at.
-        self._seen = np.sort(np.concatenate([self._seen, different[~known]]), kind="stable")
+        self._seen = np.sort(np.concatenate([self._seen, different[~repeated]]), kind="stable")
         return fresh
 
 

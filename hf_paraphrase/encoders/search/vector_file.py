@@ -103,13 +103,13 @@ class VectorFile:
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads rows by their numbers (rows,), in any order, as (rows, dim)."""
         wanted, back = np.unique(rows, return_inverse=True)
-        found = np.empty((len(wanted), self.shape[1]), np.float32)
+        vectors = np.empty((len(wanted), self.shape[1]), np.float32)
         # Neighbours in the file are read together.
         edges = np.flatnonzero(np.diff(wanted, prepend=-2) != 1).tolist()
         with self.path.open("rb") as stream:
             for first, last in pairwise([*edges, len(wanted)]):
-                found[first:last] = self._read(stream, int(wanted[first]), last - first)
-        return found[back.reshape(-1)]
+                vectors[first:last] = self._read(stream, int(wanted[first]), last - first)
+        return vectors[back.reshape(-1)]
 
     def _read(self, stream: IO[bytes], first: int, count: int) -> NDArray[np.float32]:
         stream.seek(self._offset + first * self.shape[1] * self._kind.itemsize)

@@ -149,13 +149,13 @@ def _majority(train: np.ndarray, test: np.ndarray) -> dict[str, float]:
 def _by_nested_folds(parts: Mapping[str, Examples], vectors: Vectors, classes: int, protocol: Protocol) -> Reached:
     """Tests every example once, by a regression whose penalty was chosen by folds of the others (`binary.py`)."""
     examples = parts["train"]
-    found = nested_folds(examples.features(vectors), examples.gold, classes, protocol)
+    tested = nested_folds(examples.features(vectors), examples.gold, classes, protocol)
     size = len(examples)
     return Reached(
         size - size // protocol.folds,
         size,
-        {"accuracy": 100 * found.accuracy},
-        {"accuracy": 100 * found.dev_accuracy},
+        {"accuracy": 100 * tested.accuracy},
+        {"accuracy": 100 * tested.dev_accuracy},
         _majority(examples.gold, examples.gold),
         f"{protocol.folds} folds",
     )
@@ -164,12 +164,12 @@ def _by_nested_folds(parts: Mapping[str, Examples], vectors: Vectors, classes: i
 def _by_folds_of_train(parts: Mapping[str, Examples], vectors: Vectors, classes: int, protocol: Protocol) -> Reached:
     """Chooses the penalty by folds of the train part, and tests on the other (`trec.py`, `mrpc.py`)."""
     train, test = parts["train"], parts["test"]
-    found = folds_then_test(train.features(vectors), train.gold, test.features(vectors), test.gold, classes, protocol)
+    tested = folds_then_test(train.features(vectors), train.gold, test.features(vectors), test.gold, classes, protocol)
     return Reached(
         len(train),
         len(test),
-        {"accuracy": 100 * found.accuracy, "f1": 100 * f1_of_paraphrases(found.predictions, test.gold)},
-        {"accuracy": 100 * found.dev_accuracy},
+        {"accuracy": 100 * tested.accuracy, "f1": 100 * f1_of_paraphrases(tested.predictions, test.gold)},
+        {"accuracy": 100 * tested.dev_accuracy},
         _majority(train.gold, test.gold),
     )
 
@@ -177,12 +177,12 @@ def _by_folds_of_train(parts: Mapping[str, Examples], vectors: Vectors, classes:
 def _by_the_dev_part(parts: Mapping[str, Examples], vectors: Vectors, classes: int, protocol: Protocol) -> Reached:
     """Chooses the penalty on `dev`, and tests on `test` (`sick.py`)."""
     labels = {name: examples.gold for name, examples in parts.items()}
-    found = dev_then_test(_features(parts, vectors), labels, classes, protocol)
+    tested = dev_then_test(_features(parts, vectors), labels, classes, protocol)
     return Reached(
         len(labels["train"]),
         len(labels["test"]),
-        {"accuracy": 100 * found.accuracy},
-        {"accuracy": 100 * found.dev_accuracy},
+        {"accuracy": 100 * tested.accuracy},
+        {"accuracy": 100 * tested.dev_accuracy},
         _majority(labels["train"], labels["test"]),
     )
 

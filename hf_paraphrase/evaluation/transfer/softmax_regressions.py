@@ -61,13 +61,13 @@ def fit_softmax_regressions(
     def key(place: int) -> tuple[int, int, int]:
         return len(folds[place].train), folds[place].drawn, len(folds[place].penalties)
 
-    found: dict[int, Fitted] = {}
+    fitted: dict[int, Fitted] = {}
     most = max(1, _CELLS_OF_A_BATCH // (settings.batch_size * inputs.shape[1]))
     for _, places in groupby(sorted(range(len(folds)), key=key), key):
         for group in _parts(list(places), most):
             lockstep = _Lockstep(inputs, gold, classes, [folds[place] for place in group], settings, seed)
-            found |= zip(group, lockstep.run(progress or (lambda count: None)), strict=True)
-    return [found[place] for place in range(len(folds))]
+            fitted |= zip(group, lockstep.run(progress or (lambda count: None)), strict=True)
+    return [fitted[place] for place in range(len(folds))]
 
 
 def _parts(places: list[int], most: int) -> Iterable[list[int]]:

@@ -47,13 +47,15 @@ def evaluate_transfer(
         One result a task, in the order of :data:`.tasks.TASKS`.
     """
     protocol = protocol or Protocol()
-    found = find_transfer_tasks(Path(folder), choose_tasks(tasks), protocol, sick_test_on_trial=sick_test_on_trial)
-    return evaluate_tasks(encode, found, protocol)
+    transfer_tasks = find_transfer_tasks(
+        Path(folder), choose_tasks(tasks), protocol, sick_test_on_trial=sick_test_on_trial
+    )
+    return evaluate_tasks(encode, transfer_tasks, protocol)
 
 
-def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> tuple[TaskResult, ...]:
+def evaluate_tasks(encode: Encode, transfer_tasks: TransferTasks, protocol: Protocol) -> tuple[TaskResult, ...]:
     """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once."""
-    sentences = list(found.sentences())
+    sentences = list(transfer_tasks.sentences())
     table = np.asarray(encode(sentences), dtype=np.float32)
     if table.ndim != 2 or len(table) != len(sentences):
         raise ModelError(f"the encoder gave an array of shape {table.shape} for {len(sentences)} sentences")
@@ -64,7 +66,7 @@ def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> 
     def vectors(texts: Sequence[str]) -> np.ndarray:
         return table[[position[text] for text in texts]]
 
-    return tuple(task.evaluate(vectors, protocol) for task in found.tasks)
+    return tuple(task.evaluate(vectors, protocol) for task in transfer_tasks.tasks)
 
 
 def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str]]) -> str:
@@ -101,17 +103,17 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
     names = choose_tasks(words_of("tasks", settings.tasks, TASKS))
     protocol = Protocol()
-    found = find_transfer_tasks(folder, names, protocol, sick_test_on_trial=settings.sick_test_on_trial)
+    transfer_tasks = find_transfer_tasks(folder, names, protocol, sick_test_on_trial=settings.sick_test_on_trial)
 
     def measure(scorer: Scorer) -> Scores:
-        total = sum(task.regressions(protocol) for task in found.tasks)
+        total = sum(task.regressions(protocol) for task in transfer_tasks.tasks)
         with tqdm(total=total, unit=" regressions", desc="train") as bar:
-            results = evaluate_tasks(scorer.encode, found, Protocol(progress=bar.update))
+            results = evaluate_tasks(scorer.encode, transfer_tasks, Protocol(progress=bar.update))
         return Scores.of_tasks(scorer, results)
 
     return Benchmark(
         measure,
-        inputs=found.paths,
+        inputs=transfer_tasks.paths,
         protocol="SentEval (Conneau and Kiela 2018): a regression on fixed sentence vectors; accuracy and F1 "
         "in per cent, Pearson and Spearman x 100",
         facts={
@@ -122,10 +124,10 @@ def _read(settings: EvaluateSettings) -> Benchmark:
                 **asdict(protocol.settings),
                 "relatedness": asdict(protocol.relatedness),
             },
-            "missing": {name: list(files) for name, files in found.missing.items()},
+            "missing": {name: list(files) for name, files in transfer_tasks.missing.items()},
         },
-        report=lambda scores: format_transfer(scores, found.missing),
-        name=f"senteval {' '.join(task.name for task in found.tasks)}",
+        report=lambda scores: format_transfer(scores, transfer_tasks.missing),
+        name=f"senteval {' '.join(task.name for task in transfer_tasks.tasks)}",
         kind="evaluate-senteval",
         kept=("tasks", "protocol", "classifier", "missing"),
         trained="a regression was trained on top of fixed vectors",

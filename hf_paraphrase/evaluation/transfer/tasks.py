@@ -217,14 +217,14 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
 
     Capitals do not matter, and the names of SentEval and of the papers are known too (`SICKRelatedness`, `MSRP`).
     """
-    known = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
+    names_by_alias = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
     chosen = set()
     for name in requested:
         plain = name.upper()
-        found = known.get(plain, known.get(plain.replace("-", "")))
-        if found is None:
+        task_name = names_by_alias.get(plain, names_by_alias.get(plain.replace("-", "")))
+        if task_name is None:
             raise UsageError(f"unknown transfer task {name}", remedy=choice_of(name, TASKS))
-        chosen.add(found)
+        chosen.add(task_name)
     return [name for name in TASKS if not chosen or name in chosen]
 
 
@@ -247,21 +247,21 @@ def find_transfer_tasks(
     for name, row in TASKS.items():
         if name not in wanted:
             continue
-        found = parts_of((row.source, row.schema))
+        source_parts = parts_of((row.source, row.schema))
         places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
         on_trial = row.on_trial and sick_test_on_trial
         needed = [part for part in places if not (on_trial and part == "test")]
-        lacking = tuple(file for part in needed if places[part] not in found for file in row.files[part])
+        lacking = tuple(file for part in needed if places[part] not in source_parts for file in row.files[part])
         if lacking:
             missing[name] = lacking
             continue
         least = row.way.fewest(protocol)
-        read = {part: _read(row, found[places[part]], may_be_empty=least is not None) for part in needed}
+        read = {part: _read(row, source_parts[places[part]], may_be_empty=least is not None) for part in needed}
         if on_trial:
             read = _shifted(read, protocol.seed)
-        paths += [path for part in needed for path in found[places[part]].files]
+        paths += [path for part in needed for path in source_parts[places[part]].files]
         if least is not None:
-            check_enough(read["train"].gold, least, name=name, path=found[places["train"]].files[0])
+            check_enough(read["train"].gold, least, name=name, path=source_parts[places["train"]].files[0])
         examples = {part: examples.in_order() for part, examples in read.items()}
         tasks.append(ReadTask(name, row, examples, ON_TRIAL if on_trial else "test"))
     if not tasks:

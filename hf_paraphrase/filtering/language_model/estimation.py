@@ -62,9 +62,9 @@ class HeldOutReferences:
 
     def contains(self, references: Iterable[str | None]) -> np.ndarray:
         """Returns which references were drawn: bool (references,)."""
-        found = _fingerprints(references, self.seed)
-        places = np.minimum(np.searchsorted(self.fingerprints, found), len(self.fingerprints) - 1)
-        return np.asarray(self.fingerprints[places] == found)
+        fingerprints = _fingerprints(references, self.seed)
+        places = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self.fingerprints) - 1)
+        return np.asarray(self.fingerprints[places] == fingerprints)
 
     def without(self, table: pa.Table) -> pa.Table:
         """Leaves out the pairs whose `sentence1` was drawn."""
@@ -80,8 +80,8 @@ def draw_references(folder: DataFolder, split: str, count: int, seed: int) -> He
     lowest = np.empty(0, dtype=np.uint64)
     for batch in folder.batches(split, ["sentence1"]):
         filled = [text for text in batch.column("sentence1").to_pylist() if text]
-        found = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
-        lowest = found[: count + 1]
+        fingerprints = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
+        lowest = fingerprints[: count + 1]
     if len(lowest) <= count:
         raise InputError(
             f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",

@@ -89,15 +89,15 @@ class NgramModel:
         begins = sequence == self._numbers[BEGIN]
         places = [sequence]
         for order in range(2, self.order + 1):
-            found = self._find(order, _moved(places[-1]), sequence)
-            found[begins] = -1
-            places.append(found)
+            indices = self._find(order, _moved(places[-1]), sequence)
+            indices[begins] = -1
+            places.append(indices)
         result = self._probabilities[0][sequence]
         longest = np.ones(len(sequence), dtype=np.int64)
         for order in range(2, self.order + 1):
-            known = places[order - 1] >= 0
-            result[known] = self._probabilities[order - 1][places[order - 1][known]]
-            longest[known] = order
+            has_history = places[order - 1] >= 0
+            result[has_history] = self._probabilities[order - 1][places[order - 1][has_history]]
+            longest[has_history] = order
         for order in range(1, self.order):
             history = _moved(places[order - 1])
             backed_off = (history >= 0) & (longest <= order)
@@ -121,8 +121,8 @@ class NgramModel:
         if not len(keys):
             return np.full(len(words), -1, dtype=np.int64)
         wanted = places * self._size + words
-        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((places >= 0) & (keys[found] == wanted), found, -1)
+        indices = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where((places >= 0) & (keys[indices] == wanted), indices, -1)
 
 
 def _moved(places: np.ndarray) -> np.ndarray:

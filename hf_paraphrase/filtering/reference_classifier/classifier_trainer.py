@@ -96,9 +96,9 @@ class ClassifierTrainer(EpochTrainer):
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures the accuracy on the dev part and reports it."""
-        found = measure_accuracy(self.accelerator.unwrap_model(self.model), self.dev, self.dev_choice)
-        metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
-        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev accuracy {found.accuracy:.2f}")
+        accuracy = measure_accuracy(self.accelerator.unwrap_model(self.model), self.dev, self.dev_choice)
+        metrics = {f"eval_{name}": float(value) for name, value in vars(accuracy).items()}
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev accuracy {accuracy.accuracy:.2f}")
 
     def test(self, examples: ReferenceExamples) -> Accuracy:
         """Measures the accuracy on another part, on one translation a reference that is drawn with the seed."""

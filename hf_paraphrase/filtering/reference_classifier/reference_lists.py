@@ -144,13 +144,13 @@ def _collect(folder: Path, split: str, columns: list[str], chosen: set[int]) -> 
         for row, number in zip(rows, text_fingerprints([row["sentence1"] for row in rows]).tolist(), strict=True):
             if number not in chosen:
                 continue
-            found, translation = lists[number], row["sentence2"] or ""
-            found.reference = found.reference or row["sentence1"]
+            translations, translation = lists[number], row["sentence2"] or ""
+            translations.reference = translations.reference or row["sentence1"]
             if row.get("id") is not None:
-                found.ids[str(row["id"])] = None
+                translations.ids[str(row["id"])] = None
             plain = _plain(translation)
-            if plain and plain not in (_plain(found.reference), _plain(row["sentence1"])):
-                found.translations.setdefault(plain, translation)
+            if plain and plain not in (_plain(translations.reference), _plain(row["sentence1"])):
+                translations.translations.setdefault(plain, translation)
     return lists
 
 

@@ -128,5 +128,5 @@ def compare_cells(
         replicates=replicates,
     )
     first, second = ({run.seed: run.test or 0.0 for run in side} for side in (runs, baseline))
-    found = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
-    return ChosenCell(cell, runs, baseline, found)
+    test_difference = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
+    return ChosenCell(cell, runs, baseline, test_difference)

@@ -54,16 +54,16 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     rows = []
     comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
-        held = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
-        row = [name if len(held) == len(data) else f"{name} ({len(held)} of {len(data)} data sets)"]
+        covered = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        row = [name if len(covered) == len(data) else f"{name} ({len(covered)} of {len(data)} data sets)"]
         for encoder in encoders:
             items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
             row.append(number(mean(item.dev for item in items)) if items else "–")
             if tested:
                 tests = [item.test for item in items if item.test is not None]
-                found = [item.difference for item in items if item.difference is not None and name != RANDOM]
+                differences = [item.difference for item in items if item.difference is not None and name != RANDOM]
                 row += [number(mean(tests)) if tests else "–"]
-                row += _judged(mean_difference(found) if found else None, comparisons)
+                row += _judged(mean_difference(differences) if differences else None, comparisons)
         rows.append(row)
     return format_table(header, rows)
 
@@ -82,11 +82,11 @@ def cells_table(compared: Compared, tested: bool) -> str:
     return format_table([*header, *(["test", *_JUDGED] if tested else [])], rows)
 
 
-def _judged(found: Difference | None, comparisons: int) -> list[str]:
+def _judged(difference: Difference | None, comparisons: int) -> list[str]:
     """Writes a gain with its interval, whether it is one, and whether it is next to nothing."""
-    if found is None:
+    if difference is None:
         return [""] * len(_JUDGED)
-    interval = found.interval(comparisons)
+    interval = difference.interval(comparisons)
     return [interval.text(), interval.verdict("above"), interval.verdict("little")]
 
 
@@ -118,17 +118,17 @@ def bins_table(compared: Mapping[Cell, ChosenCell], ends: Mapping[tuple[str, str
     for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in compared):
         row = [data, encoder]
         for key in ranges:
-            item = compared.get(Cell(data, encoder, *key))
-            row.append("–" if item is None else _bin_text(item, comparisons))
-        found = ends[data, encoder].difference if (data, encoder) in ends else None
-        row.append("–" if found is None else found.interval(comparisons).text())
+            chosen_cell = compared.get(Cell(data, encoder, *key))
+            row.append("–" if chosen_cell is None else _bin_text(chosen_cell, comparisons))
+        end_difference = ends[data, encoder].difference if (data, encoder) in ends else None
+        row.append("–" if end_difference is None else end_difference.interval(comparisons).text())
         rows.append(row)
     return format_table(["data", "encoder", *(label or name for name, label in ranges), "last minus first"], rows)
 
 
 def _bin_text(item: ChosenCell, comparisons: int) -> str:
-    found = None if item.cell.filter == RANDOM else item.difference
-    difference = "" if found is None else f" ({found.interval(comparisons).text()})"
+    versus_random = None if item.cell.filter == RANDOM else item.difference
+    difference = "" if versus_random is None else f" ({versus_random.interval(comparisons).text()})"
     pairs = f"{mean(run.pairs for run in item.runs):,.0f}"
     return f"dev {item.dev:.1f}, test {number(item.test)}{difference}, {pairs} pairs"
 

@@ -40,8 +40,8 @@ class PairPool:
         self._rows: list[list[NDArray[np.int32]]] = []
         self._keys: list[NDArray[np.int64]] = []
         for side in (sentences1, sentences2):
-            found = ids_of(backend, side, lookup)
-            rows = np.split(found.ids.astype(np.int32), found.offsets[1:-1]) if len(side) else []
+            token_ids = ids_of(backend, side, lookup)
+            rows = np.split(token_ids.ids.astype(np.int32), token_ids.offsets[1:-1]) if len(side) else []
             digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
             self._rows.append(rows)
             self._keys.append(np.frombuffer(digests, np.int64))

@@ -122,11 +122,11 @@ def contrast_ngrams(
         for name, place in draws:
             one, two = (getattr(side[place], name)(weights) for side in (references, translations))
             draws[name, place].append(one - two)
-    found = []
+    contrasts = []
     for name, unit, expected in kinds:
         for place, order in enumerate(ORDERS):
             one, two = (getattr(side[place], name)() for side in (references, translations))
             label = f"{'entropy' if name == 'entropy' else 'repetition'} of {'unigrams' if order == 1 else 'trigrams'}"
             difference = Difference(one - two, (), np.array(draws[name, place])).interval(comparisons=len(draws))
-            found.append(Contrast(label, unit, one, two, difference, expected))
-    return found
+            contrasts.append(Contrast(label, unit, one, two, difference, expected))
+    return contrasts

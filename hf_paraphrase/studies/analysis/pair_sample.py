@@ -151,13 +151,13 @@ def ranked_examples(
         count: How many.
     """
     order = np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable")
-    found: dict[str, Example] = {}
+    examples: dict[str, Example] = {}
     for row in order:
         key = translations[row].casefold()
-        if len(found) == count:
+        if len(examples) == count:
             break
-        if key in found or key == references[row].casefold():
+        if key in examples or key == references[row].casefold():
             continue
         first = None if numbers[0] is None else float(numbers[0][row])
-        found[key] = Example(references[row], translations[row], first, float(numbers[1][row]))
-    return list(found.values())
+        examples[key] = Example(references[row], translations[row], first, float(numbers[1][row]))
+    return list(examples.values())

@@ -129,13 +129,13 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
         scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
     sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
     seen = 0
-    known = sample.seen
+    seen_references = sample.seen
     if settings.classifier is not None:
-        known = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
-    if known is not None:
-        seen = int(known.sum())
+        seen_references = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
+    if seen_references is not None:
+        seen = int(seen_references.sum())
         if settings.unseen_only:
-            sample, seen = _take(sample, np.flatnonzero(~known)), 0
+            sample, seen = _take(sample, np.flatnonzero(~seen_references)), 0
     if len(sample) < _FEWEST:
         remedy = f"give {_FEWEST} or more"
         if settings.unseen_only:

@@ -76,20 +76,20 @@ def model_names(models: Sequence[str]) -> list[str]:
 def read_queries(settings: QuerySettings) -> list[str]:
     """Collects the different queries from the settings or a file of one a line; empty lines do not count."""
     path = settings.queries
-    found = dict.fromkeys(text.strip() for text in settings.query)
+    queries = dict.fromkeys(text.strip() for text in settings.query)
     for lines in [] if path is None else read_lines(Path(path), StrictLines()):
-        found |= dict.fromkeys(text.strip() for text in lines.to_pylist() if text.strip())
-        if len(found) > MOST_QUERIES:
+        queries |= dict.fromkeys(text.strip() for text in lines.to_pylist() if text.strip())
+        if len(queries) > MOST_QUERIES:
             break
-    if not found:
+    if not queries:
         raise InputError("the file contains no queries", path=path, remedy="give one sentence a line")
-    if len(found) > MOST_QUERIES:
+    if len(queries) > MOST_QUERIES:
         raise InputError(
             f"more than {MOST_QUERIES:,} different queries",
             path=path,
             remedy="give fewer; hf-paraphrase search takes any number",
         )
-    return list(found)
+    return list(queries)
 
 
 class Texts:
@@ -108,12 +108,12 @@ class Texts:
 
     def metadata(self) -> dict[str, list[str]]:
         """Returns the licences and the languages that the cards of the data folders name."""
-        found: dict[str, list[str]] = {"license": [], "language": []}
+        values_by_key: dict[str, list[str]] = {"license": [], "language": []}
         for corpus in self.corpora:
-            known = inherited_metadata(corpus.path) if corpus.columns else {}
-            for key, values in known.items():
-                found[key] += [value for value in values if value not in found[key]]
-        return found
+            inherited = inherited_metadata(corpus.path) if corpus.columns else {}
+            for key, values in inherited.items():
+                values_by_key[key] += [value for value in values if value not in values_by_key[key]]
+        return values_by_key
 
     def blocks(self) -> Iterator[list[str | None]]:
         """Streams the sentences in blocks."""
@@ -142,5 +142,5 @@ def embed_queries(
         Their unit vectors (known queries, dim), float32, and their numbers, from 0.
     """
     vectors = encoder.embed(queries, batch_size=batch_size)
-    known = np.flatnonzero(vectors.any(axis=1))
-    return vectors[known], known.tolist()
+    nonzero = np.flatnonzero(vectors.any(axis=1))
+    return vectors[nonzero], nonzero.tolist()

@@ -43,15 +43,17 @@ class NeighbourSummary:
     models: dict[str, ModelSummary]
 
 
-def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[NearSentence]]]) -> NeighbourSummary:
+def summarise(
+    queries: Sequence[str], lists_by_model: Mapping[str, Sequence[Sequence[NearSentence]]]
+) -> NeighbourSummary:
     """Summarises neighbour lists."""
     words = [_words(query) for query in queries]
     models = {}
-    for name, lists in found.items():
+    for name, lists in lists_by_model.items():
         filled = [(number, items) for number, items in enumerate(lists) if items]
         shared = [_jaccard(words[number], _words(item.sentence or "")) for number, items in filled for item in items]
         common: dict[str, float | None] = {}
-        for other, others in found.items():
+        for other, others in lists_by_model.items():
             keys = [{item.key for item in items} for items in others]
             shares = [fmean(item.key in keys[number] for item in items) for number, items in filled]
             common[other] = 100.0 * fmean(shares) if shares and other != name else None
@@ -59,7 +61,7 @@ def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[Near
             fmean(items[0].score for _, items in filled) if filled else None,
             fmean(items[-1].score for _, items in filled) if filled else None,
             100.0 * fmean(shared) if shared else None,
-            common if len(found) > 1 else {},
+            common if len(lists_by_model) > 1 else {},
         )
     return NeighbourSummary(models)
 

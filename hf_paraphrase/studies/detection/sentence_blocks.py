@@ -162,11 +162,11 @@ def _compared(
     """Computes the cosines in double precision, so that they do not depend on the sizes of the blocks."""
     wide = vectors.astype(np.float64)
     norms = np.sqrt(np.einsum("nd,nd->n", wide, wide))
-    known = norms > 0
-    unknown = int((~known).sum())
+    nonzero = norms > 0
+    unknown = int((~nonzero).sum())
     if unknown:
-        wide, norms, positions = wide[known], norms[known], positions[known]
-        texts = None if texts is None else [text for text, kept in zip(texts, known.tolist(), strict=True) if kept]
+        wide, norms, positions = wide[nonzero], norms[nonzero], positions[nonzero]
+        texts = None if texts is None else [text for text, kept in zip(texts, nonzero.tolist(), strict=True) if kept]
     counts.unknown += unknown
     counts.compared += len(positions)
     sides = queries.astype(np.float64)

@@ -105,25 +105,25 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
     queries = read_queries(settings)
     texts = Texts(settings.text, settings.columns, settings.split)
     stored = _stored(settings)
-    found: dict[str, QuerySimilarities] = {}
+    by_model: dict[str, QuerySimilarities] = {}
     inputs = [*settings.model, *settings.text, *settings.vectors, *([settings.queries] if settings.queries else [])]
     with Artefact(
         settings.output, command="analyze similarities", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         for place, (name, model) in enumerate(zip(names, settings.model, strict=True)):
-            found[name] = _count(name, model, stored[place] if stored else None, texts, queries, settings)
-        if not any(distribution.size for item in found.values() for distribution in item.distributions.values()):
+            by_model[name] = _count(name, model, stored[place] if stored else None, texts, queries, settings)
+        if not any(distribution.size for item in by_model.values() for distribution in item.distributions.values()):
             raise InputError(
                 "nothing to count: no word of the queries or of the text is in the encoders' vocabularies",
                 path=(settings.text or settings.vectors)[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        record = _record(queries, found)
-        _write(artefact, settings, queries, found, record, texts)
-    table = _table(queries, found, settings.thresholds)
+        record = _record(queries, by_model)
+        _write(artefact, settings, queries, by_model, record, texts)
+    table = _table(queries, by_model, settings.thresholds)
     log(table.rstrip())
     log(f"the report is {settings.output}/README.md")
-    return found
+    return by_model
 
 
 def _stored(settings: SimilaritySettings) -> list[VectorFile]:
@@ -154,18 +154,18 @@ def _count(
     from tqdm.auto import tqdm
 
     encoder = open_encoder(model, settings.device)
-    vectors, known = embed_queries(encoder, queries, settings.batch_size)
+    vectors, nonzero = embed_queries(encoder, queries, settings.batch_size)
     counts = StreamCounts()
     examples = _EXAMPLES if settings.examples is None else settings.examples
-    shown = sum(number < _SHOWN for number in known)
+    shown = sum(number < _SHOWN for number in nonzero)
     samples = BandSamples(shown, max(DRAWN, examples) if examples else 0, settings.seed or 0)
-    best = BestSentences([queries[number] for number in known], settings.neighbours)
-    distributions = [SimilarityDistribution(sorted(set(settings.thresholds))) for _ in known]
+    best = BestSentences([queries[number] for number in nonzero], settings.neighbours)
+    distributions = [SimilarityDistribution(sorted(set(settings.thresholds))) for _ in nonzero]
     total = None if stored is None else len(stored)
     with tqdm(unit=" sentences", unit_scale=True, desc=name, total=total) as progress:
         blocks: Iterator[SentenceBlock]
         options: dict[str, Any] = {"counts": counts, "encoder": encoder, "progress": progress.update}
-        if not known:
+        if not nonzero:
             blocks = iter(())
         elif stored is None:
             blocks = encoded_blocks(vectors, texts.blocks(), batch_size=settings.batch_size, **options)
@@ -177,14 +177,14 @@ def _count(
             best.add(block)
             samples.add(block)
     return QuerySimilarities(
-        {number: item for number, item in zip(known, distributions, strict=True) if item.size},
-        dict(zip(known, best.result(), strict=True)),
-        {number: samples.result(place) for place, number in enumerate(known[:shown])},
+        {number: item for number, item in zip(nonzero, distributions, strict=True) if item.size},
+        dict(zip(nonzero, best.result(), strict=True)),
+        {number: samples.result(place) for place, number in enumerate(nonzero[:shown])},
         counts,
     )
 
 
-def _record(queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> dict[str, Any]:
+def _record(queries: Sequence[str], by_model: Mapping[str, QuerySimilarities]) -> dict[str, Any]:
     """Collects the numbers of the report as JSON values."""
 
     def described(item: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -201,13 +201,13 @@ def _record(queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> d
         }
 
     return {
-        "read": {name: asdict(item.counts) for name, item in found.items()},
+        "read": {name: asdict(item.counts) for name, item in by_model.items()},
         "queries": [
             {
                 "query": query,
                 "models": {
                     name: described(item.distributions[number], item.examples.get(number, []))
-                    for name, item in found.items()
+                    for name, item in by_model.items()
                     if number in item.distributions
                 },
             }
@@ -220,26 +220,26 @@ def _write(
     artefact: Artefact,
     settings: SimilaritySettings,
     queries: Sequence[str],
-    found: Mapping[str, QuerySimilarities],
+    by_model: Mapping[str, QuerySimilarities],
     record: dict[str, Any],
     texts: Texts,
 ) -> None:
     drawn = [
-        (query, {name: item.distributions[number] for name, item in found.items() if number in item.distributions})
+        (query, {name: item.distributions[number] for name, item in by_model.items() if number in item.distributions})
         for number, query in enumerate(queries)
     ]
     drawn = [(query, models) for query, models in drawn if models]
     plot_distributions(drawn, artefact.staging / "plots" / "distribution.png")
     plot_shares_above(drawn, artefact.staging / "plots" / "share_above.png")
-    _write_tables(artefact.staging, queries, found)
+    _write_tables(artefact.staging, queries, by_model)
     write_text_whole(artefact.staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),
-            "peaks": _peaks_table(number, found),
-            "nearest": _nearest_table(number, found),
-            "bands": _bands_tables(number, found, _EXAMPLES if settings.examples is None else settings.examples),
-            "unknown": [name for name, item in found.items() if number not in item.distributions],
+            "peaks": _peaks_table(number, by_model),
+            "nearest": _nearest_table(number, by_model),
+            "bands": _bands_tables(number, by_model, _EXAMPLES if settings.examples is None else settings.examples),
+            "unknown": [name for name, item in by_model.items() if number not in item.distributions],
         }
         for number, query in enumerate(queries[:_SHOWN])
     ]
@@ -248,24 +248,24 @@ def _write(
         "texts": texts.names or [to_path(path).name for path in settings.vectors],
         "has_text": bool(settings.text),
         "stored": bool(settings.vectors),
-        "models": list(found),
+        "models": list(by_model),
         "total": len(queries),
         "drawn": min(MOST_PANELS, len(drawn)),
         "has_bands": any(item["bands"] for item in shown),
         "drawn_sentences": DRAWN,
         "shown": shown,
-        "table": _table(queries[:_SHOWN], found, settings.thresholds),
+        "table": _table(queries[:_SHOWN], by_model, settings.thresholds),
         "read": record["read"],
     }
     artefact.finish(results=record, card=Card("analysis_similarities", values, report=True))
 
 
-def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> None:
+def _write_tables(staging: Path, queries: Sequence[str], by_model: Mapping[str, QuerySimilarities]) -> None:
     """Writes histograms and nearest sentences as tab-separated files."""
     with (staging / "histogram.tsv").open("w", encoding="utf-8") as stream:
         stream.write("query\tmodel\tlow\thigh\tsentences\n")
         for number, query in enumerate(queries):
-            for name, item in found.items():
+            for name, item in by_model.items():
                 if number not in item.distributions:
                     continue
                 distribution = item.distributions[number]
@@ -276,20 +276,20 @@ def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, Que
     with (staging / "nearest.tsv").open("w", encoding="utf-8") as stream:
         stream.write("query\tmodel\trank\tcosine\tposition\tsentence\n")
         for number, query in enumerate(queries):
-            for name, item in found.items():
+            for name, item in by_model.items():
                 for rank, near in enumerate(item.nearest.get(number, []), start=1):
                     cells = f"{rank}\t{near.score:.6f}\t{near.position}\t{one_line(near.sentence)}"
                     stream.write(f"{one_line(query)}\t{name}\t{cells}\n")
 
 
-def _table(queries: Sequence[str], found: Mapping[str, QuerySimilarities], thresholds: Sequence[float]) -> str:
+def _table(queries: Sequence[str], by_model: Mapping[str, QuerySimilarities], thresholds: Sequence[float]) -> str:
     """Formats the numbers of all distributions."""
     limits = sorted(set(thresholds))
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest", "peaks at"]
     header += [f">= {limit:g} (%)" for limit in limits]
     rows = []
     for number, query in enumerate(queries):
-        for name, item in found.items():
+        for name, item in by_model.items():
             if number not in item.distributions:
                 continue
             distribution = item.distributions[number]
@@ -314,10 +314,10 @@ def _percent(count: int, size: int) -> str:
     return f"{share:.2f}" if share >= 0.1 or not count else f"{share:.2g}"
 
 
-def _peaks_table(number: int, found: Mapping[str, QuerySimilarities]) -> list[str]:
+def _peaks_table(number: int, by_model: Mapping[str, QuerySimilarities]) -> list[str]:
     """Describes in words where each distribution has its peaks."""
     lines = []
-    for name, item in found.items():
+    for name, item in by_model.items():
         if number in item.distributions:
             peaks = item.distributions[number].peaks()
             places = ", ".join(f"{_fixed(peak.cosine, 2)} ({100.0 * peak.height:.0f} %)" for peak in peaks)
@@ -325,8 +325,8 @@ def _peaks_table(number: int, found: Mapping[str, QuerySimilarities]) -> list[st
     return lines
 
 
-def _nearest_table(number: int, found: Mapping[str, QuerySimilarities]) -> str:
-    return side_by_side([(name, item.nearest.get(number, [])) for name, item in found.items()], _LONGEST)
+def _nearest_table(number: int, by_model: Mapping[str, QuerySimilarities]) -> str:
+    return side_by_side([(name, item.nearest.get(number, [])) for name, item in by_model.items()], _LONGEST)
 
 
 def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> list[Band]:
@@ -336,10 +336,10 @@ def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str
     return describe_bands(edges, counts, examples)
 
 
-def _bands_tables(number: int, found: Mapping[str, QuerySimilarities], count: int) -> list[tuple[str, str]]:
+def _bands_tables(number: int, by_model: Mapping[str, QuerySimilarities], count: int) -> list[tuple[str, str]]:
     """Formats for each model every band: its share, the words that stand out in it, and some of its sentences."""
     tables = []
-    for name, item in found.items():
+    for name, item in by_model.items():
         if number not in item.distributions:
             continue
         size = item.distributions[number].size

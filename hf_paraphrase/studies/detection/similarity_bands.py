@@ -139,7 +139,7 @@ def marking_words(bands: Sequence[Sequence[str]], counts: NDArray[np.int64], mos
     for share, count in zip(shares, counts.tolist(), strict=True):
         for word, value in share.items():
             overall[word] = overall.get(word, 0.0) + value * count / max(1, int(counts.sum()))
-    found = []
+    words_by_band = []
     for texts, share in zip(bands, shares, strict=True):
         words = [
             MarkingWord(word, value, overall[word])
@@ -147,8 +147,8 @@ def marking_words(bands: Sequence[Sequence[str]], counts: NDArray[np.int64], mos
             if len(texts) >= _FEWEST and value >= max(_LEAST_SHARE, _LEAST_RATIO * overall[word])
         ]
         words.sort(key=lambda item: (-item.share * float(np.log(item.share / item.overall)), item.word))
-        found.append(words[:most])
-    return found
+        words_by_band.append(words[:most])
+    return words_by_band
 
 
 def _words(text: str) -> set[str]:

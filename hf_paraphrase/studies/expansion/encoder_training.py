@@ -142,9 +142,9 @@ class ExpansionOfPairs(Extension):
         from .training_expansions import ExpandedTraining
 
         assert self._writer is not None
-        found = self._expansions = self._writer.finish()
-        log(f"{len(found)} sentences expanded, {len(found.joined)} of them join as pairs with their expansions")
-        return ExpandedTraining(found, self._settings.expansion_weight)
+        expansions = self._expansions = self._writer.finish()
+        log(f"{len(expansions)} sentences expanded; {len(expansions.joined)} join as pairs with their expansions")
+        return ExpandedTraining(expansions, self._settings.expansion_weight)
 
     def results(self) -> dict[str, Any]:
         """Counts the sentences that were expanded, and the pairs that joined."""

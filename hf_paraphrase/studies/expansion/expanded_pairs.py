@@ -57,10 +57,10 @@ def distinct(blocks: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 
 def expanded_tables(expanded: Iterable[tuple[Sequence[str], Expanded]]) -> Iterator[pa.Table]:
     """Makes tables of sentences and their expansions (:data:`EXPANDED`); without those in which nothing changed."""
-    for sentences, found in expanded:
+    for sentences, block in expanded:
         rows = [
             (before, after, int(count))
-            for before, after, count in zip(sentences, found.texts, found.expanded, strict=True)
+            for before, after, count in zip(sentences, block.texts, block.expanded, strict=True)
             if count
         ]
         columns = zip(*rows, strict=True) if rows else ((), (), ())

@@ -176,7 +176,7 @@ class Expander:
         looked_up = (letters == _FREE) | ((letters == _CAPITAL) & begins)
         counted = np.bincount(sentence[looked_up], minlength=len(cut))
         is_known = looked_up & (self._is_word[forms] | (entries >= 0))
-        known = np.bincount(sentence[is_known], minlength=len(cut))
+        num_known = np.bincount(sentence[is_known], minlength=len(cut))
 
         can = looked_up & (entries >= 0)
         # A noun before a noun, with one space between, or before a clitic, with nothing between.
@@ -186,7 +186,7 @@ class Expander:
         heads_on = joined[:-1] | (spaced[:-1] & self._heads_on[labels[1:]])
         leads[:-1] = (sentence[1:] == sentence[:-1]) & heads_on
         can &= ~(self._is_noun[labels] & leads)
-        can &= ~_foreign(counted, known)[sentence]
+        can &= ~_foreign(counted, num_known)[sentence]
         expandable = np.bincount(sentence[can], minlength=len(cut))
         chosen, draws = self._choose(sentences, epoch, np.flatnonzero(can), sentence, first, expandable)
 
@@ -202,7 +202,7 @@ class Expander:
                 self._put(parts, place, options[sense], before)
             texts[at] = "".join(parts)
         expanded = np.bincount(sentence[chosen], minlength=len(cut))
-        return texts, (expanded, expandable, counted, known)
+        return texts, (expanded, expandable, counted, num_known)
 
     def _choose(
         self,
@@ -233,8 +233,8 @@ class Expander:
         """Returns for every word the number of its definitions in `_choices`; below 0 if it has none."""
         if self._forms is not self.tagger.forms or len(self.tagger.forms) > self._seen:
             self._know(self.tagger.forms)
-        found = self._entry[forms, labels]
-        unseen = np.flatnonzero(found == _UNSEEN)
+        entries = self._entry[forms, labels]
+        unseen = np.flatnonzero(entries == _UNSEEN)
         if len(unseen):
             places = np.unique(np.stack([forms[unseen], labels[unseen]], 1), axis=0).tolist()
             keys = {
@@ -247,8 +247,8 @@ class Expander:
                 self._entry[place] = len(self._choices) if options else _NONE
                 if options:
                     self._choices.append(options)
-            found = self._entry[forms, labels]
-        return found
+            entries = self._entry[forms, labels]
+        return entries
 
     def _know(self, forms: list[str]) -> None:
         """Looks at the letters of the words that are new."""

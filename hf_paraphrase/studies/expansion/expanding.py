@@ -95,15 +95,15 @@ class ExpansionCounts:
         self.sentences = self.changed = self.unexpandable = self.foreign = 0
         self.expanded = self.expandable = self.words = self.known = 0
 
-    def add(self, found: Expanded) -> None:
+    def add(self, block: Expanded) -> None:
         """ExpansionCounts a block."""
-        foreign = found.foreign
-        self.sentences += len(found.texts)
-        self.changed += int((found.expanded > 0).sum())
+        foreign = block.foreign
+        self.sentences += len(block.texts)
+        self.changed += int((block.expanded > 0).sum())
         self.foreign += int(foreign.sum())
-        self.unexpandable += int(((found.expandable == 0) & ~foreign).sum())
+        self.unexpandable += int(((block.expandable == 0) & ~foreign).sum())
         for name in ("expanded", "expandable", "words", "known"):
-            setattr(self, name, getattr(self, name) + int(getattr(found, name).sum()))
+            setattr(self, name, getattr(self, name) + int(getattr(block, name).sum()))
 
     def lines(self) -> Iterator[str]:
         """Yields a summary of a few lines."""
@@ -165,9 +165,9 @@ def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: E
         _writer(settings.output, overwrite=settings.overwrite) as stream,
         tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
     ):
-        for lines, found in expand_blocks(expander, smaller, settings.num_workers):
-            stream.writelines(f"{text}\n" for text in found.texts)
-            counts.add(found)
+        for lines, block in expand_blocks(expander, smaller, settings.num_workers):
+            stream.writelines(f"{text}\n" for text in block.texts)
+            counts.add(block)
             progress.update(len(lines))
 
 
@@ -244,6 +244,6 @@ def _counted(read: Iterable[list[str]], progress: tqdm[None]) -> Iterator[list[s
 def _noted(
     expanded: Iterable[tuple[list[str], Expanded]], counts: ExpansionCounts
 ) -> Iterator[tuple[list[str], Expanded]]:
-    for block, found in expanded:
-        counts.add(found)
-        yield block, found
+    for block, expanded_block in expanded:
+        counts.add(expanded_block)
+        yield block, expanded_block

@@ -90,15 +90,15 @@ class PartOfSpeechTagger:
         """Returns the number of every word, valid until :meth:`numbers` is called again (words of all sentences,)."""
         if len(self.forms) > _MOST_FORMS:
             self._clear()
-        known = self._number
+        ids_by_word = self._number
         try:
-            flat = [known[word] for words in sentences for word in words]
+            flat = [ids_by_word[word] for words in sentences for word in words]
         except KeyError:
             for words in sentences:
                 for word in words:
-                    if word not in known:
+                    if word not in ids_by_word:
                         self._meet(word)
-            flat = [known[word] for words in sentences for word in words]
+            flat = [ids_by_word[word] for words in sentences for word in words]
         return np.array(flat, np.int64)
 
     def tag_forms(self, forms: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -103,10 +103,10 @@ class ExpansionWriter:
         ids = []
         usable = np.ones(len(wanted), bool)
         for variant in range(self.variants):
-            found = self.expander.expand_counted(sentences, variant)
-            encoded = ids_of(self._backend, found.texts, self._lookup)
+            expanded = self.expander.expand_counted(sentences, variant)
+            encoded = ids_of(self._backend, expanded.texts, self._lookup)
             ids.append(np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]) if sentences else [])
-            usable &= (found.expanded > 0) & (np.diff(encoded.offsets) > 0)
+            usable &= (expanded.expanded > 0) & (np.diff(encoded.offsets) > 0)
         rows = [part[place] for place in np.flatnonzero(usable) for part in ids]
         if rows:
             self._arrays.append(rows, np.empty(0, np.int8))
@@ -125,9 +125,9 @@ class ExpansionWriter:
                 raise InputError(
                     "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
                 )
-            found, _ = arrays.finish()
+            token_ids, _ = arrays.finish()
         numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
-        return Expansions(found.tokens, found.offsets, numbers, joined, self.variants)
+        return Expansions(token_ids.tokens, token_ids.offsets, numbers, joined, self.variants)
 
 
 class ExpandedTraining(Augmentation):
@@ -184,9 +184,9 @@ class ExpandedTraining(Augmentation):
 
     def _sentences(self, variants: NDArray[np.int64]) -> Sentences:
         """Returns some of the expansions by their numbers; they have no keys."""
-        found = self.expansions
+        expansions = self.expansions
         return Sentences(
-            found.tokens, found.offsets, np.broadcast_to(np.zeros(1, np.int64), len(found.offsets) - 1)
+            expansions.tokens, expansions.offsets, np.broadcast_to(np.zeros(1, np.int64), len(expansions.offsets) - 1)
         ).take(variants)
 
 

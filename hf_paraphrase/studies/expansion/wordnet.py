@@ -116,12 +116,12 @@ class WordNet:
             lemma: The lemma in lower case, spaces written as underscores.
             pos: `n`, `v`, `a` or `r`.
         """
-        found = self._senses.get((lemma, pos))
-        if found is None:
+        senses = self._senses.get((lemma, pos))
+        if senses is None:
             line = self._indices[pos].get(lemma)
-            found = () if line is None else tuple(self._sense(lemma, pos, place) for place in self._places(pos, line))
-            self._senses[(lemma, pos)] = found
-        return found
+            senses = () if line is None else tuple(self._sense(lemma, pos, place) for place in self._places(pos, line))
+            self._senses[(lemma, pos)] = senses
+        return senses
 
     def base_forms(self, form: str, pos: str) -> list[str]:
         """Strips the endings of regular forms and returns the lemmas that are there, the form itself first."""
@@ -188,10 +188,10 @@ def _read(file: Path) -> bytes:
 
 
 def _version(content: bytes, file: Path) -> str:
-    found = _VERSION.search(content, 0, _LONGEST_HEAD)
-    if found is None:
+    match = _VERSION.search(content, 0, _LONGEST_HEAD)
+    if match is None:
         raise InputError("not a file of WordNet: its head names no version", path=file, remedy=_REMEDY)
-    return found[1].decode()
+    return match[1].decode()
 
 
 def _read_index(file: Path, content: bytes) -> dict[str, bytes]:

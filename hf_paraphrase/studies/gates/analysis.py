@@ -210,13 +210,13 @@ def _write(
     more: bool,
     artefact: Artefact,
 ) -> None:
-    sentences, found, report = analysis.sentences, analysis.words, analysis.report
+    sentences, gates, report = analysis.sentences, analysis.words, analysis.report
     for name, groups in report.tables.items():
         write_text_whole(artefact.staging / "tables" / f"{name}.tsv", _tsv(groups))
     numbers = {
         "sentences": len(sentences),
-        "words": len(found),
-        "words_without_tokens": found.without_tokens,
+        "words": len(gates),
+        "words_without_tokens": gates.without_tokens,
         "unknown_share": report.unknown,
         "mean_gate": report.mean,
         "deviation": report.spread,
@@ -239,8 +239,8 @@ def _write(
             "texts": [to_path(item).name for item in (*settings.text, *settings.tagged)],
             "sentences": len(sentences),
             "more": more,
-            "words": len(found),
-            "without_tokens": found.without_tokens,
+            "words": len(gates),
+            "without_tokens": gates.without_tokens,
             "unknown": 100 * report.unknown,
             "known_only": settings.known_only,
             "report": report,
@@ -300,14 +300,14 @@ def _two_ends(groups: Sequence[GroupMean], title: str) -> str:
 def _position_table(report: GateReport) -> str:
     rows = []
     ends = (report.from_start, report.adjusted_from_start, report.from_end, report.adjusted_from_end)
-    found = [{item.name: item for item in groups} for groups in ends]
-    for name in dict.fromkeys(name for groups in found for name in groups):
-        cells = [groups.get(name) for groups in found]
-        texts = ["–" if item is None else f"{item.mean.value:.3f}" for item in cells]
+    groups_by_end = [{cell.name: cell for cell in groups} for groups in ends]
+    for name in dict.fromkeys(name for groups in groups_by_end for name in groups):
+        cells = [groups.get(name) for groups in groups_by_end]
+        texts = ["–" if cell is None else f"{cell.mean.value:.3f}" for cell in cells]
         for place in (1, 3):
-            item = cells[place]
-            if item is not None:
-                texts[place] = item.mean.text(3)
+            cell = cells[place]
+            if cell is not None:
+                texts[place] = cell.mean.text(3)
         rows.append([name, *texts])
     header = ["position", "from the start", "against the word's mean [95 %]", "from the end"]
     return format_table([*header, "against the word's mean [95 %]"], rows)

@@ -70,10 +70,10 @@ class WordGates:
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
     """Checks that an encoder has gates."""
-    found = getattr(encoder.model.config, "model_type", None)
-    if found != MODEL_TYPE:
+    model_type = getattr(encoder.model.config, "model_type", None)
+    if model_type != MODEL_TYPE:
         raise ModelError(
-            f"a model of type `{found}` has no gates",
+            f"a model of type `{model_type}` has no gates",
             path=folder,
             remedy="give a GRAN, made by train-encoder --model-type gran",
         )
@@ -98,9 +98,9 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
                 spans[word] = min(start, before[0]), max(end, before[1])
         # A mark for the space before a word may count as part of it.
         stripped = [(end - len(text[start:end].lstrip()), end) for start, end in spans.values()]
-        found = tuple(sorted(span for span in stripped if span[1] > span[0]))
-        if found:
-            sentences.append(LabelledSentence(text, found))
+        word_spans = tuple(sorted(span for span in stripped if span[1] > span[0]))
+        if word_spans:
+            sentences.append(LabelledSentence(text, word_spans))
     return sentences
 
 
@@ -196,7 +196,7 @@ def _of_batch(
         numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)])
     values = numbers.cpu().double().numpy()
     result = []
-    for place, (ids, owners, known) in enumerate(tokens):
+    for place, (ids, owners, is_known) in enumerate(tokens):
         # A skipped unknown word has a gate of exactly zero, which a sigmoid never gives.
         counted = (owners >= 0) & (values[0, place, : len(ids)] > 0)
         present, of_token = np.unique(owners[counted], return_inverse=True)
@@ -205,7 +205,7 @@ def _of_batch(
             np.bincount(of_token, weights=row[place, : len(ids)][counted], minlength=len(present)) / pieces
             for row in values
         ]
-        unknown = np.bincount(of_token, weights=~known[counted], minlength=len(present)) > 0
+        unknown = np.bincount(of_token, weights=~is_known[counted], minlength=len(present)) > 0
         result.append((present, *means, ~unknown))
     return result
 
@@ -219,8 +219,8 @@ def _joined(sentences: Sequence[LabelledSentence], parts: Sequence[Any]) -> Word
     labels: dict[str, list[str | None]] = {name: [] for name in names}
     for number, part in filled:
         sentence = sentences[number]
-        found = sentence.words
-        words += [found[word] for word in part[0]]
+        sentence_words = sentence.words
+        words += [sentence_words[word] for word in part[0]]
         for name in names:
             items = sentence.labels.get(name)
             labels[name] += [None if items is None else items[word] for word in part[0]]

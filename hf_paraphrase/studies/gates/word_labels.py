@@ -119,12 +119,12 @@ def _slashed(line: str, parts: int, place: int, path: Path, number: int) -> Labe
     words, tags = [], []
     for item in line.split():
         # The word itself may hold slashes.
-        found = item.rsplit("/", parts - 1)
-        if len(found) != parts or not found[0] or not found[place]:
+        fields = item.rsplit("/", parts - 1)
+        if len(fields) != parts or not fields[0] or not fields[place]:
             expected = "word/TAG" if parts == 2 else "word/entity/tag/chunk/event"
             raise InputError(f"`{item[:80]}` is not {expected}", path=path, line=number, remedy="fix the line")
-        words.append(found[0])
-        tags.append(found[place])
+        words.append(fields[0])
+        tags.append(fields[place])
     return LabelledSentence.of_words(words, {TAG: tags})
 
 
@@ -199,16 +199,16 @@ def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
             f"{len(tags_of)} lines, but {text} has {len(words_of)}", path=tags, remedy="give a line of tags a sentence"
         )
     for (number, line), (_, labels) in zip(words_of, tags_of, strict=True):
-        words, found = line.split(), labels.split()
-        if len(words) != len(found):
+        words, line_tags = line.split(), labels.split()
+        if len(words) != len(line_tags):
             raise InputError(
-                f"{len(found)} tags for {len(words)} words",
+                f"{len(line_tags)} tags for {len(words)} words",
                 path=tags,
                 line=number,
                 remedy="give a tag for every word between spaces",
             )
         if words:
-            yield LabelledSentence.of_words(words, {TAG: found})
+            yield LabelledSentence.of_words(words, {TAG: line_tags})
 
 
 def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence]) -> list[LabelledSentence]:

@@ -226,9 +226,9 @@ class BilingualTraining:
 
 def without_unknown(ids: TokenIds, unknown_id: int) -> TokenIds:
     """Leaves the unknown words of sentences out."""
-    known = ids.ids != unknown_id
-    ends = np.concatenate([np.zeros(1, np.int64), known.cumsum()])
-    return TokenIds(ids.ids[known], ends[ids.offsets])
+    is_known = ids.ids != unknown_id
+    ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
+    return TokenIds(ids.ids[is_known], ends[ids.offsets])
 
 
 def _joined(parts: list[tuple[Tensor, Tensor]], dimension: int) -> tuple[Tensor, Tensor]:

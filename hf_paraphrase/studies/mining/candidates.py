@@ -132,11 +132,13 @@ def candidate_blocks(
     def best_of_filled(sources: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         if torch.device(place).type == "cpu":
             return _best_of_block(sources, target_vectors, size, kind)
-        found, sure = best_on_device(sources, target_vectors, size, place)
+        target_rows, sure = best_on_device(sources, target_vectors, size, place)
         if not sure.all():
             # More targets than the spare ones are as good as the last: settle them one by one.
-            found[0][~sure], found[1][~sure] = _best_of_block(sources[~sure], target_vectors, size, "float32")
-        return found
+            target_rows[0][~sure], target_rows[1][~sure] = _best_of_block(
+                sources[~sure], target_vectors, size, "float32"
+            )
+        return target_rows
 
     threads = torch.get_num_threads() if torch.device(place).type == "cpu" else 1
     with tqdm(
@@ -167,8 +169,8 @@ def _best_of_block(
     for targets in _target_blocks(target_vectors, precision):
         for running in best:
             running.look(targets, buffer, mask)
-    found = [running.result() for running in best]
-    return np.concatenate([rows for rows, _ in found]), np.concatenate([cosines for _, cosines in found])
+    results = [running.result() for running in best]
+    return np.concatenate([rows for rows, _ in results]), np.concatenate([cosines for _, cosines in results])
 
 
 def _target_blocks(target_vectors: Vectors, precision: str) -> Iterator[UnitBlock]:
@@ -275,12 +277,12 @@ def approximate_candidates(
     ) as progress:
         for start in range(0, len(rows), _SOURCES_OF_A_SEARCH):
             block = source_vectors[start : start + _SOURCES_OF_A_SEARCH]
-            found, _ = index.search(block, size, probes or default_probes(lists))
+            target_rows, _ = index.search(block, size, probes or default_probes(lists))
             for place in range(size):
-                column = found[:, place]
+                column = target_rows[:, place]
                 values = cosine_of_rows(block, right[np.maximum(column, 0)])
                 cosines[start : start + len(block), place] = np.where(column >= 0, values, 0.0)
-            rows[start : start + len(block)] = found
+            rows[start : start + len(block)] = target_rows
             progress.update(len(block))
     sample = np.sort(np.random.default_rng(seed).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
     true, _ = best_candidates(source_vectors.take(sample), right, size)

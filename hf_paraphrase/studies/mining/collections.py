@@ -112,7 +112,7 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
         The places of the pairs (pairs, 2), sorted.
     """
     sides: list[tuple[Collection, Mapping[str, int]]] = [(side, side.positions()) for side in (source, target)]
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     remedy = "one pair a line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
     for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
         columns = [texts["source"].to_pylist(), texts["target"].to_pylist()]
@@ -124,8 +124,8 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
                         f"the id `{name[:80]}` is not in {side.path.name}", path=path, line=line, remedy=remedy
                     )
                 places.append(positions[name])
-            found.append((places[0], places[1]))
-    return np.array(sorted(set(found)), np.int64).reshape(-1, 2)
+            pairs.append((places[0], places[1]))
+    return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
 
 
 def one_line(text: str) -> str:

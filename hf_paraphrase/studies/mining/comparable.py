@@ -235,10 +235,10 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
     alike = np.zeros(len(rows), bool)
     if not len(others):
         return alike
-    known = normal.take(pa.array(others)).to_pylist()
-    lengths = np.fromiter(map(len, known), np.int64, len(known))
+    references = normal.take(pa.array(others)).to_pylist()
+    lengths = np.fromiter(map(len, references), np.int64, len(references))
     by_length = np.argsort(lengths, kind="stable")
-    known, lengths = [known[place] for place in by_length.tolist()], lengths[by_length]
+    references, lengths = [references[place] for place in by_length.tolist()], lengths[by_length]
     own = normal.take(pa.array(rows)).to_pylist()
     order = np.argsort(np.fromiter(map(len, own), np.int64, len(own)), kind="stable")
     # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
@@ -247,8 +247,10 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
         queries = [own[place] for place in places.tolist()]
         low, high = np.searchsorted(lengths, [limit * len(queries[0]), len(queries[-1]) / limit + 1])
         if low < high:
-            found = cdist(queries, known[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=limit)
-            alike[places] = (found >= limit).any(axis=1)
+            similarities = cdist(
+                queries, references[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=limit
+            )
+            alike[places] = (similarities >= limit).any(axis=1)
     return alike
 
 

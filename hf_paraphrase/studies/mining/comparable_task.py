@@ -137,14 +137,14 @@ def _read(folders: Sequence[Path], split: str) -> pa.Table:
 
 
 def _language(rows: pa.Table, column: str, folder: Path) -> str:
-    found = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
-    if len(found) != 1:
+    languages = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
+    if len(languages) != 1:
         raise InputError(
-            f"the column {column} has {len(found)} languages: {', '.join(found[:5]) or 'none'}",
+            f"the column {column} has {len(languages)} languages: {', '.join(languages[:5]) or 'none'}",
             path=folder,
             remedy="give bitexts of one pair of languages",
         )
-    return found[0]
+    return languages[0]
 
 
 def _write_task(folder: Path, task: ComparableTask, languages: tuple[str, ...]) -> None:

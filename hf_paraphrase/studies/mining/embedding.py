@@ -86,12 +86,12 @@ class FilterEncoderSettings(Settings):
 
     def filter_encoders(self) -> EncoderFolders:
         """Returns their folders."""
-        found = EncoderFolders.of(self.encoder, self.source_encoder, self.target_encoder, "encoder")
-        if found is None:
+        encoders = EncoderFolders.of(self.encoder, self.source_encoder, self.target_encoder, "encoder")
+        if encoders is None:
             raise UsageError(
                 "candidates need an encoder", remedy="give --encoder, or --source-encoder and --target-encoder"
             )
-        return found
+        return encoders
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def encode_sides(
 
 
 def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size: int, show_progress_bar: bool) -> None:
-    known = False
+    has_vectors = False
     with (
         NpyWriter(path, encoder.encoder.dimension) as writer,
         tqdm(
@@ -153,10 +153,10 @@ def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size:
             vectors = encoder.embed(collection.sentences[start : start + _SENTENCES_AT_A_TIME], batch_size=batch_size)
             if not np.isfinite(vectors).all():
                 raise InputError("the encoder gives vectors with NaN or infinity", path=collection.path)
-            known = known or bool(vectors.any())
+            has_vectors = has_vectors or bool(vectors.any())
             writer.write(vectors)
             progress.update(len(vectors))
-        if not known:
+        if not has_vectors:
             raise InputError(
                 "none of the words is in the encoder's vocabulary",
                 path=collection.path,

@@ -142,19 +142,19 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
         if not settings.resume:
             check_output(settings.output, overwrite=settings.overwrite)
         check_plots()
-    found = _measure_files(settings) if settings.pairs else _study(settings)
+    evaluation = _measure_files(settings) if settings.pairs else _study(settings)
     if settings.output is not None:
         log(f"report: {settings.output}")
-    return found
+    return evaluation
 
 
 def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
     gold_file = str(settings.gold)
     gold = read_gold_ids(Path(gold_file))
     curves = {path: mined_curve(Path(path), gold) for path in dict.fromkeys(settings.pairs)}
-    found = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, [], [])
+    evaluation = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, [], [])
     if settings.output is None:
-        return found
+        return evaluation
     results = {
         path: {"all": curve.at(-float("inf")).as_dict(), "best": curve.best().as_dict()}
         for path, curve in curves.items()
@@ -166,8 +166,8 @@ def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
         inputs=[*settings.pairs, gold_file],
         overwrite=settings.overwrite,
     ) as artefact:
-        _write_report(artefact, settings, found, results)
-    return found
+        _write_report(artefact, settings, evaluation, results)
+    return evaluation
 
 
 def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
@@ -238,9 +238,9 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
             "candidates": [item.as_dict() for item in outcomes],
         }
         curves = {item.way.label: item.curve for item in outcomes}
-        found = MiningEvaluation(tables, curves, recall, among_random, outcomes)
-        _write_report(artefact, settings, found, results)
-    return found
+        evaluation = MiningEvaluation(tables, curves, recall, among_random, outcomes)
+        _write_report(artefact, settings, evaluation, results)
+    return evaluation
 
 
 def _recall(
@@ -271,11 +271,11 @@ def _among_random_pairs(banks: Mapping[str, ScoreBank], settings: MiningEvaluati
 def _write_report(
     artefact: Artefact,
     settings: MiningEvaluationSettings,
-    found: MiningEvaluation,
+    evaluation: MiningEvaluation,
     results: dict[str, Any],
 ) -> None:
-    among_random = {item.way.name: item.curve for item in found.random_outcomes}
-    groups = {"candidates": found.curves, "random_pairs": among_random}
+    among_random = {item.way.name: item.curve for item in evaluation.random_outcomes}
+    groups = {"candidates": evaluation.curves, "random_pairs": among_random}
     plots = [title for title, group in groups.items() if write_curves(artefact.staging, title, group)]
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / "results.json", text + "\n")
@@ -285,7 +285,7 @@ def _write_report(
             "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
             "task": settings.task is not None,
             "parts": results.get("parts") if settings.task else None,
-            "tables": found.tables,
+            "tables": evaluation.tables,
             "plots": plots,
             "fixed_threshold": settings.fixed_threshold,
             "one_to_one": settings.one_to_one,
@@ -293,4 +293,4 @@ def _write_report(
         },
         report=True,
     )
-    artefact.finish(results={"tables": list(found.tables)}, card=card)
+    artefact.finish(results={"tables": list(evaluation.tables)}, card=card)

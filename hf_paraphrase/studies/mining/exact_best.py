@@ -119,10 +119,10 @@ class RunningBest:
             place = shape[1] - self.n
             reached = np.partition(products.float().numpy(), place, axis=1)[:, place].clip(max=1.0)
             least = np.maximum(least, reached.astype(np.float64) - 2 * error)
-        found = self._not_below(keys, products.dtype, least, mask)
-        source, column = np.divmod(found, shape[1])
+        is_candidate = self._not_below(keys, products.dtype, least, mask)
+        source, column = np.divmod(is_candidate, shape[1])
         self._new.append((source.astype(np.int32), column + targets.first, self._cosines(source, column, targets)))
-        self._waiting += len(found)
+        self._waiting += len(is_candidate)
         # Each merge costs a sort and raises what the rest must reach.
         if not full.all() or self._waiting > len(self._row):
             self._merge()
@@ -238,13 +238,13 @@ def best_on_device(
         cosines, order = torch.sort(cosines, dim=1, descending=True)
         order = order[:, :kept]
         cosines, rows, vectors = cosines[:, :kept], rows.gather(1, order), vectors.gather(1, order)
-    exact_cosines, found = vectors.cpu().numpy(), rows.cpu().numpy()
-    by_cosine = np.lexsort((found, -exact_cosines), axis=1)[:, :n]
+    exact_cosines, exact_rows = vectors.cpu().numpy(), rows.cpu().numpy()
+    by_cosine = np.lexsort((exact_rows, -exact_cosines), axis=1)[:, :n]
     best = np.take_along_axis(exact_cosines, by_cosine, 1)
     error = _ACCUMULATION * sources.shape[1]
     lowest = cosines[:, -1].cpu().double().numpy()
     sure = (lowest + error < best[:, -1]) if kept < len(target_vectors) else np.ones(len(sources), bool)
-    return (np.take_along_axis(found, by_cosine, 1), np.clip(best, -1, 1).astype(np.float32)), sure
+    return (np.take_along_axis(exact_rows, by_cosine, 1), np.clip(best, -1, 1).astype(np.float32)), sure
 
 
 def _exact(left: torch.Tensor, right: torch.Tensor, places: torch.Tensor) -> torch.Tensor:

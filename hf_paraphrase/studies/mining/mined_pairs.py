@@ -57,14 +57,14 @@ class Mined:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the numbers as JSON values."""
-        found: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         if self.tuning is not None:
-            found["tuning"] = {"threshold": self.threshold, **self.tuning.as_dict()}
+            record["tuning"] = {"threshold": self.threshold, **self.tuning.as_dict()}
         if self.approximate_recall is not None:
-            found["approximate_recall"] = self.approximate_recall
+            record["approximate_recall"] = self.approximate_recall
         if self.measures is not None:
-            found |= {"candidate_recall": self.candidate_recall, "measures": self.measures.as_dict()}
-        return {**found, "candidates": self.candidates, "pairs": self.pairs, "threshold": self.threshold}
+            record |= {"candidate_recall": self.candidate_recall, "measures": self.measures.as_dict()}
+        return {**record, "candidates": self.candidates, "pairs": self.pairs, "threshold": self.threshold}
 
 
 @recipe(MiningSettings)

@@ -66,8 +66,8 @@ def read_parallel_texts(
                 table = table.take(pa.array(rows))
             texts.source_lang = str(table["source_lang"][0].as_py() or "")
             texts.target_lang = str(table["target_lang"][0].as_py() or "")
-        for side, found in zip(_SIDES, (texts.source, texts.target), strict=True):
-            found[split] = [text or "" for text in table[side].to_pylist()]
+        for side, side_texts in zip(_SIDES, (texts.source, texts.target), strict=True):
+            side_texts[split] = [text or "" for text in table[side].to_pylist()]
     return texts
 
 
@@ -117,8 +117,8 @@ class ParallelExamples:
     ) -> ParallelExamples:
         """Tokenises a bitext; a pair of which a side has no words is left out and counted."""
         sides, numbers = [], []
-        for found, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
-            side, number = _side(found, tokenizer)
+        for side_texts, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
+            side, number = _side(side_texts, tokenizer)
             sides.append(side)
             numbers.append(number)
         pairs, dropped = {}, 0
@@ -146,8 +146,8 @@ class ParallelExamples:
         """
         keys = self._keys(sources, targets)
         places = np.searchsorted(self.known, keys)
-        found: NDArray[np.bool_] = self.known[np.minimum(places, len(self.known) - 1)] == keys
-        return found
+        is_parallel: NDArray[np.bool_] = self.known[np.minimum(places, len(self.known) - 1)] == keys
+        return is_parallel
 
     def _keys(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.source.groups[sources] * (int(self.target.groups.max(initial=0)) + 1) + self.target.groups[targets]
@@ -244,12 +244,12 @@ class NegativeDraw:
         barred |= (drawn[:, :, None] == targets).any(1)
         order = np.where(barred, 2.0, generator.random(barred.shape))
         places = order.argsort(axis=1)[:, : self.negatives]
-        found = np.where(np.take_along_axis(barred, places, axis=1), NOTHING, targets[places])
+        drawn_ids = np.where(np.take_along_axis(barred, places, axis=1), NOTHING, targets[places])
         # What was drawn before stands at the left, and found ones fill up what is empty behind it.
         missing = (drawn == NOTHING).sum(1)
-        for place in range(found.shape[1]):
-            rows = np.flatnonzero((missing > place) & (found[:, place] != NOTHING))
-            drawn[rows, self.negatives - missing[rows] + place] = found[rows, place]
+        for place in range(drawn_ids.shape[1]):
+            rows = np.flatnonzero((missing > place) & (drawn_ids[:, place] != NOTHING))
+            drawn[rows, self.negatives - missing[rows] + place] = drawn_ids[rows, place]
 
     def _draw_from_all(
         self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator

@@ -146,12 +146,12 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures the classifier on the dev part and reports it."""
         assert self.dev is not None
-        found = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
-        metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
+        scores = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
+        metrics = {f"eval_{name}": float(value) for name, value in vars(scores).items()}
         return self.report_scores(
             metrics,
-            f"epoch {self.state.epoch or 0:g}: dev loss {found.loss:.4f}, F1 {found.f1:.2f}, best F1 "
-            f"{found.best_f1:.2f} from a probability of {found.threshold:.3f} on",
+            f"epoch {self.state.epoch or 0:g}: dev loss {scores.loss:.4f}, F1 {scores.f1:.2f}, best F1 "
+            f"{scores.best_f1:.2f} from a probability of {scores.threshold:.3f} on",
         )
 
 

@@ -92,8 +92,10 @@ def write_curve(path: Path, curve: Curve) -> None:
     thin = curve.thinned()
     lines = ["threshold\tprecision\trecall\tf1\tfound\tright\n"]
     values = (thin.thresholds, thin.precision, thin.recall, thin.f1, thin.found, thin.right)
-    for threshold, precision, recall, f1, found, right in zip(*(column.tolist() for column in values), strict=True):
-        lines.append(f"{threshold:.9g}\t{precision:.6f}\t{recall:.6f}\t{f1:.6f}\t{found}\t{right}\n")
+    for threshold, precision, recall, f1, num_found, right in zip(
+        *(column.tolist() for column in values), strict=True
+    ):
+        lines.append(f"{threshold:.9g}\t{precision:.6f}\t{recall:.6f}\t{f1:.6f}\t{num_found}\t{right}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text_whole(path, "".join(lines))
 

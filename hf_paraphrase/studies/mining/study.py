@@ -171,20 +171,20 @@ def ways(
     scorers: Sequence[str], classifiers: Sequence[str], margin: str, one_to_one: str, fixed_threshold: float
 ) -> list[Way]:
     """Lists the ways of the study: the set-up of paper 002 first, then the parts of the repair, alone and together."""
-    found: list[Way] = []
+    listed: list[Way] = []
     for name in classifiers:
-        found.append(classifier_way(name, fixed_threshold))
+        listed.append(classifier_way(name, fixed_threshold))
     single = [classifier_way(name) for name in classifiers]
     for name in ("filter", *scorers):
         single.append(Way(f"{name} cosine", (f"cosine:{name}",)))
         single.append(Way(f"{name} {margin} margin", (f"margin:{name}",)))
-    found += single
-    found += [Way(way.name, way.parts, one_to_one) for way in single]
+    listed += single
+    listed += [Way(way.name, way.parts, one_to_one) for way in single]
     for name in classifiers:
         for other in ("filter", *scorers):
             parts = (f"classifier:{name}", f"margin:{other}")
-            found.append(Way(f"{name} × {other} {margin} margin", parts, one_to_one))
-    return found
+            listed.append(Way(f"{name} × {other} {margin} margin", parts, one_to_one))
+    return listed
 
 
 @dataclass(frozen=True)
@@ -236,12 +236,12 @@ def gold_ranks(
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     sources = _take(source_vectors, rows)
-    found, _ = best_candidates(sources, target_vectors, deepest, show_progress_bar=show_progress_bar)
+    target_rows, _ = best_candidates(sources, target_vectors, deepest, show_progress_bar=show_progress_bar)
     ranks = np.full(len(gold), deepest + 1, np.int64)
-    hits = found[place.reshape(-1)] == gold[:, 1:]
+    hits = target_rows[place.reshape(-1)] == gold[:, 1:]
     pair, rank = np.nonzero(hits)
-    known = _take(target_vectors, gold[pair, 1]).any(axis=1) & sources[place.reshape(-1)[pair]].any(axis=1)
-    ranks[pair[known]] = rank[known] + 1
+    is_known = _take(target_vectors, gold[pair, 1]).any(axis=1) & sources[place.reshape(-1)[pair]].any(axis=1)
+    ranks[pair[is_known]] = rank[is_known] + 1
     return ranks
 
 
@@ -258,15 +258,15 @@ def recall_table(
     """
     table: list[RecallRow] = []
     for size in sizes:
-        found = int((ranks <= size).sum())
+        num_found = int((ranks <= size).sum())
         pairs = sources * min(size, targets)
         before = table[-1] if table else None
         table.append(
             RecallRow(
                 size,
-                found,
-                100 * found / max(1, len(ranks)),
-                _growth(before.found, found) if before else None,
+                num_found,
+                100 * num_found / max(1, len(ranks)),
+                _growth(before.found, num_found) if before else None,
                 pairs,
                 _growth(before.pairs, pairs) if before else None,
             )

@@ -48,9 +48,9 @@ def nearest_targets(
             )
     wanted = min(n + _SPARE, len(targets))
     result = np.full((len(sources), min(n, wanted)), NOTHING, np.int32)
-    for block, found, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):
-        known = examples.are_parallel(np.arange(block.start, block.stop)[:, None], found)
+    for block, rows, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):
+        is_parallel = examples.are_parallel(np.arange(block.start, block.stop)[:, None], rows)
         # Stable: what stays keeps its order.
-        order = known.argsort(axis=1, kind="stable")[:, : result.shape[1]]
-        result[block] = np.take_along_axis(np.where(known, NOTHING, found), order, axis=1)
+        order = is_parallel.argsort(axis=1, kind="stable")[:, : result.shape[1]]
+        result[block] = np.take_along_axis(np.where(is_parallel, NOTHING, rows), order, axis=1)
     return result

@@ -134,23 +134,23 @@ class SdaeCollator:
             raise ValueError("there is no expander")
         texts = [self.sentences.text(number) for _, number in items]
         encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
-        found = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
+        token_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
         return [
             words if len(words) else self.sentences.ids(number)
-            for words, (_, number) in zip(found, items, strict=True)
+            for words, (_, number) in zip(token_ids, items, strict=True)
         ]
 
 
 def _joined(rows: list[NDArray[np.int32]], further: Sequence[NDArray[np.int32]]) -> Tensor:
     """Appends the further rows that are not there yet, and returns the position of each (further,), int64."""
     places = {row.tobytes(): place for place, row in enumerate(rows)}
-    found = []
+    rows_of_sides = []
     for row in further:
         place = places.setdefault(row.tobytes(), len(rows))
         if place == len(rows):
             rows.append(row)
-        found.append(place)
-    return torch.tensor(found, dtype=torch.int64)
+        rows_of_sides.append(place)
+    return torch.tensor(rows_of_sides, dtype=torch.int64)
 
 
 def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
@@ -182,11 +182,11 @@ def look_at_dev(
     plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())
     if expander is None:
         return UnknownWords(plain, None)
-    found = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
-    foreign = int(found.foreign.sum())
+    expanded = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
+    foreign = int(expanded.foreign.sum())
     alone = f"{foreign:,} of the {len(dev):,} dev sentences are left alone"
     left_alone = f"{alone} because most of their words are not English"
-    if not found.expandable.any():
+    if not expanded.expandable.any():
         raise InputError(
             "no word of the dev sentences can be expanded" + (f": {left_alone}" if foreign else ""),
             path=source,
@@ -195,5 +195,5 @@ def look_at_dev(
     if 2 * foreign > len(dev):
         log(f"{left_alone}: is this text in another language?")
     backend = tokenizer.backend_tokenizer
-    ids = ids_of(backend, found.texts, lookup_for(backend)).ids
+    ids = ids_of(backend, expanded.texts, lookup_for(backend)).ids
     return UnknownWords(plain, float((ids == unknown).mean()) if len(ids) else 0.0)

@@ -135,17 +135,17 @@ def _sentences(
     settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, scratch: Path, *, keep_text: bool
 ) -> SdaeSentences:
     """Tokenises the text."""
-    found = encode_sentences(
+    encoded = encode_sentences(
         _lines(settings), tokenizer, max_words=settings.max_words, keep_text=keep_text, scratch=scratch
     )
-    if len(found) < 2:
-        what = "no sentence" if not len(found) else "one sentence only"
+    if len(encoded) < 2:
+        what = "no sentence" if not len(encoded) else "one sentence only"
         raise InputError(
-            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({found.left_out} left out)",
+            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({encoded.left_out} left out)",
             path=settings.inputs()[0],
             remedy="give running text, one sentence a line",
         )
-    return found
+    return encoded
 
 
 def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:

@@ -89,13 +89,15 @@ def read_labelled(
     for name, side in zip(texts, sides, strict=True):
         if not all(isinstance(item, str) for item in side):
             raise InputError(f"the column {name} is not text", path=folder)
-    found = LabelledTexts(
+    labelled = LabelledTexts(
         folder, split, np.arange(table.num_rows), sides[0], sides[1] if len(sides) > 1 else None, None
     )
     if column is not None:
         values = table.column(column)
-        found.targets = _scores(values, column, found) if kind == SCORES else _classes(values, column, found, names)
-    return found
+        labelled.targets = (
+            _scores(values, column, labelled) if kind == SCORES else _classes(values, column, labelled, names)
+        )
+    return labelled
 
 
 def _scores(values: pa.ChunkedArray, column: str, texts: LabelledTexts) -> list[float]:
@@ -168,8 +170,8 @@ def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledT
 
 def without_rows_of(texts: LabelledTexts, others: Sequence[LabelledTexts]) -> LabelledTexts:
     """Leaves out the rows whose sentences, but for case and space, are a row of another part."""
-    known = {key for part in others for key in _keys(part)}
-    return texts.take(np.flatnonzero([key not in known for key in _keys(texts)]))
+    other_keys = {key for part in others for key in _keys(part)}
+    return texts.take(np.flatnonzero([key not in other_keys for key in _keys(texts)]))
 
 
 def _keys(texts: LabelledTexts) -> list[tuple[str, str]]:

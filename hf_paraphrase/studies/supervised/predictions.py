@@ -100,13 +100,13 @@ def _predict(settings: PredictionSettings) -> Predictions:
     if (texts.second is not None) != judge.judges_pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
-    found, table = _judged(judge, texts)
+    predicted, table = _judged(judge, texts)
     if settings.output is not None:
-        write_text_whole(settings.output, found)
+        write_text_whole(settings.output, predicted)
         log(f"{len(texts):,} predictions in {settings.output}")
     if settings.update_card and table is not None:
         _update_card(settings, table, column)
-    return Predictions(found, len(texts), table)
+    return Predictions(predicted, len(texts), table)
 
 
 def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
@@ -153,12 +153,12 @@ def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, 
         if texts.targets is not None:
             table = vars(GradedScores.of(scores, np.array(texts.targets, np.float64)))
     else:
-        found, probabilities = predicted_classes(logits)
+        class_ids, probabilities = predicted_classes(logits)
         stream.write("row\tprediction\tprobability" + ("" if texts.targets is None else "\tgiven") + "\n")
-        for row, number, probability, right in zip(texts.rows, found, probabilities, given, strict=True):
+        for row, number, probability, right in zip(texts.rows, class_ids, probabilities, given, strict=True):
             stream.write(f"{row}\t{names[number]}\t{probability:.4f}" + ("" if right is None else f"\t{right}") + "\n")
         if numbers is not None:
-            table = vars(ClassScores.of(found, numbers, names))
+            table = vars(ClassScores.of(class_ids, numbers, names))
     return stream.getvalue(), table
 
 

@@ -31,19 +31,19 @@ class ClassScores:
     rows: int
 
     @classmethod
-    def of(cls, found: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> ClassScores:
+    def of(cls, predicted: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> ClassScores:
         """Compares the numbers of the classes that were found with the right ones, both (rows,)."""
         given = np.bincount(right, minlength=len(names))
-        hits = np.bincount(right[found == right], minlength=len(names))
-        guessed = np.bincount(found, minlength=len(names))
-        there = given + guessed > 0
-        f1 = 2 * hits[there] / (given + guessed)[there]
+        hits = np.bincount(right[predicted == right], minlength=len(names))
+        guessed = np.bincount(predicted, minlength=len(names))
+        occurs = given + guessed > 0
+        f1 = 2 * hits[occurs] / (given + guessed)[occurs]
         classes = [
             {"name": name, "rows": int(given[place]), "found": _percent(hits[place], given[place])}
             for place, name in enumerate(names)
         ]
         return cls(
-            accuracy=100.0 * float((found == right).mean()),
+            accuracy=100.0 * float((predicted == right).mean()),
             floor=100.0 * float(given.max() / len(right)),
             macro_f1=100.0 * float(f1.mean()),
             classes=classes,
@@ -74,13 +74,13 @@ class GradedScores:
     rows: int
 
     @classmethod
-    def of(cls, found: NDArray[np.float64], right: NDArray[np.float64]) -> GradedScores:
+    def of(cls, predicted: NDArray[np.float64], right: NDArray[np.float64]) -> GradedScores:
         """Compares the scores that were found with the right ones, both (rows,)."""
-        constant = is_constant(found) or is_constant(right)
+        constant = is_constant(predicted) or is_constant(right)
         return cls(
-            pearson=0.0 if constant else 100.0 * pearson(found, right),
-            spearman=0.0 if constant else 100.0 * spearman(found, right),
-            mse=float(((found - right) ** 2).mean()),
+            pearson=0.0 if constant else 100.0 * pearson(predicted, right),
+            spearman=0.0 if constant else 100.0 * spearman(predicted, right),
+            mse=float(((predicted - right) ** 2).mean()),
             floor=float(right.var()),
             rows=len(right),
         )

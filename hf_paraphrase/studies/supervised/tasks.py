@@ -94,8 +94,8 @@ class SupervisedData:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Counts the rows of each class in each part."""
-        found = {part: Counter(rows.targets or []) for part, rows in self.parts.items()}
-        return {part: {name: counts[name] for name in self.classes} for part, counts in found.items()}
+        counters = {part: Counter(rows.targets or []) for part, rows in self.parts.items()}
+        return {part: {name: counts[name] for name in self.classes} for part, counts in counters.items()}
 
 
 def target_column(folder: str | Path, split: str, task: SupervisedTask, column: str | None) -> str:
@@ -145,8 +145,8 @@ def read_supervised(
         train, parts[TEST] = draw_apart(train, splits.test_share, splits.seed)
         places[TEST] = f"{splits.test_share:.0%} of {splits.train}, drawn"
     used, present = {splits.test, splits.train}, DataFolder(folder).splits
-    there = [name for name in _DEV_SPLITS if name in present and name not in used]
-    dev = splits.dev or (there[0] if there else None)
+    dev_splits = [name for name in _DEV_SPLITS if name in present and name not in used]
+    dev = splits.dev or (dev_splits[0] if dev_splits else None)
     if dev is not None:
         parts[DEV], places[DEV] = read(dev), dev
     else:

@@ -271,11 +271,11 @@ def _inputs(data: SupervisedData, tokenizer: PreTrainedTokenizerBase) -> dict[st
     from .sentence_classification import tokenize
 
     numbers = {name: place for place, name in enumerate(data.classes)}
-    found = {}
+    paths = {}
     for part, rows in data.parts.items():
-        found[part] = tokenize(tokenizer, rows.first, rows.second)
-        found[part].targets = class_numbers(rows, numbers) if data.classes else np.array(rows.targets, np.float32)
-    return found
+        paths[part] = tokenize(tokenizer, rows.first, rows.second)
+        paths[part].targets = class_numbers(rows, numbers) if data.classes else np.array(rows.targets, np.float32)
+    return paths
 
 
 def _trainer(
