@@ -143,7 +143,7 @@ def test_plain_text_under_a_compressed_name_is_named_as_such(tmp_path):
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKERS)
-def test_a_compressed_file_under_a_plain_name_is_told_how_to_name_it(tmp_path, suffix, pack):
+def test_a_compressed_file_under_a_plain_name_is_reported_with_a_name_to_use(tmp_path, suffix, pack):
     path = tmp_path / "a.txt"
     path.write_bytes(pack(b"text\n"))
     with pytest.raises(InputError, match=rf"compressed, .*add \{suffix} to its name"):
@@ -308,7 +308,7 @@ def test_every_skipped_line_is_recorded_and_the_count_of_a_far_line_costs_one_bi
     assert len(errors._seen) < 1_300_000
 
 
-def test_a_unit_number_counts_once_where_lines_do_not_tell_records_apart(tmp_path):
+def test_a_unit_number_counts_once_where_lines_do_not_distinguish_records(tmp_path):
     errors = LineErrors("skip")
     for number in (1, 2, 2):
         errors.handle_record("bad", tmp_path, 1, "fix it", number)

@@ -102,7 +102,7 @@ def test_a_folder_called_builtin_is_named_by_a_path(builtin, tmp_path):
         ["export", "--model", "builtin", "--output", "x"],
     ],
 )
-def test_where_it_was_not_installed_a_line_says_so(absent, tmp_path, capsys, words):
+def test_where_it_was_not_installed_a_line_reports_it(absent, tmp_path, capsys, words):
     write(tmp_path / "text", TEXTS)
     assert main(words) == 2
     err = capsys.readouterr().err.splitlines()

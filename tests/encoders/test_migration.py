@@ -158,7 +158,7 @@ def test_what_has_no_known_token_stays_zero_under_every_option(folder):
         ("corpus_chunk_size", 0, "corpus_chunk_size must be at least 1, not 0"),
     ],
 )
-def test_a_number_of_neighbours_or_of_a_chunk_that_is_none_is_refused(folder, name, value, said):
+def test_a_number_of_neighbours_or_of_a_chunk_that_is_invalid_is_refused(folder, name, value, said):
     encoder = SentenceEncoder.from_pretrained(folder)
     vectors = encoder.encode(TEXTS)
     with pytest.raises(UsageError, match=said):

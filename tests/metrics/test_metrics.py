@@ -120,7 +120,7 @@ def test_golden_values_of_detection(detection):
     assert (found["precision_at"], found["recall_at"], found["accuracy_at"]) == (0.5, 0.5, 0.5)
 
 
-def test_where_taking_no_pair_is_best_the_threshold_says_so(detection):
+def test_where_taking_no_pair_is_best_the_threshold_is_infinite(detection):
     found = detection.compute(predictions=[0.9, 0.8, 0.7], references=[0, 0, 1])
     assert found["accuracy"] == pytest.approx(2 / 3) and found["accuracy_threshold"] == math.inf
 

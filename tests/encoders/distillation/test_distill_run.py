@@ -194,7 +194,7 @@ def test_an_own_encoder_teaches_and_a_given_tokenizer_is_used(work, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["avg", "word-trigram"])
-def test_a_student_may_go_on_from_an_encoder(work, tmp_path, capsys, kind):
+def test_a_student_may_continue_from_an_encoder(work, tmp_path, capsys, kind):
     assert run(work, tmp_path / "first", "--model-type", kind) == 0
     words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", tmp_path / "first"]
     more = ["--letters", "--pairwise-weight", 1, "--dev-data", work / "dev", "--epochs", 2]

@@ -42,7 +42,7 @@ def test_every_text_has_the_unit_vector_of_the_teacher(teacher, texts_of, tmp_pa
     np.testing.assert_array_equal(vectors.take(numbers), vectors.take(np.arange(len(texts)))[numbers])
 
 
-def test_a_killed_run_goes_on_and_no_text_is_encoded_twice(teacher, texts_of, tmp_path, monkeypatch):
+def test_a_killed_run_continues_and_no_text_is_encoded_twice(teacher, texts_of, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "TEXTS_PER_BLOCK", 8)
     texts, kept = texts_of(sentences(60)), tmp_path / "kept"
     stopped = Recorder(open_encoder(teacher), fail_after=20)

@@ -417,7 +417,7 @@ def test_senseless_arguments_are_refused(index):
         index.mine(0.5, max_pairs=0)
 
 
-def test_a_number_of_lists_that_is_none_is_refused(approximate):
+def test_a_number_of_lists_that_is_invalid_is_refused(approximate):
     for probes, message in ((0, "probes must be at least 1, not 0"), ("2", "probes is '2', not a whole number")):
         with pytest.raises(UsageError, match=message):
             list(approximate.neighbours(["w1"], probes=probes))

@@ -233,7 +233,7 @@ def test_lists_of_other_vectors_cut_off_or_missing_are_refused(lists, tmp_path):
 # ----- centroids
 
 
-def test_centroids_lie_in_the_middle_of_what_is_nearest_to_them():
+def test_centroids_are_in_the_middle_of_what_is_nearest_to_them():
     sample = unit(400, seed=3)
     found = centroids.train_centroids(sample, 12, seed=2)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
