@@ -116,9 +116,6 @@ def read_fields(
 
     Yields:
         The line numbers (rows,), int64, from 1, and a string array of the same length for each named column.
-
-    Raises:
-        InputError: As :func:`read_lines`, and for a line with the wrong number of fields.
     """
     most = len(columns)
     fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
@@ -128,12 +125,12 @@ def read_fields(
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
-        num_tabs = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
-        good = (num_tabs >= fewest) & (num_tabs <= most)
+        num_fields = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
+        good = (num_fields >= fewest) & (num_fields <= most)
         for index in np.flatnonzero(~good):
-            if num_tabs[index] < 0:
+            if num_fields[index] < 0:
                 continue
-            number = "no tab" if num_tabs[index] == 1 else f"{num_tabs[index]} fields"
+            number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
             errors.handle(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
                 path,
