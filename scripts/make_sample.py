@@ -26,8 +26,8 @@ from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import HfParaphraseError, InputError
+from hf_paraphrase.evaluation.baselines import SMOOTHING, baseline_tokens, character_trigrams, count_matrix
 from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
-from hf_paraphrase.evaluation.floors import SMOOTHING, character_trigrams, count_matrix, floor_tokens
 
 SHORTEST, LONGEST = 3, 9
 ENGLISH_WORDS, FRENCH_WORDS = 2_000, 3_000
@@ -71,11 +71,7 @@ Item = TypeVar("Item", str, Pair)
 
 
 def read_pairs(path: Path, held_out: Path) -> list[Pair]:
-    """Reads the English and French sentences, one kind of space, without what people judge encoders by.
-
-    Raises:
-        InputError: If a line has no tab, or a file is missing or damaged.
-    """
+    """Reads the English and French sentences, one kind of space, without what people judge encoders by."""
     errors = LineErrors()
     lines = [line for block in read_lines(path, errors) for line in block.to_pylist()]
     pairs: dict[Pair, None] = {}
@@ -141,12 +137,12 @@ def full_words(sentence: str) -> frozenset[str]:
 
 
 def content(sentence: str) -> frozenset[str]:
-    """Returns the words of a sentence that are no function words."""
+    """Returns the words of a sentence that are not function words."""
     return frozenset(normalise(sentence).split()).difference(_FUNCTION_WORDS.split())
 
 
 def is_paraphrase(first: str, second: str) -> bool:
-    """Tells whether two translations of one sentence differ in more than a trifle, and not in whom they speak of."""
+    """Returns whether two translations of one sentence differ in more than a trifle, and not in whom they speak of."""
     words = full_words(first), full_words(second)
     genders = [(bool(side & _MALE), bool(side & _FEMALE)) for side in words]
     return genders[0] == genders[1] and len(words[0] & words[1]) <= MOST_SHARED * len(words[0] | words[1])
@@ -175,7 +171,7 @@ def vectors(sentences: list[str]) -> np.ndarray:
     """Returns vectors whose products are the mean of the cosines of words and of weighted trigrams, (n, items)."""
     weights = {item: SMOOTHING / (SMOOTHING + share) for item, share in english_trigram_frequencies().items()}
     parts = []
-    for items_of, known in ((floor_tokens, {}), (character_trigrams, weights)):
+    for items_of, known in ((baseline_tokens, {}), (character_trigrams, weights)):
         vocabulary: dict[str, int] = {}
         counts = count_matrix([items_of(sentence) for sentence in sentences], vocabulary).toarray()
         counts *= np.array([known.get(item, 1.0) for item in vocabulary])

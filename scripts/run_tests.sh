@@ -23,7 +23,7 @@ ruff check .
 ruff format --check .
 mypy
 # Four processes for two cores, as some tests wait; a file is one's, as its tests share costly fixtures. Their thousands of
-# small files lie in memory where there is room.
+# small files are in memory where there is space.
 room=$(df -Pk /dev/shm 2>/dev/null | awk 'END { print int($4 / 1048576) }')
 if [ "${room:-0}" -ge 8 ]; then
   TMPDIR=$(mktemp -d /dev/shm/hf_paraphrase.XXXXXX)

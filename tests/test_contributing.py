@@ -50,12 +50,12 @@ def test_the_examples_run_as_they_are_printed_one_after_the_other(folder):
     assert np.isfinite(SentenceEncoder.from_pretrained(folder / "my_encoder").encode(list(PAIRS))).all()
 
 
-def test_the_picture_has_every_room_of_the_package_and_every_module_at_its_top():
+def test_the_picture_has_every_package_and_every_module_at_its_top():
     (picture,) = re.findall(r"```\n(hf_paraphrase/\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     package = PAGE.parent / "hf_paraphrase"
-    rooms = {path.parent for path in package.rglob("__init__.py")} - {package}
-    # A metric is a room of its own, and is not shown.
-    wanted = [f"{room.name}/" for room in rooms if room.parent.name != "metrics"]
+    packages = {path.parent for path in package.rglob("__init__.py")} - {package}
+    # A metric is a folder of its own, and is not shown.
+    wanted = [f"{folder.name}/" for folder in packages if folder.parent.name != "metrics"]
     wanted += [path.name for path in package.glob("[!_]*.py")]
     assert len(wanted) > 20 and not [name for name in wanted if f" {name}" not in picture]
 

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def bytes_of_texts(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """Lays the bytes of texts end to end; returns them, and where those of each text begin (texts + 1,).
-
-    Raises:
-        TypeError: If a text is not a string, or no Unicode.
-    """
+    """Lays the bytes of texts end to end; returns them, and where those of each text begin (texts + 1,)."""
     offsets = np.zeros(len(texts) + 1, np.int64)
     try:
         joined = "".join(texts)
@@ -33,11 +29,7 @@ def bytes_of_texts(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
 
 
 def text_array(texts: Sequence[str]) -> pa.LargeStringArray:
-    """Makes the array of some texts.
-
-    Raises:
-        TypeError: If a text is not a string, or no Unicode.
-    """
+    """Makes the array of some texts."""
     import pyarrow as pa
 
     data, offsets = bytes_of_texts(texts)
@@ -59,23 +51,18 @@ def set_of(values: pa.Array) -> Any:
 
 
 def places_in(values: pa.Array, options: Any) -> NDArray[np.int32]:
-    """Finds the place of each value (values,) in a set; -1 for one that is not there.
-
-    Args:
-        values: The values.
-        options: The set, of :func:`set_of`.
-    """
+    """Finds the place of each value (values,) in a set; -1 for one that is not there."""
     import pyarrow.compute as pc
 
-    found = pc.index_in(values, options=options)
-    places = int32_values(found)
-    if not found.null_count:
+    indices = pc.index_in(values, options=options)
+    places = int32_values(indices)
+    if not indices.null_count:
         return places
-    there = np.unpackbits(np.frombuffer(found.buffers()[0], np.uint8), count=len(found), bitorder="little")
-    return np.where(there, places, np.int32(-1))
+    valid = np.unpackbits(np.frombuffer(indices.buffers()[0], np.uint8), count=len(indices), bitorder="little")
+    return np.where(valid, places, np.int32(-1))
 
 
 def int32_values(array: pa.Int32Array) -> NDArray[np.int32]:
-    """Gives the numbers of an array that Arrow has just made; anything where there is none. They share its memory."""
-    found: NDArray[np.int32] = np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
-    return found
+    """Returns the numbers of an array that Arrow has just made, sharing its memory; anything where there is none."""
+    values: NDArray[np.int32] = np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
+    return values

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Progress = Callable[[int], object]
-"""Is told how many more rows are done."""
+"""Called with the number of rows done since the last call."""
 Report = dict[str, Any]
 """What there is to say of a batch besides its rows, as JSON values that :func:`add_report` joins."""
 
@@ -32,9 +32,6 @@ class BatchFunction(ABC):
     cached property, so once in every process.
 
     As in the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
-
-    Raises:
-        UsageError: If a field of several strings is given something else.
     """
 
     def __post_init__(self) -> None:
@@ -53,11 +50,11 @@ class BatchFunction(ABC):
 
     @abstractmethod
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns what the job makes of some rows, and what there is to say of them.
+        """Returns what the job makes of some rows, and the notes on them.
 
         Args:
             table: The rows.
-            progress: Is told of rows as they are done.
+            progress: Called with the number of rows done since the last call.
         """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -73,7 +70,7 @@ def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: lis
 def add_report(total: Report, report: Mapping[str, Any]) -> None:
     """Adds the report of a batch to that of the batches before it: numbers add up, lists join, mappings by their keys.
 
-    Keys stay in the order in which they were first met.
+    Keys stay in the order in which they first occur.
     """
     for name, value in report.items():
         if isinstance(value, Mapping):

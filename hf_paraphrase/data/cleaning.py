@@ -84,16 +84,12 @@ def _white_space(data: np.ndarray) -> np.ndarray:
 
 
 def has_words(texts: pa.Array) -> np.ndarray:
-    """Tells which texts are more than white space: (sentences,), bool; faster than counting their words."""
+    """Returns which texts are more than white space: (sentences,), bool; faster than counting their words."""
     return pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
 
 
 def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table, dict[str, int]]:
     """Leaves out rows that no rule of a parallel corpus lets through.
-
-    Args:
-        rows: Columns `source` and `target` and any others.
-        rules: The rules; none but that neither side may be empty by default.
 
     Returns:
         The rows that stay, in order, and how many went by each rule; a row counts under the first rule that meets it.

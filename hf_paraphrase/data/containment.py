@@ -32,24 +32,19 @@ _INVERSE = pow(_BASE, -1, 1 << 64)
 
 
 class _Words:
-    """The words of normalised sentences, hashed so that any window of them can be.
-
-    Args:
-        texts: Words with single spaces between, (sentences,).
-
-    Attributes:
-        starts: The position of each sentence's first word (sentences + 1,), int64; the last is the number of words.
-    """
+    """The hashed words of normalised sentences; those of sentence i are `starts[i]` up to `starts[i + 1]`."""
 
     def __init__(self, texts: pa.Array) -> None:
         words = pc.split_pattern(texts, " ")
         offsets = words.offsets.to_numpy().astype(np.int64)
         self.starts = offsets - offsets[0]
         flat = words.flatten().dictionary_encode()
-        known = np.fromiter(map(xxh3_64_intdigest, flat.dictionary.cast(pa.binary()).to_pylist()), dtype=np.uint64)
+        dictionary_hashes = np.fromiter(
+            map(xxh3_64_intdigest, flat.dictionary.cast(pa.binary()).to_pylist()), dtype=np.uint64
+        )
         number = len(flat)
         powers, self._inverses = _powers(_BASE, number), _powers(_INVERSE, number)
-        hashes = known[flat.indices.to_numpy(zero_copy_only=False)] if number else np.empty(0, np.uint64)
+        hashes = dictionary_hashes[flat.indices.to_numpy(zero_copy_only=False)] if number else np.empty(0, np.uint64)
         self._prefix = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes * powers[:number], dtype=np.uint64)])
 
     def windows(self, positions: np.ndarray, lengths: np.ndarray | int) -> np.ndarray:
@@ -68,14 +63,7 @@ class _Words:
 
 @dataclass(frozen=True)
 class _Set:
-    """The n-grams of an evaluation set.
-
-    Attributes:
-        ngrams: All n-grams (n-grams,), uint64, sorted and different.
-        first: The first n-gram of each sentence (sentences,), uint64, sorted.
-        lengths: The number of words of each of these sentences (sentences,).
-        whole: The hash of each of these sentences (sentences,).
-    """
+    """The n-grams of an evaluation set, sorted; by sentence its first n-gram (sorted), length and hash."""
 
     ngrams: np.ndarray
     first: np.ndarray
@@ -89,9 +77,6 @@ class Containment:
     Args:
         size: The number of words of an n-gram, 4 or more.
         share: The least share of the n-grams of a sentence that must occur in a set, above 0 and at most 1.
-
-    Raises:
-        UsageError: If either is out of range.
     """
 
     def __init__(self, size: int, share: float = DEFAULT_SHARE) -> None:
@@ -107,7 +92,7 @@ class Containment:
         self.sets: dict[str, _Set] = {}
 
     def label(self, name: str) -> str:
-        """Returns the name under which rows that a set met by n-grams only are counted."""
+        """Returns the name under which rows that a set matched by n-grams only are counted."""
         return f"{name} ({self.size}-grams)"
 
     def add(self, name: str, texts: pa.Array) -> None:
@@ -128,13 +113,13 @@ class Containment:
         )
 
     def match(self, texts: pa.Array) -> dict[str, np.ndarray]:
-        """Finds the sentences that each set meets.
+        """Finds the sentences that each set matches.
 
         Args:
             texts: Normalised sentences, (sentences,).
 
         Returns:
-            For each set that met any sentence, which ones (sentences,), bool.
+            For each set that matched any sentence, which ones (sentences,), bool.
         """
         words = _Words(texts)
         positions, sentences = words.ngrams(self.size)
@@ -142,17 +127,17 @@ class Containment:
             return {}
         hashes = words.windows(positions, self.size)
         totals = np.bincount(sentences, minlength=len(texts))
-        found: dict[str, np.ndarray] = {}
-        for name, known in self.sets.items():
-            hits = _is_in(hashes, known.ngrams)
+        rows_by_set: dict[str, np.ndarray] = {}
+        for name, evaluation_set in self.sets.items():
+            hits = _is_in(hashes, evaluation_set.ngrams)
             if not hits.any():
                 continue
             number = np.bincount(sentences[hits], minlength=len(texts))
-            met = (totals > 0) & (number >= self.share * totals) & (number > 0)
-            met[self._containing(words, positions[hits], sentences[hits], hashes[hits], known)] = True
-            if met.any():
-                found[name] = met
-        return found
+            matched = (totals > 0) & (number >= self.share * totals) & (number > 0)
+            matched[self._containing(words, positions[hits], sentences[hits], hashes[hits], evaluation_set)] = True
+            if matched.any():
+                rows_by_set[name] = matched
+        return rows_by_set
 
     def _containing(
         self, words: _Words, positions: np.ndarray, sentences: np.ndarray, hashes: np.ndarray, known: _Set
@@ -169,12 +154,12 @@ class Containment:
         return np.unique(sentences[window[same]])
 
 
-def combined(found: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Joins what the columns of one table met: a row is met by a set if any of its columns is."""
+def combined(rows_by_column: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Joins what the columns of one table matched: a row is matched by a set if any of its columns is."""
     rows: dict[str, np.ndarray] = {}
-    for one in found:
-        for name, met in one.items():
-            rows[name] = rows[name] | met if name in rows else met
+    for one in rows_by_column:
+        for name, matched in one.items():
+            rows[name] = rows[name] | matched if name in rows else matched
     return rows
 
 
@@ -186,7 +171,7 @@ def _powers(base: int, number: int) -> np.ndarray:
 
 
 def _is_in(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Tells which values are in a sorted array: (values,), bool."""
+    """Returns which values are in a sorted array: (values,), bool."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)

@@ -20,7 +20,7 @@ from .fingerprints import Fingerprints
 
 @dataclass(kw_only=True)
 class DecontaminationSettings(Settings):
-    """Which evaluation sets shall not be met in training data."""
+    """Which evaluation sets must not overlap with training data."""
 
     GROUP: ClassVar[str] = "decontamination"
 
@@ -45,11 +45,7 @@ class DecontaminationSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses n-grams that are too short to tell anything.
-
-        Raises:
-            UsageError: For those too.
-        """
+        """Refuses n-grams that are too short to tell anything."""
         super().check()
         size = self.decontaminate_ngrams
         if 0 < size < SHORTEST_NGRAM:
@@ -59,7 +55,7 @@ class DecontaminationSettings(Settings):
             )
 
     def decontaminator(self, *columns: str) -> Decontaminator | None:
-        """Returns what leaves out the rows of which a column is met; None if there are no evaluation sets."""
+        """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
         return Decontaminator(tuple(self.decontaminate), columns, self.decontaminate_ngrams, self.decontaminate_share)
@@ -84,21 +80,17 @@ class Decontaminator(BatchFunction):
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
-        """The sets, read when they are first needed.
-
-        Raises:
-            InputError: As :func:`~.evaluation_sets.load_fingerprints`.
-        """
+        """The sets, read when they are first needed."""
         return load_fingerprints(self.sets, ngrams=self.ngrams, share=self.share)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
-        met, counts = self.met(table)
+        matched, counts = self.matched(table)
         progress(table.num_rows)
-        return (table.filter(pa.array(~met)) if met.any() else table), {"contamination": counts}
+        return (table.filter(pa.array(~matched)) if matched.any() else table), {"contamination": counts}
 
-    def met(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows that an evaluation set meets.
+    def matched(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
+        """Finds the rows that an evaluation set matches.
 
         Args:
             table: The rows.

@@ -42,32 +42,28 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
 
     Returns:
         One set per file, named by its path from the folder that was given on.
-
-    Raises:
-        InputError: If a path does not exist, or nothing in it has a sentence of four words.
-        UsageError: If `ngrams` or `share` is out of range.
     """
     containment = Containment(ngrams, share) if ngrams else None
     sets: dict[str, np.ndarray] = {}
     sentences: dict[str, list[pa.Array]] = {}
     for path in map(Path, paths):
-        found: dict[str, np.ndarray] = {}
+        fingerprints_by_set: dict[str, np.ndarray] = {}
         for name, content in _read_path(path):
             if isinstance(content, np.ndarray):
-                found[name] = content
+                fingerprints_by_set[name] = content
                 continue
             normal = normalise_all(content)
             numbers, mask = fingerprint_normalised(normal)
-            found[name] = numbers[mask]
+            fingerprints_by_set[name] = numbers[mask]
             if containment is not None:
                 sentences.setdefault(name, []).append(normal)
-        if not any(len(values) for values in found.values()):
+        if not any(len(values) for values in fingerprints_by_set.values()):
             raise InputError(
                 "nothing to check against: no fingerprint and no sentence of four words",
                 path=path,
                 remedy="give a file of sentences, a list of fingerprints, or a folder of these",
             )
-        for name, values in found.items():
+        for name, values in fingerprints_by_set.items():
             if len(values):
                 sets[name] = np.concatenate([sets[name], values]) if name in sets else values
     if containment is not None:
@@ -77,7 +73,7 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
 
 
 def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray | pa.Array]]:
-    """Gives for each set its name, and its fingerprints as numbers or its sentences as strings."""
+    """Returns for each set its name, and its fingerprints as numbers or its sentences as strings."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
     if not path.is_dir():
@@ -139,10 +135,8 @@ def _read_file(path: Path) -> np.ndarray | pa.Array:
 
 
 def _read_fingerprints(path: Path) -> np.ndarray | None:
-    """Reads a list of fingerprints (fingerprints,), each once; None for a file that is something else.
-
-    Memory is that of the different ones: a packed list may repeat one without end.
-    """
+    """Reads a list of fingerprints (fingerprints,), each once; None for a file that is something else."""
+    # Memory is that of the different ones: a packed list may repeat one without end.
     parts, waiting = [np.empty(0, np.uint64)], 0
     stream = lines_of_bytes(path)
     while block := list(islice(stream, _FINGERPRINTS_AT_A_TIME)):
@@ -154,8 +148,8 @@ def _read_fingerprints(path: Path) -> np.ndarray | None:
         # As many as there are, so that sorting takes no longer in all than once at the end.
         if waiting > max(len(parts[0]), _FINGERPRINTS_AT_A_TIME):
             parts, waiting = [np.unique(np.concatenate(parts))], 0
-    found = np.unique(np.concatenate(parts))
-    return found if len(found) else None
+    fingerprints = np.unique(np.concatenate(parts))
+    return fingerprints if len(fingerprints) else None
 
 
 def _sentences(lines: list[str], suffix: str) -> Iterator[str]:

@@ -36,11 +36,7 @@ class FingerprintSettings(Settings):
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: If no set is given, or the list has a name under which it would not be read as text.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if not self.output.endswith((".txt", ".txt.gz")):
             raise UsageError(
@@ -56,11 +52,6 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
 
     Returns:
         The fingerprints of each set.
-
-    Raises:
-        UsageError: If no set is given, or for a wrong name of the list.
-        InputError: If a set is missing, malformed, or has no sentence of four words.
-        OutputError: If the list exists or cannot be written.
     """
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         numbers = dict(load_fingerprints(settings.data).sets)

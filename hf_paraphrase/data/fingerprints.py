@@ -1,4 +1,4 @@
-"""Fingerprints of normalised sentences, by which training data are kept apart from evaluation data.
+"""Fingerprints of normalised sentences, by which training data are kept separate from evaluation data.
 
 A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the UTF-8 text of a sentence after NFKC,
 lower-casing, turning every run of characters that are not alphanumeric into one space, and stripping. Sentences of
@@ -91,7 +91,7 @@ class Fingerprints:
 
     @property
     def names(self) -> list[str]:
-        """The names under which rows that are met are counted."""
+        """The names under which rows that are matched are counted."""
         if self.containment is None:
             return list(self.sets)
         by_ngrams = self.containment.sets
@@ -112,18 +112,20 @@ class Fingerprints:
             columns: One or more columns of strings, all of length rows.
 
         Returns:
-            Which rows are met (rows,), bool; and for each set that met any, the number of rows it met. A row that is
-            in several sets counts in each, so the counts may add up to more than the rows that are met. Rows that a
-            set met by n-grams and not exactly are counted as `name (8-grams)`.
+            Which rows are matched (rows,), bool; and for each set that matched any, how many rows it matched. A row in
+            several sets counts in each, so the counts may add up to more than the matched rows. Rows that a set
+            matched by n-grams and not exactly are counted as `name (8-grams)`.
         """
         normal = [normalise_all(as_texts(column)) for column in columns]
-        found = [fingerprint_normalised(texts) for texts in normal]
-        hits = [mask & is_among(numbers, self._all) for numbers, mask in found]
-        met = np.logical_or.reduce(hits)
+        column_fingerprints = [fingerprint_normalised(texts) for texts in normal]
+        hits = [mask & is_among(numbers, self._all) for numbers, mask in column_fingerprints]
+        matched = np.logical_or.reduce(hits)
         counts = {}
         exact: dict[str, np.ndarray] = {}
-        for name, values in self.sets.items() if met.any() else ():
-            in_set = (hit & is_among(numbers, values) for hit, (numbers, _) in zip(hits, found, strict=True))
+        for name, values in self.sets.items() if matched.any() else ():
+            in_set = (
+                hit & is_among(numbers, values) for hit, (numbers, _) in zip(hits, column_fingerprints, strict=True)
+            )
             exact[name] = np.logical_or.reduce(list(in_set))
             if rows := int(exact[name].sum()):
                 counts[name] = rows
@@ -132,20 +134,20 @@ class Fingerprints:
                 only = by_ngrams & ~exact[name] if name in exact else by_ngrams
                 if rows := int(only.sum()):
                     counts[self.containment.label(name)] = rows
-                met = met | by_ngrams
-        return met, counts
+                matched = matched | by_ngrams
+        return matched, counts
 
     def contains(self, texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
-        """Tells which sentences occur in any of the sets: (sentences,), bool."""
+        """Returns which sentences occur in any of the sets: (sentences,), bool."""
         return self.match([texts])[0]
 
 
 def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Tells which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
+    """Returns which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
     if not len(ascending):
         return np.zeros(len(numbers), dtype=np.bool_)
-    found: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
-    return found
+    is_present: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
+    return is_present
 
 
 def as_texts(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:

@@ -73,11 +73,7 @@ class DataFolder:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
-        """Opens a folder, or returns one that is open already.
-
-        Raises:
-            InputError: As the class.
-        """
+        """Opens a folder, or returns one that is open already."""
         return folder if isinstance(folder, cls) else cls(folder)
 
     def __repr__(self) -> str:
@@ -87,46 +83,30 @@ class DataFolder:
         return os.fspath(self.path)
 
     def shards(self, split: str = "train") -> list[Path]:
-        """Lists the files of a split in order.
-
-        Raises:
-            InputError: If the split or one of its files is missing.
-        """
+        """Lists the files of a split in order."""
         if split not in self._files:
             raise InputError(f"no split `{split}`", path=self.path, remedy=f"the splits are {', '.join(self.splits)}")
-        found = {index: path for index, _, path in self._files[split]}
+        paths = {index: path for index, _, path in self._files[split]}
         count = self._files[split][-1][1]
-        if sorted(found) != list(range(count)):
-            raise InputError(f"{len(found)} of {count} shards of split `{split}` are there", path=self.path)
-        return [found[index] for index in range(count)]
+        if sorted(paths) != list(range(count)):
+            raise InputError(f"{len(paths)} of {count} shards of split `{split}` are there", path=self.path)
+        return [paths[index] for index in range(count)]
 
     def schema(self, split: str = "train") -> pa.Schema:
-        """Returns the Arrow schema of a split without metadata.
-
-        Raises:
-            InputError: If the split's first shard is not readable.
-        """
+        """Returns the Arrow schema of a split without metadata."""
         if split not in self._schemas:
             with open_shard(self.shards(split)[0]) as file:
                 self._schemas[split] = file.schema_arrow.remove_metadata()
         return self._schemas[split]
 
     def require(self, *columns: str, split: str = "train") -> pa.Schema:
-        """Returns the schema of a split, which has these columns.
-
-        Raises:
-            InputError: Naming the missing columns and those that are there.
-        """
+        """Returns the schema of a split, which has these columns."""
         schema = self.schema(split)
         require_columns(schema.names, columns, str(self.path))
         return schema
 
     def count(self, split: str = "train") -> int:
-        """Counts the rows of a split from the footers of its files.
-
-        Raises:
-            InputError: For a missing split or a shard that is not Parquet.
-        """
+        """Counts the rows of a split from the footers of its files."""
         return sum(self._rows_of(split))
 
     def _rows_of(self, split: str) -> list[int]:
@@ -171,9 +151,6 @@ class DataFolder:
             columns: The columns to read, in this order; all by default.
             batch_size: The most rows of a batch; the end of a file ends a batch too.
             rows: Which rows to give (rows of the split,), bool; all by default.
-
-        Raises:
-            InputError: For a missing split or column, or a shard that is not Parquet.
         """
         begin = 0
         for path in self.shards(split):
@@ -188,11 +165,7 @@ class DataFolder:
                     yield batch
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
-        """Reads a split, or some of its columns, into memory.
-
-        Raises:
-            InputError: As :meth:`batches`.
-        """
+        """Reads a split, or some of its columns, into memory."""
         schema = self.schema(split)
         if columns is not None:
             schema = pa.schema([self.require(*columns, split=split).field(name) for name in columns])
@@ -207,9 +180,6 @@ class DataFolder:
             stop: The row after the last one.
             batch_size: Rows of a table; the last one has the rest. Where the row groups of the files end does not
                 matter, so that several processes can each take their share.
-
-        Raises:
-            InputError: For a missing split or a shard that is not Parquet.
         """
         pending: list[pa.Table] = []
         waiting = 0
@@ -254,11 +224,7 @@ class DataFolder:
 
 
 def check_split_name(name: str) -> str:
-    """Returns `name` if `datasets` takes it for a split.
-
-    Raises:
-        UsageError: If it does not.
-    """
+    """Returns `name` if `datasets` takes it for a split."""
     if not _SPLIT.fullmatch(name) or not name.isascii() or name == "all":
         raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
     return name

@@ -1,4 +1,4 @@
-"""Finds sentences that are not in the language they should be in, with py3langid, whose model lies in its wheel.
+"""Finds sentences that are not in the language they should be in, with py3langid, whose model is in its wheel.
 
 langid.py (Lui and Baldwin, 2012, "langid.py: An Off-the-shelf Language Identification Tool", ACL) is a naive Bayes
 classifier over byte n-grams for 97 languages. A single sentence is little evidence, so a row is only left out where
@@ -17,7 +17,7 @@ import pyarrow as pa
 from ..errors import UsageError
 from .languages import primary_language
 
-# The identifier tells these apart, by labels of its own choice, where the language codes of corpora often do not.
+# The identifier distinguishes these, by labels of its own choice, where the language codes of corpora often do not.
 _ALIKE = (frozenset({"no", "nb", "nn"}), frozenset({"hr", "sr", "bs", "sh"}))
 
 
@@ -28,9 +28,6 @@ class OtherLanguages:
         source_lang: The language code of the source side.
         target_lang: The language code of the target side.
         certainty: The least probability with which another language must be found, above 0.5 and at most 1.
-
-    Raises:
-        UsageError: If py3langid is not installed or does not know one of the languages, or for a wrong certainty.
     """
 
     def __init__(self, source_lang: str, target_lang: str, certainty: float) -> None:
@@ -41,7 +38,7 @@ class OtherLanguages:
         self._accepted = [self._labels(code) for code in (source_lang, target_lang)]
 
     def right(self, source: pa.Array, target: pa.Array) -> np.ndarray:
-        """Tells in which rows neither side is in another language: (rows,), bool."""
+        """Returns in which rows neither side is in another language: (rows,), bool."""
         right = np.ones(len(source), dtype=bool)
         for texts, accepted in zip((source, target), self._accepted, strict=True):
             wanted = np.flatnonzero(right)
@@ -50,17 +47,17 @@ class OtherLanguages:
 
     def _in_language(self, texts: Sequence[str], accepted: frozenset[str]) -> list[bool]:
         classify = self._identifier.classify
-        found = map(classify, texts)
-        return [label in accepted or probability < self.certainty for label, probability in found]
+        detected = map(classify, texts)
+        return [label in accepted or probability < self.certainty for label, probability in detected]
 
     def _labels(self, code: str) -> frozenset[str]:
         language = primary_language(code)
         accepted = next((group for group in _ALIKE if language in group), frozenset({language}))
-        known = set(self._identifier.labels)
-        if not accepted & known:
+        labels = set(self._identifier.labels)
+        if not accepted & labels:
             raise UsageError(
                 f"py3langid does not know the language `{code}`",
-                remedy=f"leave --identify-languages out; it knows {' '.join(sorted(known))}",
+                remedy=f"leave --identify-languages out; it knows {' '.join(sorted(labels))}",
             )
         return accepted
 

@@ -13,15 +13,7 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 def check_language(code: str, flag: str) -> str:
-    """Returns `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`.
-
-    Args:
-        code: What the user gave; an underscore counts as a hyphen, as in `pt_BR`.
-        flag: The flag it was given with, for the message.
-
-    Raises:
-        InputError: If it does not have the shape of a tag (RFC 5646 §2.1) or a subtag is in no list.
-    """
+    """Returns `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`."""
     if not _TAG.fullmatch(code) or not langcodes.tag_is_valid(code):
         raise InputError(
             f"{flag}: `{code}` is not a language code", remedy="give an ISO 639 code such as fr, en, cs or fin"
@@ -31,7 +23,7 @@ def check_language(code: str, flag: str) -> str:
 
 @lru_cache(maxsize=4096)
 def language_tag(code: str) -> str | None:
-    """Returns a tag in its one standard form: `fr-FR` for `FR_fr`, `fr` for `fra`; None if it is no tag.
+    """Returns a tag in its one standard form: `fr-FR` for `FR_fr`, `fr` for `fra`; None if it is not a tag.
 
     What gettext adds to a language, as in `sr@latin` or `fr_FR.UTF-8`, is left out.
     """
@@ -44,15 +36,15 @@ def language_tag(code: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_language(tag: str, code: str) -> bool:
-    """Tells whether text marked `tag` is in the language `code`.
+    """Returns whether text marked `tag` is in the language `code`.
 
     A region or script that `code` does not name may be there (`fr-CA` is `fr`); one that it names must be (`fr` is
     not `fr-CA`).
     """
-    found, wanted = language_tag(tag), language_tag(code)
-    if found is None or wanted is None:
+    stated, wanted = language_tag(tag), language_tag(code)
+    if stated is None or wanted is None:
         return False
-    language, *subtags = found.lower().split("-")
+    language, *subtags = stated.lower().split("-")
     wanted_language, *wanted_subtags = wanted.lower().split("-")
     return language == wanted_language and set(wanted_subtags) <= set(subtags)
 

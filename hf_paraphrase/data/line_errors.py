@@ -20,10 +20,6 @@ _LISTED_LINES = 10
 class LineErrors:
     """What happens to a malformed line: it ends the work, or it is left out, counted and listed.
 
-    Args:
-        policy: `raise` or `skip`.
-        record: Called for every line left out with file, line and reason.
-
     Attributes:
         first: The first ten lines left out, as messages with file and line.
         count: The number of lines left out; line i of two aligned files is one line.
@@ -42,27 +38,12 @@ class LineErrors:
         if self.policy not in {"raise", "skip"}:
             raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
 
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line, or counts it.
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
+        """Raises for a malformed line, or counts it."""
+        self.handle_record(text, path, line, remedy, line)
 
-        Raises:
-            InputError: Under the policy `raise`.
-        """
-        self.meet_record(text, path, line, remedy, line)
-
-    def meet_record(self, text: str, path: Path, line: int, remedy: str, number: int) -> None:
-        """Raises for a malformed record, or counts it by its number where lines do not tell records apart.
-
-        Args:
-            text: What is wrong.
-            path: The file.
-            line: Where the record begins, from 1.
-            remedy: What to do about it.
-            number: The number of the record.
-
-        Raises:
-            InputError: Under the policy `raise`.
-        """
+    def handle_record(self, text: str, path: Path, line: int, remedy: str, number: int) -> None:
+        """Raises for a malformed record, or counts it by its number where lines do not distinguish records."""
         if self.policy == "raise":
             remedy = f"{remedy}, or leave such lines out: --on-error skip"
             raise InputError(text, path=path, line=line, remedy=remedy)
@@ -81,32 +62,20 @@ class LineErrors:
 class StrictLines(LineErrors):
     """A malformed line ends the work: leaving it out would shift the rows against the lines."""
 
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line.
-
-        Raises:
-            InputError: Always.
-        """
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
+        """Raises for a malformed line."""
         raise InputError(text, path=path, line=line, remedy=remedy)
 
 
 class SkippedLines(AbstractContextManager["SkippedLines"]):
-    """Writes file, line and reason of every line left out; there is no file where there is none.
-
-    Args:
-        path: The tab-separated file, with a header; None to write nothing.
-    """
+    """Writes file, line and reason of every line left out; there is no file where there is none."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._stream: TextIO | None = None
 
     def record(self, path: Path, line: int, reason: str) -> None:
-        """Adds a line; fits as `LineErrors(record=…)`.
-
-        Raises:
-            OutputError: If the list cannot be written.
-        """
+        """Adds a line; fits as `LineErrors(record=…)`."""
         if self.path is None:
             return
         try:

@@ -34,9 +34,6 @@ class PairRows:
         path: The data folder, for messages; None for another source.
         columns: The names of the columns.
         sides: The names of the two with the sentences.
-
-    Raises:
-        InputError: If the folder or the split is missing or has no rows.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:
@@ -50,7 +47,8 @@ class PairRows:
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
         elif not isinstance(source, Iterable):
             raise UsageError(
-                f"{type(source).__name__} is no pairs", remedy="give a data folder, a Dataset, or dictionaries"
+                f"{type(source).__name__} is not a source of pairs",
+                remedy="give a data folder, a Dataset, or dictionaries",
             )
         elif (names := getattr(source, "column_names", None)) is not None:
             if isinstance(names, dict):
@@ -69,9 +67,6 @@ class PairRows:
 
         Yields:
             The number of the row at which the block begins, and the block of the columns.
-
-        Raises:
-            InputError: If a column is missing.
         """
         if self.folder is None:
             if self.columns:
@@ -136,15 +131,12 @@ def iterate_pairs(
 
     Args:
         pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
-        max_pairs: Take a random sample of so many pairs of a data folder, in its order; None for all.
+        max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
         seed: Seed of the sample.
         split: The split of a data folder.
 
     Yields:
         Two lists of equal length; a missing value is an empty text.
-
-    Raises:
-        InputError: If the folder, the split or a column is missing.
     """
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
@@ -153,9 +145,5 @@ def iterate_pairs(
 
 
 def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:
-    """Names the columns with the two sentences of a pair; see :class:`PairRows`.
-
-    Raises:
-        InputError: If the folder or the split is missing.
-    """
+    """Names the columns with the two sentences of a pair; see :class:`PairRows`."""
     return PairRows(folder, split).sides

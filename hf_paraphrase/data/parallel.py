@@ -26,18 +26,7 @@ def available_cores() -> int:
 
 
 def prefetched(items: Iterable[A], ahead: int = 2) -> Generator[A, None, None]:
-    """Produces items in a thread of their own while earlier ones are being used.
-
-    Args:
-        items: Any iterable; it is only ever touched by the thread.
-        ahead: How many items may wait.
-
-    Yields:
-        The items in order.
-
-    Raises:
-        BaseException: What producing an item raised, once the items before it are used.
-    """
+    """Produces items in a thread of their own while earlier ones are being used."""
     waiting: queue.Queue[tuple[object, BaseException | None]] = queue.Queue(maxsize=ahead)
     stopped = threading.Event()
 
@@ -86,9 +75,6 @@ def mapped_in_order(
 
     Yields:
         The results in the order of the items.
-
-    Raises:
-        BaseException: What the function or the iterable raised, at its place in the order.
     """
     workers = available_cores() if workers is None else workers
     pending: deque[Future[B]] = deque()

@@ -17,21 +17,13 @@ BATCH_ROWS = 10_000
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """Opens a Parquet file, at a path or a URL, for use in a `with` statement.
-
-    Raises:
-        InputError: If it is missing or damaged, or no Parquet file.
-    """
+    """Opens a Parquet file, at a path or a URL, for use in a `with` statement."""
     with damage_named(path):
         return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
 
 
 def open_shard(path: Path) -> pq.ParquetFile:
-    """Opens a Parquet file whose columns of sentences are text, for use in a `with` statement.
-
-    Raises:
-        InputError: As :func:`open_parquet`, and if it has sentences that are no text.
-    """
+    """Opens a Parquet file whose columns of sentences are text, for use in a `with` statement."""
     file = open_parquet(path)
     try:
         require_texts(file.schema_arrow, str(path))
@@ -49,18 +41,7 @@ def batches_of(
     row_groups: Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of an open file.
-
-    Args:
-        file: The file.
-        path: Its path.
-        batch_size: The most rows of a batch.
-        row_groups: The row groups to read; all by default.
-        columns: The columns to read; all by default.
-
-    Raises:
-        InputError: If the data are damaged, or hold text that is not UTF-8.
-    """
+    """Streams the record batches of an open file."""
     groups = list(range(file.num_row_groups)) if row_groups is None else list(row_groups)
     options: dict[str, Any] = {"batch_size": batch_size, "row_groups": groups, "columns": columns and list(columns)}
     with damage_named(path):
@@ -73,11 +54,7 @@ def batches_of(
 def table_of(
     file: pq.ParquetFile, path: Path, columns: Sequence[str], *, row_groups: Sequence[int] | None = None
 ) -> pa.Table:
-    """Reads columns of an open file into memory, in the order in which they are asked for.
-
-    Raises:
-        InputError: As :func:`batches_of`.
-    """
+    """Reads columns of an open file into memory, in the order in which they are asked for."""
     schema = pa.schema([file.schema_arrow.field(name) for name in columns])
     batches = batches_of(file, path, row_groups=row_groups, columns=columns)
     return pa.Table.from_batches([batch.select(list(columns)) for batch in batches], schema)

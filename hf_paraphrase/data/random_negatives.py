@@ -30,9 +30,6 @@ def random_negatives(
 
     Returns:
         For each pair the row of the second sentence it gets (pairs,), int64: a permutation.
-
-    Raises:
-        ValueError: If there is no such pairing, or none was found: too few different sentences.
     """
     generator = np.random.default_rng([seed, _DRAWING])
     rows = generator.permutation(len(first))
@@ -53,13 +50,13 @@ def random_negatives(
         wrong = moved[_known(moved, first, second, rows, positives)]
     if not len(wrong):
         return rows
-    raise ValueError(f"{len(first)} pairs have too few different sentences to pair them anew")
+    raise ValueError(f"{len(first)} pairs have too few distinct sentences for random pairs")
 
 
 def _known(
     chosen: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray, positives: np.ndarray
 ) -> np.ndarray:
-    """Tells which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
+    """Returns which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
     own, candidates = first[chosen], second[rows[chosen]]
     keys = _combined(own, candidates)
     places = np.minimum(np.searchsorted(positives, keys), len(positives) - 1)

@@ -18,9 +18,6 @@ _SLICE = 1_000_000
 def text_keys(*columns: pa.Array) -> np.ndarray:
     """Hashes rows of strings to 64 bits.
 
-    Args:
-        columns: String arrays of length rows.
-
     Returns:
         One key a row (rows,), uint64; equal rows have equal keys. Two different rows of n share a key with a chance
         of about n² / 3.7e19, which is 3e-6 for ten million rows.
@@ -29,7 +26,7 @@ def text_keys(*columns: pa.Array) -> np.ndarray:
     if len(columns) == 1:
         digests = [blake2b(text.encode(), digest_size=8).digest() for text in columns[0].to_pylist()]
     else:
-        # The lengths keep ("ab", "c") and ("a", "bc") apart.
+        # The lengths distinguish ("ab", "c") and ("a", "bc").
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         digests = [
             blake2b("".join(f"{len(text)}:{text}" for text in row).encode(), digest_size=8).digest() for row in rows
@@ -42,15 +39,12 @@ def repeat_keys(*columns: pa.Array) -> np.ndarray:
 
     The two differ only because draws follow the order of their keys: another hash would draw other rows.
 
-    Args:
-        columns: String arrays of length rows, without nulls.
-
     Returns:
         One key a row (rows,), uint64, with the properties of :func:`text_keys`.
     """
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
-        # Multiplying by an odd number in between keeps ("a", "b") and ("b", "a") apart.
+        # Multiplying by an odd number in between distinguishes ("a", "b") and ("b", "a").
         keys *= np.uint64(0x9E3779B97F4A7C15)
         texts = column.cast(pa.binary()).to_numpy(zero_copy_only=False)
         keys ^= np.fromiter(map(xxh3_64_intdigest, texts), dtype=np.uint64, count=len(texts))
@@ -105,14 +99,14 @@ def also_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _is_one_of(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Tells which keys are in a sorted array: (rows,), bool."""
+    """Returns which keys are in a sorted array: (rows,), bool."""
     if not len(wanted):
         return np.zeros(len(keys), dtype=bool)
-    found = np.empty(len(keys), dtype=bool)
+    matches = np.empty(len(keys), dtype=bool)
     for begin in range(0, len(keys), _SLICE):
         some = keys[begin : begin + _SLICE]
-        found[begin : begin + _SLICE] = wanted[np.minimum(np.searchsorted(wanted, some), len(wanted) - 1)] == some
-    return found
+        matches[begin : begin + _SLICE] = wanted[np.minimum(np.searchsorted(wanted, some), len(wanted) - 1)] == some
+    return matches
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:

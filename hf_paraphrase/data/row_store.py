@@ -35,10 +35,6 @@ class RowStore(Closeable):
     """Rows written once, in batches, to an uncompressed Arrow file that is then read batch by batch.
 
     The file is not mapped into memory: the pages of a mapped file count as memory of the process.
-
-    Args:
-        path: The file; it is removed by :meth:`close`.
-        schema: Of the rows.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -54,11 +50,7 @@ class RowStore(Closeable):
         return self._starts[-1]
 
     def append(self, rows: pa.Table) -> None:
-        """Adds rows at the end.
-
-        Raises:
-            OutputError: If the disk is full or not writable.
-        """
+        """Adds rows at the end."""
         assert self._writer is not None, "the store is already being read"
         try:
             for batch in rows.to_batches(max_chunksize=BATCH_ROWS):
@@ -125,12 +117,7 @@ class RowStore(Closeable):
 
 
 class TemporaryRows(Closeable):
-    """A folder of row stores that goes when it is closed. Use it as a context manager.
-
-    Args:
-        prefix: How the folder's name begins.
-        work: The folder in which it is made; the system's for temporary files if None.
-    """
+    """A folder of row stores that goes when it is closed. Use it as a context manager."""
 
     def __init__(self, prefix: str, work: Path | None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix=prefix, dir=work, ignore_cleanup_errors=True)

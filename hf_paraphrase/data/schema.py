@@ -54,11 +54,7 @@ def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
 
 
 def require_columns(present: Iterable[str], required: Iterable[str], path: str) -> None:
-    """Checks that a data set has the columns that a step needs.
-
-    Raises:
-        InputError: Naming the missing columns and those that are there.
-    """
+    """Checks that a data set has the columns that a step needs."""
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
@@ -73,14 +69,10 @@ _TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "t
 
 
 def require_texts(schema: pa.Schema, path: str) -> None:
-    """Checks that the columns of sentences and languages, those that are there, hold text.
-
-    Raises:
-        InputError: Naming the first column that does not.
-    """
+    """Checks that the columns of sentences and languages, those that are there, hold text."""
     for name in _TEXT_COLUMNS:
         if schema.names.count(name) > 1:
-            raise InputError(f"the column {name} is there twice", path=path)
+            raise InputError(f"the column {name} occurs twice", path=path)
         if name not in schema.names:
             continue
         kind = schema.field(name).type

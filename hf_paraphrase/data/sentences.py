@@ -22,35 +22,21 @@ _BLOCK_LINES = 20_000
 
 
 def lines_of_file(source: Path) -> Iterator[list[str]]:
-    """Streams the lines of a file in lists of at most 20,000.
-
-    Raises:
-        InputError: As :func:`~.text_blocks.lines_of_text`.
-    """
+    """Streams the lines of a file in lists of at most 20,000."""
     for lines in lines_of_text(source):
         for start in range(0, len(lines), _BLOCK_LINES):
             yield lines[start : start + _BLOCK_LINES]
 
 
 def estimated_lines(source: Path, read: int, size: int) -> int | None:
-    """Estimates how many lines a plain text file has, for a progress bar; None for a compressed one.
-
-    Args:
-        source: The file.
-        read: How many of its lines have been read; the others are taken to be as long.
-        size: How many bytes these are, with their ends.
-    """
+    """Estimates how many lines a plain text file has, for a progress bar; None for a compressed one."""
     if source.suffix in COMPRESSED or not size:
         return None
     return max(read, round(source.stat().st_size / size * read))
 
 
 def lines_of_standard_input() -> Iterator[list[str]]:
-    """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files.
-
-    Raises:
-        InputError: If it is empty or not UTF-8, a line has no end, or carriage returns alone end the lines.
-    """
+    """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files."""
     lines: list[str] = []
     number = 0
     for number, raw in enumerate(iter(partial(sys.stdin.buffer.readline, LONGEST_LINE_BYTES + 1), b""), start=1):
@@ -75,23 +61,13 @@ def lines_of_standard_input() -> Iterator[list[str]]:
             yield lines
             lines = []
     if not number:
-        raise InputError("it is empty", path="standard input", remedy="give one sentence a line")
+        raise InputError("the input is empty", path="standard input", remedy="give one sentence a line")
     if lines:
         yield lines
 
 
 class SentenceCorpus:
-    """A file with one sentence a line, or the text columns of a data folder.
-
-    Args:
-        path: A plain or compressed text file, or a data folder.
-        columns: The columns of a data folder to read, one by one or with commas between them; by default those of
-            :data:`DEFAULT_COLUMNS` that there are.
-        split: The split of a data folder; `train` by default.
-
-    Raises:
-        InputError: If it is missing or empty, or has no such column of text.
-    """
+    """A file with one sentence a line, or the text columns of a data folder."""
 
     def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
         self.path, self.split = path, split or "train"

@@ -34,11 +34,7 @@ _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 def lines_of_text(path: Path) -> Iterator[list[str]]:
-    """Streams the lines of a plain or compressed file as strings, a block of a few megabytes at a time.
-
-    Raises:
-        InputError: If the file is missing, empty, truncated or not UTF-8, with the line where that shows.
-    """
+    """Streams the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
     first_line = 1
     for block in whole_lines(path):
         try:
@@ -53,31 +49,19 @@ def lines_of_text(path: Path) -> Iterator[list[str]]:
 
 
 def lines_of_bytes(path: Path) -> Iterator[bytes]:
-    """Streams the lines of a plain or compressed file without their line ends, in whatever encoding they are.
-
-    Raises:
-        InputError: As :func:`lines_of_text`, but for what depends on the encoding.
-    """
+    """Streams the lines of a plain or compressed file without their line ends, in whatever encoding they are."""
     for block in whole_lines(path):
         yield from block.split(b"\n")
 
 
 def check_readable(path: Path) -> None:
-    """Checks, before any long work, that a file is there and not empty.
-
-    Raises:
-        InputError: If it is not.
-    """
+    """Checks, before any long work, that a file is there and not empty."""
     if not next(read_blocks(path), b"").removeprefix(_BYTE_ORDER_MARK):
         raise empty_file(path)
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain or compressed file for reading bytes.
-
-    Raises:
-        InputError: If it is missing, a folder, a stream, or may not be read.
-    """
+    """Opens a plain or compressed file for reading bytes."""
     if isinstance(path, Path):
         # After a stream of `datasets`, `Path` in the modules of our builders is one of its own, which opens addresses.
         path = Path(path)
@@ -107,11 +91,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
-    """Streams the decompressed bytes of a file.
-
-    Raises:
-        InputError: As :func:`open_binary`, and if the compressed data are damaged or cut off.
-    """
+    """Streams the decompressed bytes of a file."""
     kind = _KINDS.get(path.suffix)
     lines = 0
     with open_binary(path) as stream:
@@ -174,15 +154,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def refuse_bare_returns(text: bytes, path: str | Path) -> None:
-    """Refuses a text without a line feed in which carriage returns end the lines: it would be read as one line.
-
-    Args:
-        text: The whole text.
-        path: Where it comes from.
-
-    Raises:
-        InputError: If it is one.
-    """
+    """Refuses a text without a line feed in which carriage returns end the lines: it would be read as one line."""
     if b"\n" not in text and b"\r" in text[:-1]:
         returns = text.count(b"\r")
         raise InputError(
@@ -193,29 +165,13 @@ def refuse_bare_returns(text: bytes, path: str | Path) -> None:
 
 
 def refuse_utf_16(block: bytes, path: str | Path) -> None:
-    """Refuses text in UTF-16, most of which would be UTF-8 with NULs between its letters.
-
-    Args:
-        block: The first bytes of the text.
-        path: Where it comes from.
-
-    Raises:
-        InputError: If it is such text.
-    """
+    """Refuses text in UTF-16, most of which would be UTF-8 with NULs between its letters."""
     if _UTF_16.match(block):
         raise InputError("UTF-16, not UTF-8", path=path, remedy="convert it to UTF-8, for example with iconv")
 
 
 def refuse_packed(block: bytes, path: Path) -> None:
-    """Refuses what is compressed under another name, archives, in which no name is followed here, and Parquet files.
-
-    Args:
-        block: The first bytes of the file.
-        path: The file.
-
-    Raises:
-        InputError: If it is packed.
-    """
+    """Refuses archives, Parquet files, and compressed files whose name does not say so."""
     if block.startswith(b"PAR1"):
         raise InputError(
             "a Parquet file, not text", path=path, remedy="give text, or a data folder where one may be given"
@@ -233,24 +189,14 @@ def refuse_packed(block: bytes, path: Path) -> None:
 
 
 def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors) -> list[str | None]:
-    """Decodes the lines of a block one by one, with what stands before their line ends.
-
-    Args:
-        block: The bytes of whole lines.
-        path: The file that they come from.
-        first_line: The number of the first of them.
-        errors: What to do about a line that is not UTF-8; one that is left out is None.
-
-    Raises:
-        InputError: As `errors` says.
-    """
+    """Decodes the lines of a block one by one, with what stands before their line ends."""
     lines: list[str | None] = []
     for line in block.split(b"\n"):
         try:
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             lines.append(None)
-            errors.meet(
+            errors.handle(
                 f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
                 path,
                 first_line + len(lines) - 1,

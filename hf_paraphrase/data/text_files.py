@@ -42,9 +42,6 @@ def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> It
 
     Yields:
         Arrow string arrays of consecutive lines without their line ends.
-
-    Raises:
-        InputError: If the file is missing, empty, truncated or not UTF-8, with the line where that shows.
     """
     first_line = 1
     for block in whole_lines(path):
@@ -58,11 +55,7 @@ def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> It
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Streams the lines that are not blank with their numbers, which count from 1.
-
-    Raises:
-        InputError: If the file is missing or damaged, or a line is not UTF-8.
-    """
+    """Streams the lines that are not blank with their numbers, which count from 1."""
     number = 0
     for block in read_lines(path, StrictLines()):
         for line in block.to_pylist():
@@ -74,15 +67,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:
     """Streams line-aligned files side by side.
 
-    Args:
-        paths: The files, line i of each belonging together.
-        errors: As for :func:`read_lines`.
-
     Yields:
         The number of the first line (from 1), and one string array per file, all of the same length.
-
-    Raises:
-        InputError: As :func:`read_lines`, and if the files have different numbers of lines.
     """
     streams = [read_lines(path, errors) for path in paths]
     pending: list[pa.Array] = [pa.array([], pa.string()) for _ in paths]
@@ -116,7 +102,7 @@ def read_fields(
     *,
     header_lines: int = 0,
     encoding: str = "utf-8",
-    remedy: str = "mend the line, or name the fields with --columns (`_` for one to leave out)",
+    remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
 ) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
     r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
 
@@ -130,9 +116,6 @@ def read_fields(
 
     Yields:
         The line numbers (rows,), int64, from 1, and a string array of the same length for each named column.
-
-    Raises:
-        InputError: As :func:`read_lines`, and for a line with the wrong number of fields.
     """
     most = len(columns)
     fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
@@ -142,13 +125,13 @@ def read_fields(
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
-        found = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
-        good = (found >= fewest) & (found <= most)
+        num_fields = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
+        good = (num_fields >= fewest) & (num_fields <= most)
         for index in np.flatnonzero(~good):
-            if found[index] < 0:
+            if num_fields[index] < 0:
                 continue
-            number = "no tab" if found[index] == 1 else f"{found[index]} fields"
-            errors.meet(
+            number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
+            errors.handle(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
                 path,
                 first_line + int(index),
@@ -164,7 +147,7 @@ def read_fields(
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
-    # Arrow checks the bytes where they lie; `bytes.decode` would copy them, and Arrow copy them back.
+    # Arrow checks the bytes in place; `bytes.decode` would copy them, and Arrow copy them back.
     text = pa.Array.from_buffers(pa.string(), 1, [None, _offsets(0, len(block)), pa.py_buffer(block)])
     try:
         text.validate(full=True)

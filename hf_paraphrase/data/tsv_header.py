@@ -29,8 +29,8 @@ class HeaderSettings(Settings):
     """What the first line of a file given as `--tsv` is."""
 
     header: str = setting(
-        "whether the first line of --tsv names the fields and is no row: yes, no, or auto, by which it does if each "
-        "of its fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
+        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if each of its "
+        "fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
         "auto",
         choices=["auto", "yes", "no"],
         only_with="tsv",
@@ -44,23 +44,16 @@ def read_tsv(
 
     A header is counted as left out by the rule `header`.
 
-    Args:
-        path: The file.
-        columns: The fields in their order, as for :func:`~.text_files.read_fields`.
-        errors: As for it.
-        header: See :class:`HeaderSettings`.
-        names: Further words that are no text where they stand alone, such as language codes.
-
     Yields:
         As :func:`~.text_files.read_fields`.
-
-    Raises:
-        InputError: As it.
     """
-    found = header_of(path, [*columns, *names]) if header == "auto" else None
-    if found is not None:
-        log(f"{path}: the first line, `{' | '.join(found)}`, names the fields and is left out (--header no keeps it)")
-    lines = int(header == "yes" or found is not None)
+    header_names = header_of(path, [*columns, *names]) if header == "auto" else None
+    if header_names is not None:
+        log(
+            f"{path}: the first line, `{' | '.join(header_names)}`, "
+            "names the fields and is left out (--header no keeps it)"
+        )
+    lines = int(header == "yes" or header_names is not None)
     errors.left_out["header"] += lines
     yield from read_fields(path, columns, errors, header_lines=lines)
 
@@ -71,21 +64,14 @@ def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
     That is asked narrowly, for a row that is lost is worse than a header that is kept: there are two fields at least,
     all different, and each is one of :data:`USUAL_NAMES` or of the names given, but for the case of its letters.
 
-    Args:
-        path: The file, plain or compressed.
-        names: Further names.
-
     Returns:
         The names as they stand there; None for a line that has anything else.
-
-    Raises:
-        InputError: As :func:`~.text_files.read_lines`.
     """
-    known = USUAL_NAMES.union(map(_plain, names))
+    known_names = USUAL_NAMES.union(map(_plain, names))
     line = next((block[0].as_py() for block in read_lines(path, LineErrors("skip")) if len(block)), None)
     fields = [] if line is None else [field.strip().strip('"') for field in line.split("\t")]
     plain = list(map(_plain, fields))
-    is_header = len(fields) > 1 and len(set(plain)) == len(plain) and known.issuperset(plain)
+    is_header = len(fields) > 1 and len(set(plain)) == len(plain) and known_names.issuperset(plain)
     return fields if is_header else None
 
 

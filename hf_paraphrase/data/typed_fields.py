@@ -1,4 +1,4 @@
-"""Fields of tab-separated files with their types: what does not fit its type is met as an error, never guessed at."""
+"""Fields of tab-separated files with their types: a value that does not fit is reported as an error, never guessed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ class Field:
     Attributes:
         name: Its column; `_` leaves it out.
         kind: `pa.string()`, `pa.float64()` or `pa.int64()`.
-        low: The smallest number allowed.
-        high: The greatest number allowed.
         missing: Texts that stand for a missing number and become null.
         pattern: A regular expression (RE2) that a text must match as a whole.
         example: What the field looks like, for the message.
@@ -40,7 +38,7 @@ class Field:
 
     @property
     def wording(self) -> str:
-        """Says what the field must be."""
+        """Describes what the field must be."""
         if self.pattern is not None:
             return f"of the form {self.example or self.pattern}"
         words = "a number" if self.kind == pa.float64() else "a whole number"
@@ -52,7 +50,7 @@ class Field:
 
 
 def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
-    """Gives a column of texts the type of a field.
+    """Converts a column of texts to the type of a field.
 
     Args:
         texts: Strings (rows,).
@@ -88,23 +86,12 @@ def read_typed_fields(
     *,
     header_lines: int = 0,
     encoding: str = "utf-8",
-    remedy: str = "mend the line",
+    remedy: str = "fix the line",
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
     """Streams a tab-separated file as typed tables.
 
-    Args:
-        path: The file.
-        fields: Its fields in their order; those named `_` at the end may be absent.
-        errors: What to do about a line that does not fit.
-        header_lines: Lines at the beginning to leave out.
-        encoding: Of the file: `utf-8` or `latin-1`.
-        remedy: What to do about a line that does not fit, for the message.
-
     Yields:
         The line numbers (rows,), int64, from 1, and a table of the named fields.
-
-    Raises:
-        InputError: As :func:`hf_paraphrase.data.text_files.read_fields`, and for a value that does not fit its field.
     """
     named = [field for field in fields if field.name != "_"]
     blocks = read_fields(
@@ -121,8 +108,8 @@ def read_typed_fields(
         for field in named:
             column, fits = parse_column(texts[field.name], field)
             for row in np.flatnonzero(~fits & good):
-                found = texts[field.name][int(row)].as_py()
-                errors.meet(f"{field.name} `{found}` is not {field.wording}", path, int(lines[row]), remedy)
+                value = texts[field.name][int(row)].as_py()
+                errors.handle(f"{field.name} `{value}` is not {field.wording}", path, int(lines[row]), remedy)
             good &= fits
             columns.append(column)
         table = pa.table(columns, schema=pa.schema([(field.name, field.kind) for field in named]))

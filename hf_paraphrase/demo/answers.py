@@ -16,11 +16,8 @@ _LOGGER = logging.getLogger(__name__)
 def answered(empty: tuple[Any, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Returns a decorator for what handles an event of the page, whose first result is HTML.
 
-    An error that the user can mend becomes that HTML. One that nobody has foreseen does too, and its traceback goes to
+    An error that the user can fix becomes that HTML. One that nobody has foreseen does too, and its traceback goes to
     the log: the page stays as it is for everyone else.
-
-    Args:
-        empty: What the other results are then.
     """
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,7 +27,6 @@ class MapPoints:
     Attributes:
         kind: `sentence`, `neighbour` or `query`.
         places: Where they are (points, 2).
-        texts: What each of them is.
     """
 
     kind: str
@@ -36,12 +35,7 @@ class MapPoints:
 
 
 def point_map(layers: Sequence[MapPoints], caption: str) -> str:
-    """Draws points that can be zoomed and that tell their text.
-
-    Args:
-        layers: The points, those that lie below first.
-        caption: What stands below the map.
-    """
+    """Draws points that can be zoomed and that show their text."""
     everything = np.concatenate([layer.places for layer in layers])
     low, high = everything.min(0), everything.max(0)
     span = np.where(high > low, high - low, 1.0)
@@ -107,7 +101,7 @@ def histogram(counts: NDArray[np.int64], edges: NDArray[np.float64], kept: NDArr
 
 
 def _height(count: int, most: int) -> float:
-    """Gives the height of a bar; what is there at all can be seen."""
+    """Returns the height of a bar; what is there at all can be seen."""
     return max(1.0, _BAR_HEIGHT * count / most) if count else 0.0
 
 

@@ -33,7 +33,6 @@ class Found:
     """What one encoder finds.
 
     Attributes:
-        neighbours: The nearest sentences, the nearest first.
         seconds: How long the query took, its embedding included.
         recall: The share of the true neighbours that the index finds; None where it finds all.
         picture: The map of the corpus with the query and its neighbours, as HTML.
@@ -53,19 +52,11 @@ class _Indexed:
 
 
 class UserCorpus:
-    """A corpus that one user searches; its indexes lie in a temporary folder that goes with it.
-
-    Args:
-        catalogue: The models.
-        source: A text file with a sentence a line, or a data folder; None for the built-in sample.
+    """A corpus that one user searches; its indexes are in a temporary folder that is deleted with it.
 
     Attributes:
-        name: What it is called.
         count: How many sentences it has, empty ones and repeated ones among them.
         cut: Whether it had more than :data:`MOST_SENTENCES`.
-
-    Raises:
-        InputError: If there is no such file or folder, it is no text, or holds no sentence.
     """
 
     def __init__(self, catalogue: ModelCatalogue, source: Path | None = None) -> None:
@@ -76,7 +67,7 @@ class UserCorpus:
             for block in self._blocks():
                 self.count += len(block)
         if not self.count:
-            raise InputError("the corpus has no sentence", path=self.name, remedy="give one sentence a line")
+            raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence a line")
         self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
         self._indexes: dict[str, _Indexed] = {}
         self._lock = Lock()
@@ -86,29 +77,11 @@ class UserCorpus:
         self._folder.cleanup()
 
     def read(self, model: str, progress: Progress = lambda share, text: None) -> None:
-        """Builds the index for an encoder, if there is none yet.
-
-        Args:
-            model: The encoder's name in the catalogue.
-            progress: Told from 0 to 1 how much is done, and what is being done.
-
-        Raises:
-            HfParaphraseError: If the model does not open, the disk is full, or the encoder knows no word.
-        """
+        """Builds the index for an encoder, if there is none yet."""
         self._indexed(model, progress)
 
     def search(self, query: str, model: str, *, k: int, progress: Progress = lambda share, text: None) -> Found:
-        """Finds the sentences nearest to a query, by one encoder.
-
-        Args:
-            query: The sentence.
-            model: The encoder's name in the catalogue.
-            k: How many.
-            progress: As for :meth:`read`.
-
-        Raises:
-            HfParaphraseError: As :meth:`read`.
-        """
+        """Finds the sentences nearest to a query, by one encoder."""
         indexed = self._indexed(model, progress)
         with self._catalogue.work(), indexed.lock:
             begin = time.perf_counter()
@@ -125,7 +98,7 @@ class UserCorpus:
             return self._indexes[model]
 
     def _build(self, model: str, progress: Progress) -> _Indexed:
-        # An encoder of its own: this may take a while, and others go on with theirs.
+        # An encoder of its own: this may take a while, and others continue with theirs.
         encoder = self._catalogue.new_encoder(model)
         folder = Path(self._folder.name) / str(len(self._indexes))
         folder.mkdir(exist_ok=True)
@@ -183,7 +156,7 @@ def _all_blocks(source: Path | None) -> Iterator[list[str | None]]:
 
 @contextmanager
 def _named_shortly(source: Path | None) -> Iterator[None]:
-    """Calls a file in errors by its name alone: an upload lies in a place that says nothing to who sent it."""
+    """Calls a file in errors by its name alone: the path of an upload means nothing to its sender."""
     try:
         yield
     except HfParaphraseError as error:

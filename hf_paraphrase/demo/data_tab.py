@@ -32,24 +32,14 @@ _NEEDS_A_FOLDER = "YOUR_FOLDER"
 
 @dataclass(frozen=True)
 class OpenData:
-    """Pairs that a user looks at.
-
-    Attributes:
-        pairs: The pairs with their measures.
-        said: What is said of them.
-    """
+    """Pairs that a user looks at."""
 
     pairs: PairMeasures
-    said: str
+    summary: str
 
 
 def add_tab(gr: gradio, *, shared: bool) -> None:
-    """Puts the tab's components on the page.
-
-    Args:
-        gr: The library.
-        shared: Whether folders of this machine are none of the user's business.
-    """
+    """Puts the tab's components on the page."""
     state = gr.State(None)
     with gr.Row():
         with gr.Column():
@@ -84,11 +74,13 @@ def add_tab(gr: gradio, *, shared: bool) -> None:
     charts = [chart for _, chart, _, _ in slots]
     ends = [end for _, _, low, high in slots for end in (low, high)]
     everything = [component for slot in slots for component in slot]
-    told = gr.Progress()
+    gradio_progress = gr.Progress()
     unchanged = gr.skip()
 
     @answered((unchanged, unchanged, *[gr.update(visible=False), "", unchanged, unchanged] * MOST_MEASURES, ""))
-    def on_read(file: str | None, place: str, part: str, chosen: list[str], progress: Any = told) -> tuple[Any, ...]:
+    def on_read(
+        file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
+    ) -> tuple[Any, ...]:
         opened, available = open_data(file, "" if shared else place, part, chosen, progress)
         pairs = opened.pairs
         updates: list[Any] = []
@@ -106,7 +98,7 @@ def add_tab(gr: gradio, *, shared: bool) -> None:
                 gr.update(**bounds, value=measure.high, label=f"{measure.name} to"),
             ]
         picked = gr.update(choices=available, value=list(pairs.measures))
-        return opened.said, opened, picked, *updates, shown(pairs, pairs.cut({}))
+        return opened.summary, opened, picked, *updates, shown(pairs, pairs.cut({}))
 
     @answered((unchanged,) * MOST_MEASURES)
     def on_move(opened: OpenData | None, *values: float) -> tuple[Any, ...]:
@@ -143,28 +135,18 @@ def open_data(
 ) -> tuple[OpenData, list[str]]:
     """Reads pairs from what a user gave.
 
-    Args:
-        file: An uploaded Parquet file, or None.
-        place: A data folder on this machine, or an empty text; without either the built-in sample is taken.
-        split: The split.
-        names: The measures; empty for the usual ones.
-        progress: Gradio's progress.
-
     Returns:
         The pairs, and the measures that they have or could have.
-
-    Raises:
-        HfParaphraseError: If there are no pairs.
     """
     source = source_of(file, place)
-    said = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
-    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, _called(said, Path(work)):
+    title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
+    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, _called(title, Path(work)):
         if source is None:
             folder, called = _sample(Path(work)), _NEEDS_A_FOLDER
         elif file:
             folder, called = _uploaded(source, Path(work)), _NEEDS_A_FOLDER
         else:
-            folder, called = DataFolder(source), said
+            folder, called = DataFolder(source), title
         part = split.strip() or "train"
         if part == "train" and part not in folder.splits:
             part = folder.splits[0]
@@ -172,26 +154,21 @@ def open_data(
         usual = [name for name in USUAL if name in available] or available
         total, done = folder.count(part), 0
 
-        def tell(rows: int) -> None:
+        def report(rows: int) -> None:
             nonlocal done
             done += rows
             progress(done / max(1, total), desc=f"{done:,} of {total:,} pairs measured")
 
         chosen = list(names) if names and set(names) <= set(available) else usual[:MOST_MEASURES]
-        pairs = read_measures(folder, part, chosen, place=called, progress=tell)
-    text = f"{said}, split {part}: {pairs.count:,} pairs"
+        pairs = read_measures(folder, part, chosen, place=called, progress=report)
+    text = f"{title}, split {part}: {pairs.count:,} pairs"
     if called == _NEEDS_A_FOLDER:
         text += f"; in the command {_NEEDS_A_FOLDER} stands for a data folder of them"
     return OpenData(pairs, note(text)), available
 
 
 def shown(pairs: PairMeasures, cut: Cut) -> str:
-    """Draws what ranges keep, the command that keeps the same, and pairs next to the borders.
-
-    Args:
-        pairs: The pairs.
-        cut: What the ranges do.
-    """
+    """Draws what ranges keep, the command that keeps the same, and pairs next to the borders."""
     kept = int(cut.kept.sum())
     parts = [f'<h3 class="hfp-count">{kept:,} of {pairs.count:,} pairs are kept ({kept / pairs.count:.1%})</h3>']
     if kept:
@@ -220,7 +197,7 @@ def _examples(pairs: PairMeasures, rows: Sequence[int]) -> str:
 
 @contextmanager
 def _called(name: str, work: Path) -> Iterator[None]:
-    """Calls what lies in a temporary folder in errors by the name that the user knows."""
+    """Replaces the path of a temporary folder in errors by the name that the user knows."""
     try:
         yield
     except HfParaphraseError as error:

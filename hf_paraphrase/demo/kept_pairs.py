@@ -17,20 +17,7 @@ _COMMAND = "demo"
 
 
 def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -> int:
-    """Adds pairs to a data folder, which is made if need be; a pair that is there already is not added again.
-
-    Args:
-        folder: The folder; an existing one must be one that this function made.
-        pairs: Rows with the columns of back-translated pairs.
-        model: What translated them, for the record.
-
-    Returns:
-        How many pairs the folder then has.
-
-    Raises:
-        UsageError: If nothing is to be kept, or there is no reference.
-        OutputError: If something else lies in the way.
-    """
+    """Adds pairs to a data folder, which is made if need be; a pair that is there already is not added again."""
     if not pairs.num_rows:
         raise UsageError("no translation is marked", remedy="mark those to keep")
     if any(not text.strip() for text in pairs.column("sentence1").to_pylist()):
@@ -41,7 +28,7 @@ def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         record = read_provenance(path) if path.is_dir() else {}
         if record.get("command") != f"hf-paraphrase {_COMMAND}":
-            raise OutputError("the folder holds something else", path=path, remedy="give another folder")
+            raise OutputError("the folder contains other files", path=path, remedy="give another folder")
         before = DataFolder(path).table("train", BACK_TRANSLATED.names).to_pylist()
         rows = before + rows
         models = [*record.get("settings", {}).get("models", []), model]

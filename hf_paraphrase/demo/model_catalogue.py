@@ -31,7 +31,6 @@ class FoundModel:
     """A model that was found.
 
     Attributes:
-        name: What the page calls it.
         place: Its folder, `builtin`, or a repository of the Hub.
         model_type: As its `config.json` says.
     """
@@ -53,24 +52,15 @@ class ModelCatalogue:
 
     The encoder that is built in is always among them, the last one if it is not named: to compare with, and for those
     who have trained none yet.
-
-    Args:
-        places: Model folders, folders that hold some at any depth, `builtin`, or repositories of the Hub.
-        device: Where they compute; the fastest device by default.
-
-    Raises:
-        UsageError: If there is no model below a folder.
-        ModelError: If a repository of the Hub has none.
-        HubError: If the Hub cannot be reached.
     """
 
     def __init__(self, places: Iterable[str], *, device: str | None = None) -> None:
         self._device = device
         self.models: dict[str, FoundModel] = {}
         for place in dict.fromkeys([*places, BUILTIN]):
-            for found in _models_of(place):
-                name = found.name if found.name not in self.models else found.place
-                self.models[name] = FoundModel(name, found.place, found.model_type)
+            for model in _models_of(place):
+                name = model.name if model.name not in self.models else model.place
+                self.models[name] = FoundModel(name, model.place, model.model_type)
         self._open: dict[str, tuple[Any, Lock]] = {}
         self._lock = Lock()
         self._work = Condition()
@@ -88,11 +78,7 @@ class ModelCatalogue:
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Counts the block as work that is under way.
-
-        Raises:
-            UsageError: If the page is closed.
-        """
+        """Counts the block as work that is under way."""
         with self._work:
             self.check_open()
             self._workers += 1
@@ -104,11 +90,7 @@ class ModelCatalogue:
                 self._work.notify_all()
 
     def check_open(self) -> None:
-        """Ends long work once the page is closed.
-
-        Raises:
-            UsageError: If it is.
-        """
+        """Ends long work once the page is closed."""
         if self._closed:
             raise UsageError("the page is closed", remedy="open it again")
 
@@ -123,40 +105,28 @@ class ModelCatalogue:
         return [name for name, found in self.models.items() if found.translates]
 
     def new_encoder(self, name: str) -> SentenceEncoder:
-        """Opens an encoder anew, for one user alone.
-
-        Raises:
-            HfParaphraseError: If it does not open.
-        """
+        """Opens a new instance of an encoder, for one user alone."""
         return SentenceEncoder.from_pretrained(self._found(name, self.encoders).place, device=self._device)
 
     @contextmanager
     def encoder(self, name: str) -> Iterator[SentenceEncoder]:
-        """Gives an encoder to work with; others wait until the block ends.
-
-        Raises:
-            HfParaphraseError: If it does not open.
-        """
+        """Yields an encoder for use; others wait until the block ends."""
         with self._opened(name, self.encoders) as model:
             yield model
 
     @contextmanager
     def translator(self, name: str) -> Iterator[tuple[Any, Any]]:
-        """Gives a translation model and its tokenizer; others wait until the block ends.
-
-        Raises:
-            HfParaphraseError: If it does not open.
-        """
+        """Yields a translation model and its tokenizer; others wait until the block ends."""
         with self._opened(name, self.translators) as model:
             yield model
 
     @contextmanager
     def _opened(self, name: str, names: list[str]) -> Iterator[Any]:
-        found = self._found(name, names)
+        found_model = self._found(name, names)
         with self.work(), self._lock:
             entry = self._open.pop(name, None)
             if entry is None:
-                entry = (self._load(found), Lock())
+                entry = (self._load(found_model), Lock())
                 while len(self._open) >= _MOST_OPEN:
                     del self._open[next(iter(self._open))]
             self._open[name] = entry
@@ -188,20 +158,20 @@ def _models_of(place: str) -> Iterator[FoundModel]:
         name = place if str(folder) != place else folder.resolve().name
         yield FoundModel(name, place, _type_of(folder) or _STATIC)
         return
-    known = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _STATIC}
-    known |= {kind.config_class.model_type for kind in own_classes().values()}
+    model_types = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _STATIC}
+    model_types |= {kind.config_class.model_type for kind in own_classes().values()}
     empty = True
     for path in _model_folders(folder):
         try:
             model_type = _type_of(path)
         except HfParaphraseError:
             continue  # some other program's, or damaged: it has no type to offer it by
-        if model_type in known:
+        if model_type in model_types:
             empty = False
             yield FoundModel(path.relative_to(folder).as_posix(), str(path), model_type)
     if empty:
         raise UsageError(
-            "no sentence encoder or translation model lies in this folder",
+            "no sentence encoder or translation model in this folder",
             path=place,
             remedy="give one that train-encoder, distill, train-nmt or quickstart made",
         )
@@ -224,12 +194,8 @@ def _is_model(folder: Path) -> bool:
 
 
 def _type_of(folder: Path) -> str | None:
-    """Reads the type of a model from its `config.json`; of a table of sentence-transformers it is a name of ours.
-
-    Raises:
-        HfParaphraseError: If a file is damaged.
-    """
-    found = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
-    if found is None:
+    """Reads the type of a model from its `config.json`; a table of sentence-transformers has a type of our own."""
+    model_type = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
+    if model_type is None:
         return _STATIC if static_modules(folder) is not None else None
-    return str(found)
+    return str(model_type)

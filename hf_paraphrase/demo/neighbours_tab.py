@@ -21,13 +21,7 @@ _EXAMPLE = "Could you give me a hand?"
 
 
 def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
-    """Puts the tab's components on the page.
-
-    Args:
-        gr: The library.
-        catalogue: The models.
-        shared: Whether folders of this machine are none of the user's business.
-    """
+    """Puts the tab's components on the page."""
     corpus = gr.State(None, delete_callback=_close)
     with gr.Row():
         with gr.Column():
@@ -55,7 +49,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         search = gr.Button("Search", variant="primary", scale=1, elem_id="neighbours-go")
     result = gr.HTML(elem_id="neighbours-result")
 
-    told = gr.Progress()
+    gradio_progress = gr.Progress()
 
     def open_corpus(file: str | None, place: str, names: list[str], progress: Progress) -> tuple[UserCorpus, str]:
         opened = UserCorpus(catalogue, source_of(file, "" if shared else place))
@@ -69,11 +63,11 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
 
     @answered((gr.skip(), ""))
     def on_read(
-        old: UserCorpus | None, file: str | None, place: str, names: list[str], progress: Any = told
+        old: UserCorpus | None, file: str | None, place: str, names: list[str], progress: Any = gradio_progress
     ) -> tuple[str, UserCorpus, str]:
-        opened, said = open_corpus(file, place, names, _shown(progress))
+        opened, summary = open_corpus(file, place, names, _shown(progress))
         _close(old)
-        return said, opened, ""
+        return summary, opened, ""
 
     @answered((gr.skip(), gr.skip()))
     def on_search(
@@ -83,14 +77,14 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         names: list[str],
         text: str,
         k: int,
-        progress: Any = told,
+        progress: Any = gradio_progress,
     ) -> tuple[str, Any, Any]:
         sentence = sentence_of(text, "the query")
-        said: Any = gr.skip()
+        summary: Any = gr.skip()
         if opened is None:
-            opened, said = open_corpus(file, place, names, _shown(progress))
-        found = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in chosen(names)}
-        return shown(found), opened, said
+            opened, summary = open_corpus(file, place, names, _shown(progress))
+        results = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in chosen(names)}
+        return shown(results), opened, summary
 
     gr.on(
         [read.click],
@@ -109,23 +103,15 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
 
 
 def source_of(file: str | None, place: str) -> Path | None:
-    """Tells what a user gave: an upload, or a place on this machine; None for neither.
-
-    Raises:
-        UsageError: For both.
-    """
+    """Returns what a user gave: an upload, or a place on this machine; None for neither."""
     place = (place or "").strip()
     if file and place:
-        raise UsageError("there is an upload and a path", remedy="take one of them away")
+        raise UsageError("there is an upload and a path", remedy="remove one of them")
     return Path(file) if file else Path(place).expanduser() if place else None
 
 
 def chosen(names: Sequence[str] | None) -> list[str]:
-    """Returns the encoders that were chosen.
-
-    Raises:
-        UsageError: For none, or too many.
-    """
+    """Returns the encoders that were chosen."""
     if not names:
         raise UsageError("no encoder is chosen", remedy="choose one")
     if len(names) > MOST_ENCODERS:
@@ -134,22 +120,22 @@ def chosen(names: Sequence[str] | None) -> list[str]:
 
 
 def status_of(corpus: UserCorpus) -> str:
-    """Says what was read."""
+    """Describes what was read."""
     more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if corpus.cut else ""
     return note(f"{corpus.name}: {corpus.count:,} sentences{more}")
 
 
-def shown(found: dict[str, Found]) -> str:
-    """Draws what encoders found, side by side.
-
-    Args:
-        found: For each encoder what it found.
-    """
+def shown(results: dict[str, Found]) -> str:
+    """Draws what encoders found, side by side."""
     columns = []
-    for name, item in found.items():
+    for name, item in results.items():
         exact = "" if item.recall is None else f", {item.recall:.0%} of the true neighbours are found"
         rows = [(f"{neighbour.score:.3f}".replace("-", "−"), neighbour.sentence) for neighbour in item.neighbours]
-        listed = table(["cosine", "sentence"], rows) if rows else note("the encoder knows no word of the query")
+        listed = (
+            table(["cosine", "sentence"], rows)
+            if rows
+            else note("none of the words of the query is in the encoder's vocabulary")
+        )
         columns.append(
             f"<section><h3>{escaped(name)}</h3><p>{item.seconds * 1000:.1f} ms{exact}</p>{listed}{item.picture}"
             "</section>"

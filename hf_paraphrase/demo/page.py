@@ -22,11 +22,7 @@ _FIXED_FONTS = ["ui-monospace", "monospace"]
 
 
 def require_gradio() -> gradio:
-    """Imports gradio.
-
-    Raises:
-        UsageError: If it is not installed.
-    """
+    """Imports gradio."""
     try:
         return import_module("gradio")
     except ImportError as error:
@@ -34,15 +30,7 @@ def require_gradio() -> gradio:
 
 
 def build_page(catalogue: ModelCatalogue, *, shared: bool = False) -> gradio.Blocks:
-    """Builds the page.
-
-    Args:
-        catalogue: The models that it offers.
-        shared: Whether others than the owner of the machine use it: then it reads and writes none of its folders.
-
-    Raises:
-        UsageError: If gradio is not installed.
-    """
+    """Builds the page."""
     gr = require_gradio()
     with gr.Blocks(title=TITLE, analytics_enabled=False) as page:
         gr.Markdown(f"# {TITLE}\nParaphrases, sentence embeddings, and the data they come from.")

@@ -24,7 +24,7 @@ from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
 
 MOST_MEASURES = 6
-"""Measures that are looked at together."""
+"""Measures that are processed together."""
 USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
 """Those that are shown first, where a folder has them or they can be computed."""
 _SENTENCES = ("sentence1", "sentence2")
@@ -45,13 +45,11 @@ class MeasureValues:
     """One measure of all pairs.
 
     Attributes:
-        name: The column.
         values: Its values (pairs,), NaN where one is missing.
         low: A number that is not above the least value, on a multiple of the step.
         high: One that is not below the greatest.
-        step: What a range moves by.
         edges: Where the bins of the histogram begin and end (bins + 1,).
-        bins: The bin of each value (pairs,); `len(edges) - 1`, which is none, for what is not drawn.
+        bins: The bin of each value (pairs,); `len(edges) - 1`, out of range, for what is not drawn.
     """
 
     name: str
@@ -87,7 +85,7 @@ class MeasureValues:
         return np.bincount(self.bins if kept is None else self.bins[kept], minlength=bins + 1)[:bins]
 
     def shown(self, pair: int) -> float | int:
-        """Gives the value of a pair to be shown: whole numbers as such."""
+        """Returns the value of a pair to be shown: whole numbers as such."""
         value = float(self.values[pair])
         return int(value) if self.step >= 1 and math.isfinite(value) else value
 
@@ -121,10 +119,6 @@ class PairMeasures:
 
     Attributes:
         place: The folder, as the user named it.
-        split: The split.
-        count: How many pairs it has.
-        measures: The measures by name.
-        texts: The sentences of the first pairs.
     """
 
     place: str
@@ -134,15 +128,7 @@ class PairMeasures:
     texts: pa.Table
 
     def cut(self, ranges: Mapping[str, tuple[float, float]], *, examples: int = 5) -> Cut:
-        """Finds what ranges keep.
-
-        Args:
-            ranges: For some measures the least and the greatest value.
-            examples: How many pairs of either side to name.
-
-        Raises:
-            UsageError: If a range ends before it begins.
-        """
+        """Finds what ranges keep."""
         kept = np.ones(self.count, bool)
         distance = np.full(self.count, np.inf)
         comparisons = []
@@ -161,8 +147,8 @@ class PairMeasures:
                 high - measure.values if high < measure.high else np.inf,
             )
             distance = np.minimum(distance, np.nan_to_num(sides / (measure.high - measure.low), nan=-np.inf))
-        known = np.arange(self.count) < self.texts.num_rows
-        inside, outside = np.flatnonzero(kept & known), np.flatnonzero(~kept & known)
+        has_text = np.arange(self.count) < self.texts.num_rows
+        inside, outside = np.flatnonzero(kept & has_text), np.flatnonzero(~kept & has_text)
         nearest = (
             inside[np.argsort(distance[inside], kind="stable")[:examples]],
             outside[np.argsort(-distance[outside], kind="stable")[:examples]],
@@ -178,11 +164,7 @@ class PairMeasures:
 
 
 def available_measures(folder: DataFolder, split: str) -> list[str]:
-    """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first.
-
-    Raises:
-        InputError: If it holds no pairs of texts.
-    """
+    """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first."""
     schema = folder.schema(split)
     check_pairs(schema, str(folder.path))
     present = [
@@ -191,9 +173,9 @@ def available_measures(folder: DataFolder, split: str) -> list[str]:
         if (pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_boolean(field.type))
         and _NAME.fullmatch(field.name)
     ]
-    found = list(dict.fromkeys([*present, *measurable_columns(schema.names)]))
-    usual = [name for name in USUAL if name in found]
-    return [*usual, *(name for name in found if name not in usual)]
+    names = list(dict.fromkeys([*present, *measurable_columns(schema.names)]))
+    usual = [name for name in USUAL if name in names]
+    return [*usual, *(name for name in names if name not in usual)]
 
 
 def read_measures(
@@ -204,19 +186,7 @@ def read_measures(
     place: str | None = None,
     progress: Callable[[int], object] = lambda pairs: None,
 ) -> PairMeasures:
-    """Reads the pairs of a split, and computes the measures that are no columns.
-
-    Args:
-        folder: The data folder.
-        split: The split.
-        names: The measures, at most :data:`MOST_MEASURES`.
-        place: How the user calls the folder; by default its path.
-        progress: Called with the number of pairs of each batch.
-
-    Raises:
-        InputError: If there are no pairs, or the folder is damaged.
-        UsageError: For no measure, too many, or one that does not exist.
-    """
+    """Reads the pairs of a split, and computes the measures that are not columns."""
     if not 1 <= len(names) <= MOST_MEASURES:
         raise UsageError(f"{len(names)} measures are chosen", remedy=f"1 to {MOST_MEASURES}")
     schema = folder.schema(split)

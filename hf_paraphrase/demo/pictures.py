@@ -32,12 +32,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def note(text: str, *, error: bool = False) -> str:
-    """Draws a line of words in a frame.
-
-    Args:
-        text: What is said; it is escaped.
-        error: Whether something is wrong.
-    """
+    """Draws a line of words in a frame."""
     kind, role = ("error", "alert") if error else ("said", "status")
     return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(shown_line(text, 600))}</p>'
 
@@ -45,7 +40,7 @@ def note(text: str, *, error: bool = False) -> str:
 def heat_map(
     rows: Sequence[str], columns: Sequence[str], values: NDArray[np.floating], *, links: str | None = None
 ) -> str:
-    """Draws a table of numbers whose background tells their size.
+    """Draws a table of numbers whose background shows their size.
 
     Args:
         rows: What the rows are called.
@@ -75,7 +70,7 @@ def heat_map(
 def coloured_words(
     words: Sequence[str], values: NDArray[np.floating], *, largest: float, smallest: float = 0.0, unit: str = ""
 ) -> str:
-    """Draws the words of a sentence, each on a background that tells its number, which stands below it.
+    """Draws the words of a sentence, each on a background that shows its number, which is below it.
 
     Args:
         words: The words.
@@ -97,13 +92,7 @@ def coloured_words(
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | float]], *, sortable: bool = False) -> str:
-    """Draws a table; numbers stand to the right, those that are not whole with three digits behind the point.
-
-    Args:
-        header: What the columns are called.
-        rows: The cells, as many a row as the header has.
-        sortable: Whether a click on a column's name sorts, by the page's script; rows tell their numbers to it.
-    """
+    """Draws a table; numbers stand to the right, those that are not whole with three digits behind the point."""
     sorting = ' tabindex="0" data-hfp-sort' if sortable else ""
     head = "".join(f'<th scope="col"{sorting}>{escaped(name)}</th>' for name in header)
     lines = []
@@ -121,7 +110,7 @@ def _cell(value: str | float) -> str:
 
 
 def _background(value: float) -> str:
-    """Gives the colour for a number from -1 to 1."""
+    """Returns the colour for a number from -1 to 1."""
     if math.isnan(value):
         return ""
     strength = min(1.0, abs(value))

@@ -52,12 +52,6 @@ def launch_demo(settings: DemoSettings) -> Path | None:
 
     Returns:
         The folder; None without `output`.
-
-    Raises:
-        UsageError: If gradio is not installed, a folder has no models, or the port is taken; for a Space, if a model
-            is none of the Hub.
-        ModelError: If a model is missing.
-        OutputError: If the output is in the way.
     """
     if settings.output is not None:
         folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
@@ -73,14 +67,7 @@ def launch_demo(settings: DemoSettings) -> Path | None:
 
 @contextmanager
 def served_page(settings: DemoSettings) -> Iterator[str]:
-    """Serves the page while the block runs.
-
-    Yields:
-        Its address.
-
-    Raises:
-        HfParaphraseError: As :func:`launch_demo`.
-    """
+    """Serves the page while the block runs."""
     with (
         tempfile.TemporaryDirectory(prefix="hf-paraphrase-demo-") as work,
         _environment({"GRADIO_ANALYTICS_ENABLED": "False", "GRADIO_TEMP_DIR": work}),

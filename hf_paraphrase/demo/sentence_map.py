@@ -26,8 +26,6 @@ class SentenceMap:
         axes: The first two principal components (dim, 2).
         kept: The share of the variance that these keep, from 0 to 1.
         places: Where the sentences stand (sentences, 2).
-        texts: The sentences.
-        total: How many the corpus has.
     """
 
     centre: NDArray[np.float64]
@@ -73,8 +71,8 @@ def map_of(index: SearchIndex) -> SentenceMap:
     if len(rows) > _MOST_POINTS:
         rows = np.sort(np.random.default_rng(_SEED).choice(len(index), _MOST_POINTS, replace=False))
     vectors = index.vectors.take(rows).astype(np.float64)
-    known = vectors.any(1)
-    rows, vectors = rows[known], vectors[known]
+    nonzero = vectors.any(1)
+    rows, vectors = rows[nonzero], vectors[nonzero]
     centre = vectors.mean(0)
     variances, directions = np.linalg.eigh((vectors - centre).T @ (vectors - centre))
     axes = directions[:, ::-1][:, :2]

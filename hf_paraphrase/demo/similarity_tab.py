@@ -31,10 +31,6 @@ _BEST_WORD_PAIRS = 4
 def add_tab(gr: gradio, catalogue: ModelCatalogue) -> list[gradio.components.Component]:
     """Puts the tab's components on the page.
 
-    Args:
-        gr: The library.
-        catalogue: The models.
-
     Returns:
         What shows the result, the sentences and the model.
     """
@@ -60,25 +56,23 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue) -> list[gradio.components.Com
 
 
 def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
-    """Draws what an encoder finds in the sentences that were typed.
-
-    Raises:
-        HfParaphraseError: If the sentences cannot be compared, or the model does not open.
-    """
+    """Draws what an encoder finds in the sentences that were typed."""
     sentences = sentences_of(typed)
     words: list[WordVectors] = []
     reason = ""
     with catalogue.encoder(name) as encoder:
         cosines = encoder.similarity(sentences, sentences)
-        known = [bool(vector.any()) for vector in KnownTexts(encoder).embed(sentences)]
+        nonzero = [bool(vector.any()) for vector in KnownTexts(encoder).embed(sentences)]
         try:
             words = [word_vectors(encoder, sentence) for sentence in sentences]
         except ModelError as error:
             reason = str(error)
     pictures = [heat_map(sentences, sentences, cosines, links="pair")]
-    unknown = [f"“{sentence}”" for sentence, found in zip(sentences, known, strict=True) if not found]
+    unknown = [f"“{sentence}”" for sentence, found in zip(sentences, nonzero, strict=True) if not found]
     if unknown:
-        pictures.append(note(f"the encoder knows no word of {', '.join(unknown)}: a cosine with it says nothing"))
+        pictures.append(
+            note(f"no word of {', '.join(unknown)} is in the encoder's vocabulary: cosines with it are meaningless")
+        )
     pictures.append(explained(sentences, cosines, words) if words else note(reason))
     return "".join(pictures)
 
@@ -128,10 +122,10 @@ def _best_pairs(first: Sequence[str], second: Sequence[str], shares: NDArray[np.
 def _gates(words: Sequence[WordVectors]) -> str:
     """Draws the gates of the words of each sentence, if the model has any."""
     gated = [(item.words, item.gates) for item in words if item.gates is not None]
-    found = np.concatenate([gates[~np.isnan(gates)] for _, gates in gated]) if gated else np.empty(0)
-    if not found.size:
+    values = np.concatenate([gates[~np.isnan(gates)] for _, gates in gated]) if gated else np.empty(0)
+    if not values.size:
         return ""
-    lowest, highest = float(found.min()), float(found.max())
+    lowest, highest = float(values.min()), float(values.max())
     drawn = [
         coloured_words(names, gates, smallest=lowest, largest=highest, unit="of its vector") for names, gates in gated
     ]

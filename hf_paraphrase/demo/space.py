@@ -45,11 +45,7 @@ hf-paraphrase demo --models {names}
 
 
 def check_published(models: Sequence[str]) -> None:
-    """Makes sure that a Space can name models: `builtin`, or repositories of the Hub.
-
-    Raises:
-        UsageError: For a folder of this machine, and for what can be no repository's name.
-    """
+    """Checks that a Space can name models: `builtin`, or repositories of the Hub."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
@@ -70,18 +66,7 @@ def check_published(models: Sequence[str]) -> None:
 
 
 def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: Mapping[str, Any]) -> Path:
-    """Writes the folder of a Space: app.py, requirements.txt, README.md and provenance.json.
-
-    Args:
-        output: The folder; it appears whole or not at all.
-        models: `builtin`, or repositories of the Hub.
-        overwrite: Replace an existing folder of ours.
-        record: The settings, for the record.
-
-    Raises:
-        UsageError: If a model is none that a Space can open, or gradio is not installed.
-        OutputError: If the folder is in the way.
-    """
+    """Writes the folder of a Space: app.py, requirements.txt, README.md and provenance.json."""
     from huggingface_hub import SpaceCardData
 
     from .. import __version__
@@ -117,11 +102,7 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
 
 
 def serve_space(models: Sequence[str]) -> None:
-    """Serves the page where the Space says, until it is stopped; called by the `app.py` of a Space.
-
-    Args:
-        models: `builtin`, or repositories of the Hub.
-    """
+    """Serves the page where the Space says, until it is stopped; called by the `app.py` of a Space."""
     gr = require_gradio()
     page = build_page(ModelCatalogue(models), shared=True)
     # Host and port are those that the Space sets; on another machine 127.0.0.1 and 7860.

@@ -40,19 +40,13 @@ _MOST_BEAMS = 50
 
 
 def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
-    """Puts the tab's components on the page.
-
-    Args:
-        gr: The library.
-        catalogue: The models.
-        shared: Whether folders of this machine are none of the user's business: kept pairs are then downloaded.
-    """
+    """Puts the tab's components on the page."""
     if not catalogue.translators:
         gr.HTML(
             note("there is no translation model among the --models: train-nmt makes one, and quickstart a small one")
         )
         return
-    found = gr.State(None)
+    translation = gr.State(None)
     own = gr.State(None, delete_callback=_remove)
     with gr.Row():
         with gr.Column(scale=3):
@@ -90,12 +84,12 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         target = sentence_of(given, "the reference") if (given or "").strip() else ""
         with catalogue.translator(name) as (opened, tokenizer):
             table = nbest_list(opened, tokenizer, sentence, target, beams=int(width))
-        said = f"{table.num_rows} translations" + (
+        summary = f"{table.num_rows} translations" + (
             "" if target else "; without a reference there is no overlap or BLEU"
         )
         choices = [(f"{rank}: {text}", rank) for rank, text in enumerate(table.column("sentence2").to_pylist())]
         picture = drawn_attention(catalogue, (name, table), 0)
-        return note(said), (name, table), drawn_list(table), gr.update(choices=choices, value=[0]), picture, ""
+        return note(summary), (name, table), drawn_list(table), gr.update(choices=choices, value=[0]), picture, ""
 
     def on_select(state: tuple[str, pa.Table] | None, event: Any) -> str:
         return "" if state is None else drawn_attention(catalogue, state, int(event.row))
@@ -123,15 +117,15 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         [translate.click, source.submit, reference.submit],
         on_translate,
         [model, source, reference, beams],
-        [status, found, nbest, wanted, picture, kept],
+        [status, translation, nbest, wanted, picture, kept],
         api_visibility="private",
     )
-    nbest.click(answered()(on_select), found, picture, api_visibility="private")
-    keep.click(on_keep, [found, wanted, folder, own], [kept, own, download], api_visibility="private")
+    nbest.click(answered()(on_select), translation, picture, api_visibility="private")
+    keep.click(on_keep, [translation, wanted, folder, own], [kept, own, download], api_visibility="private")
 
 
 def drawn_list(table: pa.Table) -> str:
-    """Draws an n-best list; a click on a row tells its rank."""
+    """Draws an n-best list; a click on a row returns its rank."""
     rows = list(zip(*(table.column(name).to_pylist() for name in _COLUMNS.values()), strict=True))
     picture = drawn_table(list(_COLUMNS), rows, sortable=True)
     hint = "A click on a column's name sorts by it, one on a row shows its attention."
@@ -144,13 +138,7 @@ def kept_rows(table: pa.Table, ranks: Sequence[int]) -> pa.Table:
 
 
 def drawn_attention(catalogue: ModelCatalogue, state: tuple[str, pa.Table], rank: int) -> str:
-    """Draws where the model looked for each unit of a translation.
-
-    Args:
-        catalogue: The models.
-        state: The model's name, and the n-best list.
-        rank: The rank of the translation.
-    """
+    """Draws where the model looked for each unit of a translation."""
     name, table = state
     ranks = table.column("rank").to_pylist()
     if rank not in ranks:

@@ -23,7 +23,6 @@ class Attention:
     """Where the model looked.
 
     Attributes:
-        source: The units of the source.
         target: Those of the translation, with the end.
         weights: For each unit of the translation the weights of those of the source (target, source); a row adds up
             to 1.
@@ -35,27 +34,16 @@ class Attention:
 
 
 def source_language(model: Any) -> str:
-    """Returns the language code that a model translates from, as its configuration says."""
+    """Returns the language code that a model translates from, by its configuration."""
     return str(getattr(model.config, "source_lang", None) or "en")
 
 
 def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
     """Translates a sentence into as many translations as the beam is wide.
 
-    Args:
-        model: The translation model.
-        tokenizer: Its tokenizer.
-        source: The sentence.
-        reference: A translation of it by people, with which the measures compare; may be empty.
-        beams: The width of the beam.
-
     Returns:
         The columns of back-translated pairs and of :data:`MEASURES`, the best translation first; without a reference
         `sentence1` is empty, and the measures that need it are NaN.
-
-    Raises:
-        InputError: If the model gives no translation.
-        ModelError: If the search fails.
     """
     from ..translation.table_translator import SearchOptions, TableTranslator
 
@@ -76,14 +64,7 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
 
 
 def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Attention:
-    """Computes where the model looks while it reads out a translation, cut into units as its tokenizer cuts it.
-
-    Args:
-        model: The translation model.
-        tokenizer: Its tokenizer.
-        source: The sentence.
-        translation: The translation.
-    """
+    """Computes where the model looks while it reads out a translation, cut into units as its tokenizer cuts it."""
     import torch
 
     from ..translation.bitext import normalize_punctuation

@@ -11,15 +11,7 @@ LONGEST = 2_000
 
 
 def sentence_of(text: str | None, what: str = "the sentence") -> str:
-    """Returns what was typed as one sentence, with single spaces.
-
-    Args:
-        text: What was typed.
-        what: What it is, for messages.
-
-    Raises:
-        UsageError: If it is empty or too long.
-    """
+    """Returns what was typed as one sentence, with single spaces."""
     sentence = " ".join((text or "").split())
     if not sentence:
         raise UsageError(f"{what} is empty", remedy="type one")
@@ -31,11 +23,7 @@ def sentence_of(text: str | None, what: str = "the sentence") -> str:
 
 
 def sentences_of(text: str | None) -> list[str]:
-    """Returns the sentences that were typed, one a line; empty lines are none.
-
-    Raises:
-        UsageError: If there are fewer than two or more than :data:`MOST_SENTENCES`, or one is too long.
-    """
+    """Returns the sentences that were typed, one a line; empty lines do not count."""
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if len(lines) < 2:
         raise UsageError(

@@ -48,15 +48,7 @@ class WordVectors:
 
 
 def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
-    """Computes what each word adds to the embedding of a sentence.
-
-    Args:
-        encoder: The encoder.
-        text: The sentence.
-
-    Raises:
-        ModelError: If the model does not give token vectors, or their mean is not the embedding.
-    """
+    """Computes what each word adds to the embedding of a sentence."""
     import torch
 
     words = [(match.start(), match.end()) for match in _WORD.finditer(text)]

@@ -27,18 +27,14 @@ def open_encoder(
             package if it is installed, or `namespace/name` of a repository of the Hub.
         device: Where to compute; None for the CPU.
         bf16: Compute in bfloat16; ours and tables always compute in fp32.
-
-    Raises:
-        ModelError: If it is missing or damaged, or is built in a way that cannot be followed.
-        HubError: If the Hub cannot be reached.
     """
     if is_wordllama(name):
         return open_wordllama(name)
     folder = model_folder(name, any_type=True)
     settings = folder / "config.json"
-    found = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
+    model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
     ours = {*SENTENCE_ENCODERS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}
-    is_a_transformers = found is not None or (folder / "modules.json").is_file()
-    if found in ours or is_onnx_folder(folder) or static_modules(folder) is not None or not is_a_transformers:
+    is_a_transformers = model_type is not None or (folder / "modules.json").is_file()
+    if model_type in ours or is_onnx_folder(folder) or static_modules(folder) is not None or not is_a_transformers:
         return SentenceEncoder.from_pretrained(name, device=device)
     return Teacher.from_pretrained(folder, device=device, bf16=bf16)

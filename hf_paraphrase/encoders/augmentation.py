@@ -35,7 +35,7 @@ class Augmentation:
     weight: float = 0.0
 
     def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
-        """Gives the sentences of further pairs: first all first sentences, then their partners in the same order.
+        """Returns the sentences of further pairs: first all first sentences, then their partners in the same order.
 
         Args:
             pairs: The pairs that they follow.
@@ -47,7 +47,7 @@ class Augmentation:
     def batch(
         self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int | None
     ) -> dict[str, Tensor]:
-        """Gives what the term needs beside a batch, by names that no other has.
+        """Returns what the term needs beside a batch, by names that no other has.
 
         Args:
             pairs: The pairs.

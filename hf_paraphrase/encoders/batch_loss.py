@@ -24,12 +24,8 @@ class BatchLossTrainer(ScoredTrainer):
     """A trainer whose steps compute a loss of pairs; :class:`~.trainer.EncoderTrainer` gives it what it needs.
 
     Attributes:
-        loss: The loss.
-        collator: Makes the batches.
-        schedule: Which batches are in which mega-batch.
-        mega_batch: The one that is running.
         initial_embeddings: Where the word vectors started, if they are drawn back there.
-        forward_options: What else the model's `forward` is told.
+        forward_options: Further arguments of the model's `forward`.
     """
 
     loss: nn.Module
@@ -63,7 +59,7 @@ class BatchLossTrainer(ScoredTrainer):
         Args:
             model: The encoder, possibly wrapped.
             inputs: A batch of :class:`~.collator.PairCollator`, with its `place` (epoch, number) in the epoch. A batch
-                without a place is no part of a mega-batch: its negatives come from itself.
+                without a place is not part of a mega-batch: its negatives come from itself.
             return_outputs: Also return the sentence embeddings (2 * pairs, dim) of this process.
             num_items_in_batch: Unused: the loss is a mean over the pairs of a batch.
         """
@@ -129,7 +125,7 @@ class BatchLossTrainer(ScoredTrainer):
                 raise InputError(
                     f"the checkpoint lacks the negatives of mini-batches {start} to {end}, which were running",
                     path=self.args.output_dir,
-                    remedy="resume with the settings of the interrupted run, or start afresh",
+                    remedy="resume with the settings of the interrupted run, or start from scratch",
                 )
             pool = self.mega_batch = self._pool(model, epoch, start, end)
         begin, stop = self.batches.share(number, process_index())
@@ -163,14 +159,8 @@ class BatchLossTrainer(ScoredTrainer):
         return MegaBatch(epoch, start, end, first, sentences, chosen)
 
     def _shared_out(self, loss: Tensor, number: int) -> Tensor:
-        """Turns the mean over this process's part of a joint batch into that over the whole.
-
-        The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
-
-        Args:
-            loss: The mean over the own part, which may hold a pair that does not count.
-            number: The number of the joint batch in the epoch.
-        """
+        """Turns the mean over this process's part of a joint batch into that over the whole."""
+        # The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
         loss = loss * self.batches.weight(number, process_index())
         if num_processes() > 1:
             loss = loss + (mean_over_processes(loss) - loss.detach())

@@ -22,13 +22,6 @@ class PairCollator:
     put in random order, each independently of the other (section 4.2 of Wieting and Gimpel 2017). The draws depend on
     the seed, the epoch and the pair alone, so neither worker processes nor a resumed run change them.
 
-    Args:
-        pairs: The pairs.
-        pad_token_id: Fills up short sentences; see :meth:`~.token_rows.Sentences.padded`.
-        scramble: The probability.
-        seed: The seed.
-        augmentation: Further pairs, numbered on from the last one, and what else its term of the loss needs.
-
     Attributes:
         size: The number of pairs, further ones with them.
     """
@@ -84,10 +77,10 @@ class PairCollator:
         Returns:
             2 * pairs sentences: first all first sentences, then their partners in the same order.
         """
-        found = self._unscrambled(epochs, pairs)
+        sentences = self._unscrambled(epochs, pairs)
         if self.scramble > 0:
-            found.tokens = found.tokens[self._order(epochs, pairs, np.diff(found.offsets))]
-        return found
+            sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
+        return sentences
 
     def _unscrambled(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         own = pairs < len(self.pairs)

@@ -21,18 +21,14 @@ _LABELS = ("label", "score")
 
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
-    """Asks an evaluator; a single number is called by :data:`CHOOSES`.
-
-    Raises:
-        UsageError: If it returns neither numbers by name nor one number.
-    """
-    found = evaluator(encoder)
-    if not isinstance(found, Mapping):
-        found = {DEV_SCORE: found}
+    """Asks an evaluator; a single number is called by :data:`CHOOSES`."""
+    result = evaluator(encoder)
+    if not isinstance(result, Mapping):
+        result = {DEV_SCORE: result}
     try:
-        return {str(name).removeprefix("eval_"): float(value) for name, value in found.items()}
+        return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
     except (TypeError, ValueError) as error:
-        raise UsageError(f"the evaluator gives something else than scores: {error}") from error
+        raise UsageError(f"the evaluator gives something other than scores: {error}") from error
 
 
 def similarity_scores(
@@ -44,9 +40,6 @@ def similarity_scores(
         encoder: The encoder.
         pairs: A `datasets.Dataset`, or dictionaries, with `sentence1`, `sentence2` and `label` or `score`.
         compute_metrics: Gets the cosines (pairs,) as predictions, and the labels (pairs,).
-
-    Raises:
-        InputError: If a column is missing.
     """
     rows = list(pairs)
     label = next((name for name in _LABELS if rows and name in rows[0]), None)
@@ -54,8 +47,8 @@ def similarity_scores(
         raise InputError("the pairs of eval_dataset have no column label or score", remedy="give graded pairs")
     first, second = (normalized(encoder.encode([row[side] for row in rows])) for side in ("sentence1", "sentence2"))
     labels = np.array([row[label] for row in rows])
-    found = compute_metrics(EvalPrediction(predictions=(first * second).sum(1), label_ids=labels))
-    return {name.removeprefix("eval_"): float(value) for name, value in found.items()}
+    scores = compute_metrics(EvalPrediction(predictions=(first * second).sum(1), label_ids=labels))
+    return {name.removeprefix("eval_"): float(value) for name, value in scores.items()}
 
 
 def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> str:
@@ -68,9 +61,6 @@ def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> 
 
     Returns:
         Its name, with `eval_` before it.
-
-    Raises:
-        UsageError: If there is none of that name.
     """
     name = wanted.removeprefix("eval_")
     if name not in scores and by_default and len(scores) == 1:

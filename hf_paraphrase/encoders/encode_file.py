@@ -24,7 +24,7 @@ class Encoded:
 
     Attributes:
         path: The NumPy file, which `np.load` opens: float32 (rows, dimension); or the data folder, with `shard`, while
-            parts are missing, that of the unfinished work.
+            parts are missing, that of the incomplete work.
         rows: How many lines or rows there were.
         dimension: The number of components of an embedding.
         empty: How many of the texts were empty; they are embedded to zeros.
@@ -42,12 +42,6 @@ def encode(settings: EncodeSettings) -> Encoded:
 
     Returns:
         The file that was made, and what is in it.
-
-    Raises:
-        UsageError: For settings that do not fit, or embeddings that cannot be truncated so.
-        InputError: For a missing, empty or malformed input file.
-        OutputError: If the output exists or cannot be written.
-        ModelError: If the model folder is not a sentence encoder.
     """
     if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
         raise InputError("no such file", path=Path(settings.input), remedy="check --input")
@@ -89,7 +83,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     path, results = encode_folder(settings, embedder)
     encoded = Encoded(path, results.get("rows", 0), results["dimension"], results.get("empty", 0))
     if "rows" in results:
-        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components lie in {path}")
+        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components saved to {path}")
     return encoded
 
 
@@ -118,5 +112,5 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress.update(len(lines))
             if progress is not None:
                 progress.total = progress.n
-    log(f"{writer.rows} embeddings of {dimension} components lie in {output}; np.load opens them")
+    log(f"{writer.rows} embeddings of {dimension} components saved to {output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)

@@ -27,19 +27,10 @@ from .sentence_embedder import SentenceEmbedder
 def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple[Path, dict[str, Any]]:
     """Embeds columns of every split of a data folder.
 
-    Args:
-        settings: The settings of the verb.
-        embedder: What embeds.
-
     Returns:
         The folder that was made, and its `rows`, the `dimension` of its embeddings, whether a network computed in
-        `bf16`, and how many texts were `empty`; with `shard`, while parts are missing, the folder of the unfinished
+        `bf16`, and how many texts were `empty`; with `shard`, while parts are missing, the folder of the incomplete
         work and the dimension alone.
-
-    Raises:
-        InputError: If the data folder is unreadable, lacks a column, or one of them holds no texts.
-        OutputError: If the output is in the way, or the unfinished work had other settings.
-        ModelError: If the model folder is not a sentence encoder.
     """
     folder = DataFolder(settings.input)
     columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)

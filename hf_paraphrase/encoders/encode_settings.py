@@ -42,7 +42,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
     columns: list[str] = setting("columns of texts to embed, in every split; spaces or commas between them", [])
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     truncate_dim: int | None = setting(
-        "keep the first so many components of each embedding, which is for encoders that were trained for it; "
+        "keep the first N components of each embedding, which is for encoders that were trained for it; "
         "--normalize comes after it",
         None,
         at_least=1,
@@ -55,14 +55,10 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         choices=["auto", "bf16", "fp32"],
     )
     shard_size: int | None = shard_size_setting("rows", only_with="columns")
-    resume: bool = setting("with --columns: continue the unfinished job for this output", False, only_with="columns")
+    resume: bool = setting("with --columns: continue the incomplete job for this output", False, only_with="columns")
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, a device that is not here, and a name that NumPy would not find.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.columns:
             if self.output is None or Path(self.output).suffix == ".npy":

@@ -40,7 +40,7 @@ class EncodedPairs:
             with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
         labels: 1 where a pair is a paraphrase and 0 where not (pairs,), int8; None if pairs carry no labels.
         dropped: How many pairs were left out because a side had no tokens.
-        not_paraphrases: How many pairs were left out because their label says that they are no paraphrases.
+        not_paraphrases: How many pairs were left out because their label says that they are not paraphrases.
     """
 
     tokens: NDArray[np.int32]
@@ -58,7 +58,7 @@ class EncodedPairs:
         return Sentences(self.tokens, self.offsets, self.keys).take(rows)
 
     def are_all_the_same(self) -> bool:
-        """Tells whether there are no other sentences than the two of the first pair, and so no negatives."""
+        """Returns whether there are no other sentences than the two of the first pair, and so no negatives."""
         return bool(np.isin(self.keys, self.keys[:2]).all())
 
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
@@ -89,13 +89,9 @@ def encode_pairs(
         seed: As for :func:`~..data.pair_rows.iterate_pairs`.
         split: The split of a data folder.
         labelled: Keep the labels of the column `label`. Otherwise pairs labelled 0 are left out and counted, if there
-            is such a column at all: they are no paraphrases.
+            is such a column at all: they are not paraphrases.
         scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
         read: Called with the sentences of the next rows, block by block.
-
-    Raises:
-        InputError: If something is missing, a label is neither 0 nor 1, or no pair is left.
-        OutputError: If the disk is full or not writable.
     """
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
@@ -147,6 +143,6 @@ def _labels(batch: pa.RecordBatch, folder: str | os.PathLike[str] | None, start:
             raise InputError(
                 f"label {value!r} of `{batch.column(0)[row].as_py()}` is neither 0 nor 1",
                 path=folder,
-                remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is none",
+                remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is not",
             )
     return np.array(values, np.int8)

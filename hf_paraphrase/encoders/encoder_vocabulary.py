@@ -60,15 +60,14 @@ def with_trigrams(
         min_frequency: Trigrams that the sentences have less often are left out.
         lower_case: As for :func:`~..tokenization.character_trigram.build_character_trigram_tokenizer`.
         skip_unknown: As for it.
-
-    Raises:
-        InputError: If the sentences have no text.
     """
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
-    found = trigram_vocabulary(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=vocabulary_size)
-    trigrams = build_character_trigram_tokenizer(found, lower_case=lower_case, skip_unknown=skip_unknown)
+    trigram_list = trigram_vocabulary(
+        sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=vocabulary_size
+    )
+    trigrams = build_character_trigram_tokenizer(trigram_list, lower_case=lower_case, skip_unknown=skip_unknown)
     if words is None:
         return EncoderVocabulary(trigrams, [len(trigrams)], None, None)
     tokenizer, vectors = words
@@ -108,17 +107,14 @@ def word_level_vocabulary(
 
     Returns:
         The tokenizer, and what was read.
-
-    Raises:
-        HfParaphraseError: If a file or folder is missing, malformed or does not fit.
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
     kind = None if initial_vectors is None else kind_of_source(initial_vectors)
     style: dict[str, Any] = {"lower_case": lower_case, "contractions": contractions, "treebank": treebank}
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
-    found = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
-    words = list(dict.fromkeys([*found, *listed]))[:vocabulary_size]
+    vocabulary = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
+    words = list(dict.fromkeys([*vocabulary, *listed]))[:vocabulary_size]
     vectors = None
     if initial_vectors is not None:
         room = sys.maxsize if vocabulary_size is None else vocabulary_size - len(words)
@@ -141,18 +137,6 @@ def given_vocabulary(
 
     A sub-word token gets the vector of the word that it alone spells. Only where the vectors come from a saved model
     with the very same vocabulary does every token have one.
-
-    Args:
-        folder: As for :func:`~..tokenization.encoder_tokenizer.load_encoder_tokenizer`.
-        initial_vectors: As for :func:`word_level_vocabulary`.
-        dimension: As for it.
-        show_progress_bar: As for it.
-
-    Returns:
-        The tokenizer, and what was read.
-
-    Raises:
-        HfParaphraseError: As for it.
     """
     from ..tokenization.encoder_tokenizer import load_encoder_tokenizer
 
@@ -199,9 +183,6 @@ def start_embeddings(
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.
-
-    Raises:
-        InputError: If no token of the pairs has a vector, or for the file of counts.
     """
     size = len(tokenizer)
     counts = None

@@ -86,30 +86,7 @@ class FamiliarCalls(ABC):
         prompt_name: str | None = None,
         device: str | None = None,
     ) -> Embeddings:
-        """Embeds texts as sentence-transformers' `encode` would with these options.
-
-        Args:
-            texts: One text or several.
-            batch_size: As for the encoder's own `encode`, like the next two.
-            normalize: See there.
-            show_progress_bar: See there.
-            normalize_embeddings: Another name of `normalize`.
-            convert_to_numpy: Give an array; otherwise a list of tensors.
-            convert_to_tensor: Give one tensor, on the device of the encoder.
-            precision: The type of the numbers; see :func:`.quantization.quantize_embeddings`.
-            truncate_dim: Keep the first so many components, before anything is normalised.
-            prompt: What to put before each text.
-            prompt_name: None: these encoders know no prompts by name.
-            device: Move the encoder there first.
-
-        Returns:
-            The embeddings, (texts, dim) or (dim,) for a single text.
-
-        Raises:
-            TypeError: If a text is not a string.
-            UsageError: If there are fewer components than are to be kept, the precision is unknown or needs several
-                texts, or a prompt is named.
-        """
+        """Embeds texts as sentence-transformers' `encode` would with these options."""
         check_precision(precision)
         if prompt_name is not None and prompt is None:
             raise UsageError(f"prompt_name `{prompt_name}` is unknown", remedy="give the text itself: prompt=…")
@@ -145,15 +122,11 @@ class FamiliarCalls(ABC):
     @property
     def device(self) -> torch.device:
         """Where the model computes."""
-        found: torch.device = self.model.device
-        return found
+        device: torch.device = self.model.device
+        return device
 
     def to(self, device: str | torch.device) -> Self:
-        """Moves the model to a device, e.g. `cuda`, and returns the encoder.
-
-        Raises:
-            UsageError: If there is no such device, or it is an ONNX model and the device is not the CPU.
-        """
+        """Moves the model to a device, e.g. `cuda`, and returns the encoder."""
         import torch
 
         if not hasattr(self.model, "to"):
@@ -206,10 +179,6 @@ class FamiliarCalls(ABC):
             first: As for :meth:`similarity`.
             second: As many texts or embeddings.
             **options: Passed to `encode`.
-
-        Raises:
-            TypeError: If a text is not a string.
-            ValueError: If the sides differ in their numbers of texts or of components.
         """
         rows, others = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape != others.shape:
@@ -219,7 +188,7 @@ class FamiliarCalls(ABC):
     def _unit_vectors(
         self, side: str | Sequence[str] | NDArray[np.floating], options: dict[str, Any]
     ) -> NDArray[np.float32]:
-        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+        """Returns the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
         if not isinstance(side, str) and hasattr(side, "__array__"):
             # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
             array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
@@ -228,8 +197,8 @@ class FamiliarCalls(ABC):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         texts = list_of_texts(cast("str | Sequence[str]", side))
-        found: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
-        return found
+        vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
+        return vectors
 
     def push_to_hub(
         self,
@@ -248,14 +217,6 @@ class FamiliarCalls(ABC):
             private: Make the repository private; one that exists and is public is refused.
             commit_message: The commit's first line; by default it names the repository.
             revision: The branch; `main` by default.
-
-        Returns:
-            The address of the branch.
-
-        Raises:
-            ModelError: As `save_pretrained`.
-            UsageError: If there is no token, or a name cannot be.
-            HubError: If the Hub cannot be reached or refuses.
         """
         from ..hub.publishing import push_folder
 

@@ -1,4 +1,4 @@
-"""The encoder that a training goes on from, in the place of a new one: its kind, its tokenizer, its weights."""
+"""The encoder that a training continues from, in the place of a new one: its kind, its tokenizer, its weights."""
 
 from __future__ import annotations
 
@@ -23,27 +23,20 @@ if TYPE_CHECKING:
 def initial_kind(name: str | os.PathLike[str]) -> str:
     """Names the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
 
-    Averages of words and of character trigrams are of one class; their tokenizers tell them apart.
-
-    Args:
-        name: The folder, or the name of a repository of the Hub, or `builtin`.
-
-    Raises:
-        ModelError: If it is missing, damaged, or of a type that is not trained on pairs.
-        HubError: If it is a repository of the Hub and cannot be fetched.
+    Averages of words and of character trigrams are of one class; their tokenizers distinguish them.
     """
     folder = model_folder(name)
     remedy = "give a folder that train-encoder made"
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
-    found = encoder_class(folder)
+    model_class = encoder_class(folder)
     kinds = {kind: encoder_kind(kind) for kind in ENCODERS}
-    able = [kind for kind in kinds if kinds[kind].model_class is found]
+    able = [kind for kind in kinds if kinds[kind].model_class is model_class]
     if not able:
-        model_type = found.config_class.model_type
+        model_type = model_class.config_class.model_type
         raise ModelError(f"a model of type `{model_type}` is not trained on pairs", path=folder, remedy=remedy)
     if len(able) > 1:
-        config: Any = found.config_class.from_pretrained(folder, local_files_only=True)
+        config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
         able = [kind for kind in able if kinds[kind].trigrams == trigrams] or able
     return able[0]
@@ -52,32 +45,24 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
 def initial_encoder(
     name: str | os.PathLike[str], dropouts: Mapping[str, float | None]
 ) -> tuple[PreTrainedModel, EncoderVocabulary]:
-    """Opens the encoder that a training goes on from, with the dropouts of this training.
-
-    Args:
-        name: As for :func:`initial_kind`.
-        dropouts: The probability of each of :data:`~.batch_loss.DROPOUTS`; None for 0.
+    """Opens the encoder that a training continues from, with the dropouts of this training.
 
     Returns:
         The encoder in float32, and its tokens.
-
-    Raises:
-        ModelError: If it is damaged.
-        UsageError: If a dropout is asked for that it does not know.
     """
     folder = model_folder(name)
-    found = encoder_class(folder)
-    config: Any = found.config_class.from_pretrained(folder, local_files_only=True)
+    model_class = encoder_class(folder)
+    config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
     for option, rate in dropouts.items():
         if rate and not hasattr(config, option):
             raise UsageError(f"{flag(option)} is not for a model of type `{config.model_type}`", remedy="leave it out")
-    known = {option: rate or 0.0 for option, rate in dropouts.items() if hasattr(config, option)}
-    model, tokenizer = load_model_folder(folder, found, **known)
+    supported = {option: rate or 0.0 for option, rate in dropouts.items() if hasattr(config, option)}
+    model, tokenizer = load_model_folder(folder, model_class, **supported)
     sizes = getattr(model.config, "vocab_sizes", None) or [model.config.vocab_size]
     return model.float().train(), EncoderVocabulary(tokenizer, list(sizes), None, None)
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Says for a card what a training went on from."""
+    """Describes for a card what a training continued from."""
     folder = model_folder(name)
     return repository_name(folder) or folder.resolve().name

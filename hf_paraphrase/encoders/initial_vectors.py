@@ -32,13 +32,9 @@ _REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
-    """Tells what kind of initial vectors lie at a path, or are meant by `builtin`.
+    """Returns what kind of initial vectors a path, or `builtin`, holds.
 
     A file, a model with a table of vectors, one with several side by side, or another model.
-
-    Raises:
-        InputError: If there is nothing.
-        ModelError: If it is a model folder and damaged or of another kind, or a folder without a model.
     """
     path = fetched_folder(source) or Path(source)
     if path.is_dir():
@@ -54,17 +50,13 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
 
 
 def _check_encoder(folder: Path) -> None:
-    """Refuses a folder that holds no sentence encoder, before transformers would do so at length.
-
-    Raises:
-        ModelError: If there is no model, or one of this package that is something else.
-    """
+    """Refuses a folder that holds no sentence encoder, before transformers would do so at length."""
     if not any((folder / name).exists() for name in ("config.json", "modules.json")):
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
     if (folder / "config.json").is_file():
-        found = read_json_object(folder / "config.json", ModelError).get("model_type")
-        if found in MODELS and found not in SENTENCE_ENCODERS:
-            raise ModelError(f"a model of type `{found}` has no vectors of words", path=folder, remedy=_REMEDY)
+        model_type = read_json_object(folder / "config.json", ModelError).get("model_type")
+        if model_type in MODELS and model_type not in SENTENCE_ENCODERS:
+            raise ModelError(f"a model of type `{model_type}` has no vectors of words", path=folder, remedy=_REMEDY)
 
 
 def read_initial_vectors(
@@ -84,16 +76,11 @@ def read_initial_vectors(
             (ours, model2vec, sentence-transformers' `StaticEmbedding`), or with several side by side, as the built-in
             encoder `builtin` has them; or that of any other sentence encoder, which is then distilled.
         words: The wanted words, each once; the words to distil.
-        first: Keep the first so many words of the source too. A sentence encoder has none.
+        first: Keep the first N words of the source too. A sentence encoder has none.
         dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
         pieces: As for :func:`~hf_paraphrase.encoders.saved_vectors.read_saved_vectors`.
         device: Where a sentence encoder computes; None for the CPU.
         show_progress_bar: Show the progress of a sentence encoder on standard error.
-
-    Raises:
-        InputError: If the source is missing or malformed.
-        ModelError: If a model folder is damaged or of a kind that cannot be followed.
-        UsageError: If the source has another number of components than is wanted.
     """
     kind, path = kind_of_source(source), fetched_folder(source) or Path(source)
     if kind == SENTENCE_ENCODER:
@@ -109,10 +96,10 @@ def read_initial_vectors(
         vectors = read_saved_vectors(path, set(words), first=first or 0, pieces=pieces)
     else:
         vectors = read_word_vectors(path, set(words), first=first)
-    found = vectors.matrix.shape[1]
-    if dimension not in (None, found):
+    size = vectors.matrix.shape[1]
+    if dimension not in (None, size):
         raise UsageError(
-            f"--hidden-size {dimension}, but the initial vectors have {found} components",
+            f"--hidden-size {dimension}, but the initial vectors have {size} components",
             path=source,
             remedy="leave --hidden-size out",
         )
@@ -124,9 +111,6 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 
     Returns:
         The words in the order of the file, each once.
-
-    Raises:
-        InputError: If the file is missing, empty or not UTF-8.
     """
     path = Path(path)
     words: dict[str, None] = {}
@@ -141,11 +125,7 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 
 
 def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
-    """Refuses initial vectors that have nothing to do with the pairs.
-
-    Raises:
-        InputError: If no token of the pairs has a vector.
-    """
+    """Refuses initial vectors that have nothing to do with the pairs."""
     if coverage.tokens and not coverage.tokens_with_vector:
         raise InputError(
             "no word of the pairs has a vector here",
@@ -155,7 +135,7 @@ def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
 
 
 def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
-    """Tells which word each token of a vocabulary stands for.
+    """Returns which word each token of a vocabulary stands for.
 
     Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
     turns this word into that token alone; one from inside a word (`##ing`) stands for none.

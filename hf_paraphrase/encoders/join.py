@@ -22,7 +22,7 @@ from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from .kinds import encoder_class
 from .onnx_encoder import is_onnx_folder
-from .random_trigrams import FLOOR, random_trigrams
+from .random_trigrams import BASELINE, random_trigrams
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class JoinSettings(Settings):
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
-    `weighted-trigrams`, the floor of `evaluate --baseline`: random vectors of character trigrams that count the less
+    `weighted-trigrams`, the baseline of `evaluate --baseline`: random vectors of character trigrams that count less
     the more frequent they are in English. They see exact names, numbers and rare words, which trained vectors blur.
     Unknown words of a model that skips them are always left out, also where a sentence has no other.
     """
@@ -65,7 +65,7 @@ class JoinSettings(Settings):
     )
     frequency_constant: float | None = setting(
         "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a; 0.001 is "
-        "a good one [default: as the floor: 0.003, and p counted within English words, so that what lies over the "
+        "a good one [default: as the baseline: 0.003, and p counted within English words, so that a trigram over the "
         "space between two words counts fully]",
         None,
         above=0,
@@ -80,12 +80,7 @@ class JoinSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit together.
-
-        Raises:
-            UsageError: For a value out of range, less than two models, a model that is named twice, none but
-                weighted-trigrams, other weights than one a model, or text without weighted-trigrams.
-        """
+        """Checks that the settings fit together."""
         super().check()
         check_license(self.license)
         if len(self.model) < 2:
@@ -96,19 +91,13 @@ class JoinSettings(Settings):
             raise UsageError(
                 f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
             )
-        if self.text and FLOOR not in self.model:
-            raise UsageError(f"--text is for --model {FLOOR}", remedy="give that too, or leave it out")
+        if self.text and BASELINE not in self.model:
+            raise UsageError(f"--text is for --model {BASELINE}", remedy="give that too, or leave it out")
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of the encoder.
-
-    Attributes:
-        name: What the card calls it.
-        tokenizer: Its tokenizer.
-        table: The vectors of its tokens (tokens, components).
-    """
+    """A part of the encoder."""
 
     name: str
     tokenizer: PreTrainedTokenizerFast
@@ -121,14 +110,8 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
 
     Returns:
         The encoder.
-
-    Raises:
-        UsageError: For settings or models that do not fit together.
-        InputError: If the text is missing, malformed or has no trigrams.
-        ModelError: If a model cannot be opened, or is no average.
-        OutputError: If the output is in the way, or is one of the models or holds it.
     """
-    folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
+    folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
     with Artefact(
         settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
@@ -148,24 +131,20 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
 
 
 def _average(folder: Path) -> _Part:
-    """Opens a model that is to be a part.
-
-    Raises:
-        ModelError: If it cannot be opened, or is no average.
-    """
+    """Opens a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
     remedy = "give folders of avg or trigram"
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be joined", path=folder, remedy="give the model it was made from")
-    found = encoder_class(folder)
-    if found is not AvgModel:
+    model_class = encoder_class(folder)
+    if model_class is not AvgModel:
         raise ModelError(
-            f"a model of type `{found.config_class.model_type}` is no average of one table of vectors",
+            f"a model of type `{model_class.config_class.model_type}` is not an average of one table of vectors",
             path=repository_name(folder) or folder,
             remedy=remedy,
         )
-    model, tokenizer = load_model_folder(folder, found)
+    model, tokenizer = load_model_folder(folder, model_class)
     if tokenizer.pad_token is None:
         raise ModelError("the tokenizer has no padding token", path=folder, remedy=remedy)
     config: Any = model.config
@@ -178,16 +157,12 @@ def _average(folder: Path) -> _Part:
 
 
 def _one_size(parts: dict[str, _Part]) -> int:
-    """Returns the number of components that all parts have.
-
-    Raises:
-        UsageError: If they differ.
-    """
+    """Returns the number of components that all parts have."""
     sizes = {name: part.table.shape[1] for name, part in parts.items()}
     if len(set(sizes.values())) > 1:
-        found = ", ".join(f"{size} ({name})" for name, size in sizes.items())
+        listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
         raise UsageError(
-            f"the vectors of the models have different numbers of components: {found}",
+            f"the vectors of the models have different numbers of components: {listed}",
             remedy="join models of one number; what was trained for it can be cut by "
             "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
         )
@@ -195,11 +170,7 @@ def _one_size(parts: dict[str, _Part]) -> int:
 
 
 def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> _Part:
-    """Makes the part of random trigram vectors.
-
-    Raises:
-        InputError: If the text is missing, malformed or has no trigrams.
-    """
+    """Makes the part of random trigram vectors."""
     sentences = _sentences(settings.text) if settings.text else _words(averages)
     try:
         tokenizer, table = random_trigrams(
@@ -214,7 +185,7 @@ def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> 
             raise
         place = settings.text[0] if settings.text else settings.model[0]
         raise InputError(error.message, path=place, remedy="give --text with sentences") from error
-    return _Part(FLOOR, tokenizer, table)
+    return _Part(BASELINE, tokenizer, table)
 
 
 def _sentences(sources: list[str]) -> Iterator[str]:
@@ -224,7 +195,7 @@ def _sentences(sources: list[str]) -> Iterator[str]:
 
 
 def _words(averages: dict[str, _Part]) -> Iterator[str]:
-    """Gives the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
+    """Returns the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
     from .initial_vectors import words_of_tokens
 
     for part in averages.values():
@@ -258,8 +229,8 @@ def _write(
     model.load_state_dict({"embeddings": table}, assign=True)
     write_model_files(artefact.staging, model.eval(), tokenizer)
     shares = [weight / sum(weights) for weight in weights]
-    known = [inherited_metadata(folder) for folder in folders.values()]
-    licences = {license for item in known for license in item["license"] or [UNKNOWN_LICENSE]}
+    metadata = [inherited_metadata(folder) for folder in folders.values()]
+    licences = {license for item in metadata for license in item["license"] or [UNKNOWN_LICENSE]}
     results = {
         "parts": [
             {"name": part.name, "vectors": len(part.table), "share": share}
@@ -269,9 +240,9 @@ def _write(
     }
     card = {
         **card_values(model, Path(settings.output).name),
-        "languages": list(dict.fromkeys(language for item in known for language in item["language"])),
+        "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
-        "floor": FLOOR,
+        "floor": BASELINE,
         "counted_in": "English" if settings.frequency_constant is None else "its text",
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),

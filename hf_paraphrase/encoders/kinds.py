@@ -1,6 +1,6 @@
 """The kinds of sentence encoders that can be trained, with the settings that only some have; how one is made.
 
-`hf_paraphrase.registry.ENCODERS` has them by name. A model class of one's own is registered there as it is, or as an
+`hf_paraphrase.registry.ENCODERS` has them by name. A model class of the user is registered there as it is, or as an
 :class:`EncoderKind` where it has settings of its own:
 
     @ENCODERS.register("mine")
@@ -145,7 +145,7 @@ class EncoderKind:
     """A kind of sentence encoder.
 
     Attributes:
-        model: A model type of :mod:`..models.registry`, or a model class of one's own.
+        model: A model type of :mod:`..models.registry`, or a model class of the user.
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
         options: The settings of its configuration that not every encoder has: a dataclass of keywords, each None for
             the configuration's own default. They are flags of `train-encoder`, refused for other encoders.
@@ -185,17 +185,13 @@ WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 
 
 def encoder_kind(name: str) -> EncoderKind:
-    """Returns what is registered under a name; a bare model class takes words and has no options.
-
-    Raises:
-        UsageError: If nothing is, or something else.
-    """
-    found = ENCODERS[name]
-    if isinstance(found, EncoderKind):
-        return found
-    if not (isinstance(found, type) and hasattr(found, "config_class")):
-        raise UsageError(f"the type of encoder `{name}` is no model class", remedy="register a PreTrainedModel")
-    return EncoderKind(found)
+    """Returns what is registered under a name; a bare model class takes words and has no options."""
+    registered = ENCODERS[name]
+    if isinstance(registered, EncoderKind):
+        return registered
+    if not (isinstance(registered, type) and hasattr(registered, "config_class")):
+        raise UsageError(f"the type of encoder `{name}` is not a model class", remedy="register a PreTrainedModel")
+    return EncoderKind(registered)
 
 
 def option_names(options: type[Settings] | None) -> list[str]:
@@ -204,11 +200,7 @@ def option_names(options: type[Settings] | None) -> list[str]:
 
 
 def check_options(settings: Any) -> None:
-    """Refuses settings of other encoders than the `model_type` that they ask for.
-
-    Raises:
-        UsageError: If there is one.
-    """
+    """Refuses settings of other encoders than the `model_type` that they ask for."""
     kind = encoder_kind(settings.model_type)
     kinds = {name: encoder_kind(name) for name in ENCODERS}
     for option in dict.fromkeys(option for other in kinds.values() for option in other.option_names):
@@ -228,30 +220,21 @@ def own_classes() -> dict[str, type[PreTrainedModel]]:
 
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`.
-
-    Raises:
-        ModelError: As :func:`encoder_type`.
-    """
-    found = encoder_type(folder)
-    return model_class(found) if isinstance(found, str) else found
+    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`."""
+    model_type = encoder_type(folder)
+    return model_class(model_type) if isinstance(model_type, str) else model_type
 
 
 def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
-    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own.
-
-    Raises:
-        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type, or of
-            a class of its own that is not registered in :data:`~hf_paraphrase.registry.ENCODERS`.
-    """
+    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own."""
     own = own_classes()
-    types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
-    found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
+    types = [*SENTENCE_ENCODERS, *(model_type.config_class.model_type for model_type in own.values())]
+    model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     code = class_of_folder(folder, "AutoModel")
-    if found in SENTENCE_ENCODERS and code in (None, f"modeling_{found}.{MODELS[found].model}"):
-        return found
+    if model_type in SENTENCE_ENCODERS and code in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
+        return model_type
     name = str(code).rpartition(".")[2]
-    if name in own and own[name].config_class.model_type == found:
+    if name in own and own[name].config_class.model_type == model_type:
         return own[name]
     raise ModelError(
         f"the model is of a class of its own, `{str(name)[:80]}`",
@@ -262,18 +245,13 @@ def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
 
 
 def is_own_class(model: PreTrainedModel) -> bool:
-    """Tells whether a model is of a class that is not of this package."""
+    """Returns whether a model is of a class that is not of this package."""
     model_type = model.config.model_type
     return model_type not in MODELS or type(model) is not model_class(model_type)
 
 
 def check_own_class(model: PreTrainedModel) -> None:
-    """Refuses a class of one's own whose folder would not open as what it is.
-
-    Raises:
-        UsageError: If it has the model type of one of ours, as which its folder would open, or if its code cannot be
-            saved with its weights, because it is in no file.
-    """
+    """Refuses a user-defined class whose folder would not open as what it is."""
     if not is_own_class(model):
         return
     if (model_type := model.config.model_type) in MODELS:
@@ -291,7 +269,7 @@ def check_own_class(model: PreTrainedModel) -> None:
 
 
 def _place_without_file(kind: type) -> str | None:
-    """Says where a class is defined, if not at the top level of a file that can be copied; else None."""
+    """Returns where a class is defined, if not at the top level of a file that can be copied; else None."""
     module = sys.modules.get(kind.__module__)
     if kind.__module__ == "__main__":
         return "the program or notebook that runs"
@@ -321,26 +299,23 @@ def new_encoder(
             given.
         seed: Seed of the weights.
         **settings: Settings of the configuration; those that are None keep the configuration's own default.
-
-    Raises:
-        ValueError: If the configuration does not take a value, or the two sizes differ where they cannot.
     """
     from transformers import set_seed
 
-    found = encoder_kind(kind)
+    entry = encoder_kind(kind)
     tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
-    if found.own_embedding_size:
+    if entry.own_embedding_size:
         settings["embedding_size"] = embedding_size
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
-    if found.model == "concatenation":
+    if entry.model == "concatenation":
         settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
-    config = found.config_class(
+    config = entry.config_class(
         pad_token_id=tokenizer.pad_token_id,
         **{name: value for name, value in settings.items() if value is not None or name == "unk_token_id"},
     )
     set_seed(seed)
-    return found.model_class(config)
+    return entry.model_class(config)

@@ -19,9 +19,6 @@ class KnownTexts:
     Unknown words share one vector, so that all texts of unknown words and a full stop, such as those of another
     language, would have a cosine of nearly 1 with each other and stand at the top of every list of paraphrases. A
     token is a known word if it is not the unknown one and has a letter or a digit.
-
-    Args:
-        encoder: The encoder. Its tokens are looked through once.
     """
 
     def __init__(self, encoder: SentenceEncoder) -> None:
@@ -34,12 +31,7 @@ class KnownTexts:
             self._words[[unknown_id, *special_ids]] = False
 
     def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
-        """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
-
-        Args:
-            texts: One text or several.
-            batch_size: Texts in a padded batch.
-        """
+        """Embeds texts as float32 (texts, dim), each row of length 1 or 0."""
         ids = self.encoder.token_ids(texts)
         vectors = self.encoder.encode_token_ids(ids, batch_size=batch_size, normalize=True)
         if self._words is not None:

@@ -1,4 +1,4 @@
-"""The losses of the papers, each a module with its settings and its source, and what a loss of one's own is.
+"""The losses of the papers, each a module with its settings and its source, and what a loss of the user is.
 
 A loss is an `nn.Module` whose `forward(vectors, …)` takes the embeddings of a batch and, by the names of its further
 parameters, `negatives` (which are then searched) and `labels`; see :func:`asks_for`.
@@ -22,7 +22,7 @@ _GIVEN = (NEGATIVES, LABELS)
 
 
 def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
-    """Tells whether a loss wants something beside the embeddings: whether its `forward` has a parameter of that name.
+    """Returns whether the `forward` of a loss has a parameter of this name beside the embeddings.
 
     `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
     partners in the same order, and behind them other sentences that serve as negatives, if any. By name it may have
@@ -31,13 +31,6 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
       there is none. They are searched as the settings say. A loss without it is its own judge of the batch;
     * `labels` (pairs,): 1 for a paraphrase and 0 for another pair, from the column `label` of the pairs, which is then
       needed. Without it pairs labelled 0 are left out.
-
-    Args:
-        loss: The loss, or its class.
-        name: `negatives` or `labels`.
-
-    Raises:
-        UsageError: If it has a parameter that nothing fills.
     """
     _, *parameters = inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters.values()
     for parameter in parameters[1:]:
@@ -53,22 +46,22 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
 
 
 def has_option(loss: type[nn.Module], name: str) -> bool:
-    """Tells whether a class of losses is made with an option of that name."""
+    """Returns whether a class of losses is made with an option of that name."""
     return name in inspect.signature(loss).parameters
 
 
 def new_loss(name: str, **options: Any) -> nn.Module:
     """Makes one of the registered losses with those of the options that it takes and that are not None."""
-    found = LOSSES[name]
-    taken = {key: value for key, value in options.items() if value is not None and has_option(found, key)}
-    loss: nn.Module = found(**taken)
+    loss_class = LOSSES[name]
+    taken = {key: value for key, value in options.items() if value is not None and has_option(loss_class, key)}
+    loss: nn.Module = loss_class(**taken)
     return loss
 
 
 def described_loss(loss: nn.Module) -> dict[str, Any]:
-    """Says for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
+    """Describes for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
 
-    A class that computes something else than the one from which it has its description is called by its own name.
+    A class that computes something other than the one from which it has its description is called by its own name.
     """
     classes = type(loss).__mro__
     described, computes = (
@@ -87,16 +80,9 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
 class EncoderLoss(nn.Module):
     """A loss of the papers, which has a margin.
 
-    Args:
-        margin: The margin; None for the class's own :attr:`default_margin`.
-
     Attributes:
-        default_margin: The margin that the source uses.
         description: What it is, in a few words, for the model card.
         source: Where it was published, for the model card.
-
-    Raises:
-        ValueError: If the margin is negative.
     """
 
     default_margin: ClassVar[float]
@@ -159,7 +145,7 @@ class ContrastiveLoss(EncoderLoss):
         y * d + (1 - y) * max(0, margin - d)^2
 
     The formula as printed multiplies the hinge with y and its brackets do not match; the text under it says that the
-    hinge is for pairs that are no paraphrases, and only the hinge is squared. The paper does not state its margin.
+    hinge is for pairs that are not paraphrases, and only the hinge is squared. The paper does not state its margin.
     """
 
     default_margin = 0.5
@@ -175,8 +161,8 @@ class ContrastiveLoss(EncoderLoss):
         """
         first, second = normalize_rows(vectors).chunk(2)
         distance = 1.0 - (first * second).sum(1)
-        apart = (self.margin - distance).clamp_min(0.0).square()
-        return torch.where(labels.bool(), distance, apart).mean()
+        hinge = (self.margin - distance).clamp_min(0.0).square()
+        return torch.where(labels.bool(), distance, hinge).mean()
 
 
 def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:

@@ -23,7 +23,7 @@ _FILE = "mega_batch.safetensors"
 
 
 class MegaBatchSchedule:
-    """Tells which mini-batches of an epoch form a mega-batch.
+    """Returns which mini-batches of an epoch form a mega-batch.
 
     A mega-batch holds M mini-batches, and at the end of an epoch those that are left. M is constant, or annealed as in
     Wieting et al. 2019 ("Simple and Effective Paraphrastic Similarity from Parallel Translations"): it is 1 at first
@@ -120,7 +120,7 @@ class MegaBatch:
 def pooled_sentences(
     batches: EpochBatches, collator: PairCollator, epoch: int, start: int, end: int
 ) -> tuple[int, Sentences]:
-    """Lays out the sentences of the mini-batches from `start` up to `end` of an epoch.
+    """Formats the sentences of the mini-batches from `start` up to `end` of an epoch.
 
     Returns:
         The place of their first pair in the order of the epoch, and the sentences (2 * pairs).
@@ -179,16 +179,8 @@ def search_pool(
 def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator) -> MegaBatch | None:
     """Reads the mega-batch that was running when a checkpoint was written.
 
-    Args:
-        folder: The checkpoint.
-        batches: The batches of the run.
-        collator: Makes the same texts again.
-
     Returns:
         The mega-batch; None if none was running.
-
-    Raises:
-        InputError: If it does not fit the batches.
     """
     path = folder / _FILE
     if not path.is_file():
@@ -203,5 +195,5 @@ def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator)
     raise InputError(
         f"the checkpoint is of a run with other batches: {len(chosen)} negatives for mini-batches {start} to {end}",
         path=path,
-        remedy="resume with the settings and the number of processes of the interrupted run, or start afresh",
+        remedy="resume with the settings and the number of processes of the interrupted run, or start from scratch",
     )

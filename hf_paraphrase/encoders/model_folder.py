@@ -33,16 +33,7 @@ def write_model_files(
 ) -> None:
     """Writes an encoder so that `AutoModel`, sentence-transformers and we open it; see the contract on artefacts.
 
-    A model class of one's own is saved with the file that it is in.
-
-    Args:
-        folder: The folder, which is made if need be.
-        model: The encoder.
-        tokenizer: Its tokenizer.
-        weights: The weights, if not those that the model holds.
-
-    Raises:
-        UsageError: For a class of one's own that the folder would not open as; see :func:`~.kinds.check_own_class`.
+    A model class of the user is saved with the file that it is in.
     """
     check_own_class(model)
     if is_own_class(model):
@@ -60,12 +51,6 @@ def write_checkpoint(
 ) -> bool:
     """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run.
 
-    Args:
-        folder: The folder.
-        model: The encoder.
-        loss: The loss, which may have weights too.
-        weights: The weights, if not those that the model holds.
-
     Returns:
         Whether it is such a folder, by its name; nothing was written otherwise.
     """
@@ -74,15 +59,15 @@ def write_checkpoint(
     if not _CHECKPOINT.fullmatch(folder.name):
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    found = dict(model.state_dict() if weights is None else weights)
-    save_file({name: value.contiguous() for name, value in found.items()}, folder / "model.safetensors")
+    state_dict = dict(model.state_dict() if weights is None else weights)
+    save_file({name: value.contiguous() for name, value in state_dict.items()}, folder / "model.safetensors")
     if state := loss.state_dict():
         save_file({name: value.contiguous() for name, value in state.items()}, folder / _LOSS)
     return True
 
 
 def read_loss(folder: Path, loss: nn.Module) -> None:
-    """Gives a loss the weights that a checkpoint holds for it, if any."""
+    """Loads the weights that a checkpoint holds for a loss, if any."""
     from safetensors.torch import load_file
 
     if (folder / _LOSS).is_file():
@@ -90,13 +75,7 @@ def read_loss(folder: Path, loss: nn.Module) -> None:
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
-    """Says of the best development score what it is.
-
-    Args:
-        dev_data: The development data.
-        best: The score of the epoch that was kept.
-        scores: The scores of all epochs; those on a bitext name both directions.
-    """
+    """Describes the best development score as a measurement."""
     retrieval = any("source_to_target" in entry for entry in scores)
     name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
     return Measurement(
@@ -119,12 +98,7 @@ def sizes_of(model: PreTrainedModel) -> dict[str, int]:
 
 
 def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
-    """Returns what every card of an encoder says of it.
-
-    Args:
-        model: The encoder.
-        name: What the card calls it.
-    """
+    """Returns what every card of an encoder says of it."""
     return {
         **model.config.to_dict(),
         "library_name": "transformers" if needs_own_code(_layout(model)) else "sentence-transformers",
@@ -147,20 +121,9 @@ def write_saved_card(
 
     A card that is there stays, with the record that belongs to it, because somebody may have written in it; a warning
     says so, for they may be about other weights.
-
-    Args:
-        folder: The folder, with the model in it.
-        model: The model.
-        command: What wrote it.
-        settings: The settings of the trainer.
-        results: What is known of the run; sizes are added.
-        card: What the card's template needs beyond sizes.
-
-    Raises:
-        OutputError: If a file cannot be written.
     """
     if (folder / "README.md").exists():
-        _LOGGER.warning("%s: card and record stay as they were; remove the card to have both written anew", folder)
+        _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
         return
     results = {**sizes_of(model), **results}
     write_provenance(folder, command=command, settings=settings, results=results)

@@ -29,7 +29,7 @@ def normalize_rows(vectors: Tensor) -> Tensor:
 
 
 def admissible_negatives(keys: Tensor, *, negatives_from: str = "both") -> Tensor:
-    """Tells which sentences of a batch may serve as the negative of which.
+    """Returns which sentences of a batch may serve as the negative of which.
 
     Never admissible are the sentence itself, its partner, and every sentence with the same token sequence as one of
     these two: such a "negative" would be the sentence or its paraphrase again.
@@ -75,9 +75,6 @@ def choose_negatives(
 
     Returns:
         Indices into the batch (2 * pairs,), int64; :data:`NONE` where no sentence is admissible.
-
-    Raises:
-        ValueError: For an unknown mode.
     """
     if negatives not in NEGATIVES:
         raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {negatives!r}")
@@ -94,12 +91,7 @@ def choose_negatives(
 
 
 class _Candidates:
-    """A run of sentences among which negatives are looked for, grouped by token sequence.
-
-    Args:
-        keys: A number for the token sequence of each candidate (candidates,).
-        first: The index of the first candidate.
-    """
+    """Candidate negatives (candidates,), grouped by token sequence; `first` is the index of the first."""
 
     def __init__(self, keys: Tensor, first: int) -> None:
         self.first = first
@@ -107,15 +99,7 @@ class _Candidates:
         self.keys, self.order = torch.sort(keys, stable=True)
 
     def excluded(self, own: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:
-        """Finds the candidates that are inadmissible for some sentences: two runs of `order` for each.
-
-        Args:
-            own: The key of each sentence (sentences,).
-            partner: The key of each sentence's partner (sentences,).
-
-        Returns:
-            Where the runs start and how long they are, both (sentences, 2), the earlier run first.
-        """
+        """Finds the inadmissible candidates: starts and lengths of two spans of `order`, both (sentences, 2)."""
         wanted = torch.stack([torch.minimum(own, partner), torch.maximum(own, partner)], 1).contiguous()
         starts = torch.searchsorted(self.keys, wanted)
         lengths = torch.searchsorted(self.keys, wanted, right=True) - starts
@@ -124,10 +108,8 @@ class _Candidates:
         return starts, lengths
 
     def hardest(self, unit: Tensor, rows: slice, starts: Tensor, lengths: Tensor, buffer: Tensor) -> Tensor:
-        """Finds the admissible candidate of greatest cosine for a block of sentences, as an index (rows,).
-
-        `buffer` (at least rows, candidates) is overwritten: fresh memory for every block would cost page faults.
-        """
+        """Finds the admissible candidate of greatest cosine for a block of sentences, as an index (rows,)."""
+        # `buffer` (at least rows, candidates) is overwritten: fresh memory for every block would cost page faults.
         similarity = buffer[: rows.stop - rows.start]
         torch.mm(unit[rows], unit[self.first : self.first + self.size].T, out=similarity)
         for run in range(2):
@@ -179,9 +161,6 @@ def search_negatives(
 
     Returns:
         Indices into the mega-batch (rows,), int64; :data:`NONE` where no sentence is admissible.
-
-    Raises:
-        ValueError: For an unknown mode.
     """
     if negatives not in NEGATIVES:
         raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {negatives!r}")
@@ -209,12 +188,12 @@ def search_negatives(
             block = slice(start, min(start + step, end))
             starts, lengths = candidates.excluded(keys[block], partners[block])
             if negatives == "max":
-                found = candidates.hardest(unit, block, starts, lengths, buffer)
+                hardest_ids = candidates.hardest(unit, block, starts, lengths, buffer)
             else:
-                found = candidates.drawn(draws[block], starts, lengths)
+                hardest_ids = candidates.drawn(draws[block], starts, lengths)
             if negatives == "mix":
                 hardest = candidates.hardest(unit, block, starts, lengths, buffer)
-                found = torch.where(coins[block], hardest, found)
+                hardest_ids = torch.where(coins[block], hardest, hardest_ids)
             nothing = lengths.sum(1) == candidates.size
-            chosen[block.start - rows.start : block.stop - rows.start] = found.masked_fill(nothing, NONE)
+            chosen[block.start - rows.start : block.stop - rows.start] = hardest_ids.masked_fill(nothing, NONE)
     return chosen

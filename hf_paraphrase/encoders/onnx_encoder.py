@@ -25,17 +25,13 @@ _FATAL = 4
 
 
 def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
-    """Tells whether a folder has an ONNX graph and no weights of another kind."""
+    """Returns whether a folder has an ONNX graph and no weights of another kind."""
     folder = Path(folder)
     return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
 
 
 def require_packages(*names: str) -> None:
-    """Makes sure that packages of the extra `onnx` are installed.
-
-    Raises:
-        UsageError: If one is not.
-    """
+    """Checks that packages of the extra `onnx` are installed."""
     for name in names:
         if importlib.util.find_spec(name) is None:
             raise UsageError(
@@ -45,21 +41,12 @@ def require_packages(*names: str) -> None:
 
 
 def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """Opens a graph on the CPU.
-
-    Args:
-        path: The file.
-        threads: How many threads an operator may use; None leaves it to onnxruntime.
-
-    Raises:
-        UsageError: If onnxruntime is not installed.
-        ModelError: If it cannot open the file.
-    """
+    """Opens a graph on the CPU."""
     require_packages("onnxruntime")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # What fails is raised, and would be said twice.
+    # What fails is raised, and would be reported twice.
     options.log_severity_level = _FATAL
     if threads is not None:
         options.intra_op_num_threads = threads
@@ -73,12 +60,7 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
 
 
 class OnnxModel:
-    """An exported graph in the place of the model, as far as `SentenceEncoder` needs one.
-
-    Args:
-        session: The graph.
-        config: The configuration of the model.
-    """
+    """An exported graph in the place of the model, as far as `SentenceEncoder` needs one."""
 
     def __init__(self, session: onnxruntime.InferenceSession, config: Any) -> None:
         import torch
@@ -101,10 +83,6 @@ class OnnxModel:
 
         Returns:
             An object with `pooler_output` (batch, hidden_size).
-
-        Raises:
-            ModelError: If the graph fails, or a number of it is infinite or none: the weights of a graph are seen by
-                what it gives.
         """
         import numpy as np
         import torch
@@ -117,7 +95,7 @@ class OnnxModel:
                 f"the ONNX graph fails: {' '.join(str(error).split())[:300]}", remedy="export or copy the model again"
             ) from error
         if not np.isfinite(pooled).all():
-            raise ModelError("the ONNX model gives vectors that are not finite", remedy="export or copy it again")
+            raise ModelError("the ONNX model gives vectors with NaN or infinity", remedy="export or copy it again")
         return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
 
 
@@ -127,14 +105,6 @@ def load_onnx_folder(
     """Opens a folder with an ONNX graph.
 
     Each call of the graph uses one thread, because `SentenceEncoder` works on several batches at a time.
-
-    Args:
-        folder: The folder.
-        device: Where to compute; only the CPU will do.
-
-    Raises:
-        UsageError: If onnxruntime is not installed, or the device is another.
-        ModelError: If anything is damaged, missing or of another model.
     """
     from transformers import PreTrainedConfig
 

@@ -30,7 +30,7 @@ def embed_in_padded_batches(
     device: torch.device,
     finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None,
 ) -> Iterator[int]:
-    """Fills `vectors` (texts, dim), but for texts without tokens, and tells how many rows are done each time.
+    """Fills `vectors` (texts, dim), but for texts without tokens, and yields how many rows are done each time.
 
     Args:
         forward: Computes the vectors (batch, dim) of ids (batch, length) with their mask; it is called from
@@ -52,8 +52,8 @@ def embed_in_padded_batches(
         # These settings hold for one thread only.
         with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=autocast):
             part = forward(torch.from_numpy(tokens).to(device), torch.from_numpy(mask).to(device))
-        found = part.float().cpu().numpy()
-        vectors[rows] = finish(found) if finish else found
+        embedded = part.float().cpu().numpy()
+        vectors[rows] = finish(embedded) if finish else embedded
         return len(rows)
 
     # A recurrent step is too small to be worth sharing among processors; a batch is not.
@@ -85,7 +85,7 @@ def batches_of_like_length(
 
 
 def forward_options(model: Any) -> dict[str, Any]:
-    """Returns what tells an encoder that its sentence embeddings are all that is wanted."""
+    """Returns the option by which an encoder knows that its sentence embeddings are all that is wanted."""
     forward = getattr(model, "forward", model)
     return {"return_token_vectors": False} if "return_token_vectors" in inspect.signature(forward).parameters else {}
 

@@ -51,13 +51,13 @@ def quantize_embeddings(
     if not len(vectors):
         return np.zeros(vectors.shape, precision)
     if ranges is None:
-        known = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
-        if known.ndim != 2 or (calibration_embeddings is None and len(known) < 2):
+        calibration = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
+        if calibration.ndim != 2 or (calibration_embeddings is None and len(calibration) < 2):
             raise UsageError(
                 f"the ranges of {precision} cannot be taken from a single embedding",
                 remedy="embed several texts, or call quantize_embeddings with calibration_embeddings",
             )
-        ranges = np.stack([known.min(axis=0), known.max(axis=0)])
+        ranges = np.stack([calibration.min(axis=0), calibration.max(axis=0)])
     least, greatest = np.asarray(ranges, np.float32)
     steps = (greatest - least) / np.float32(255)
     numbers = np.clip(np.floor((vectors - least) / np.where(steps == 0, 1, steps)), 0, 255)
@@ -65,10 +65,6 @@ def quantize_embeddings(
 
 
 def check_precision(precision: str) -> None:
-    """Refuses an unknown precision.
-
-    Raises:
-        UsageError: If it is none of :data:`PRECISIONS`.
-    """
+    """Refuses an unknown precision."""
     if precision not in PRECISIONS:
         raise UsageError(f"precision `{precision}` is unknown", remedy=choice_of(precision, PRECISIONS))

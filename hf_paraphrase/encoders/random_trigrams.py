@@ -1,7 +1,7 @@
 """Random vectors of character trigrams, weighted by how rare they are: exact words beside the meaning of others.
 
-The mean of such vectors is the floor `weighted-trigrams` of :mod:`..evaluation.floors` in a space of few components:
-its cosines are those of the weighted counts of trigrams up to an error of about 1/√components (Johnson and
+The mean of such vectors is the baseline `weighted-trigrams` of :mod:`..evaluation.baselines` in a space of few
+components: its cosines are those of the weighted counts of trigrams up to an error of about 1/√components (Johnson and
 Lindenstrauss 1984). Here the trigrams are those of the tokenizer of :mod:`..tokenization.character_trigram`, which
 leaves punctuation at its word.
 """
@@ -19,8 +19,8 @@ from ..tokenization.character_trigram import build_character_trigram_tokenizer, 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-FLOOR = "weighted-trigrams"
-"""The name of the floor."""
+BASELINE = "weighted-trigrams"
+"""The name of the baseline."""
 
 
 def random_trigrams(
@@ -34,30 +34,27 @@ def random_trigrams(
     """Makes a tokenizer over the trigrams of a text and a random vector for each of them.
 
     The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p). The frequencies p and the
-    constant a are those of the floor, in which trigrams over the space between two words count fully; or p is the
+    constant a are those of the baseline, in which trigrams over the space between two words count fully; or p is the
     trigram's share of those of the text, these included. Its direction depends on nothing but it and the seed.
 
     Args:
         sentences: The text.
         dimension: The number of components.
         max_size: The greatest number of trigrams, the most frequent ones; None for all. Others are left out of a mean.
-        constant: a, with p counted on the text; None for those of the floor.
-        seed: Seed of the vectors; with 0 they are those of the floor, but for their lengths.
+        constant: a, with p counted on the text; None for those of the baseline.
+        seed: Seed of the vectors; with 0 they are those of the baseline, but for their lengths.
 
     Returns:
-        The tokenizer, and the vectors by its ids (vocabulary, dimension), zero for what is no trigram.
-
-    Raises:
-        InputError: If the text has no trigram.
+        The tokenizer, and the vectors by its ids (vocabulary, dimension), zero for what is not a trigram.
     """
-    from ..evaluation.floors import random_vector, trigram_weights
+    from ..evaluation.baselines import random_vector, trigram_weights
 
-    found = trigram_counts(sentences, max_size=max_size)
-    tokenizer = build_character_trigram_tokenizer(found, skip_unknown=True)
-    weights = trigram_weights() if constant is None else _weights(found, constant)
+    counts = trigram_counts(sentences, max_size=max_size)
+    tokenizer = build_character_trigram_tokenizer(counts, skip_unknown=True)
+    weights = trigram_weights() if constant is None else _weights(counts, constant)
     ids = tokenizer.get_vocab()
     table = np.zeros((len(ids), dimension), np.float32)
-    for trigram in found:
+    for trigram in counts:
         table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
     return tokenizer, table
 

@@ -28,22 +28,7 @@ def save_copy(
     truncate_dim: int | None,
     overwrite: bool,
 ) -> Path:
-    """Writes a model folder that `AutoModel` and sentence-transformers open too.
-
-    Args:
-        output: The folder; it appears whole or not at all.
-        model: The encoder.
-        tokenizer: Its tokenizer.
-        source: The folder that it was opened from; None if there was none.
-        truncate_dim: To how many components it was cut; None if it was not.
-        overwrite: Replace an existing folder.
-
-    Returns:
-        The folder.
-
-    Raises:
-        OutputError: If the folder is in the way, or is the source or holds it.
-    """
+    """Writes a model folder that `AutoModel` and sentence-transformers open too."""
     import torch
     import yaml
 

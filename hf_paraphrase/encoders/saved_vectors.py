@@ -34,14 +34,8 @@ _PIECES_AT_A_TIME = 10_000
 def vector_table(folder: str | os.PathLike[str]) -> tuple[Path, str] | None:
     """Finds the table of word vectors of a model folder.
 
-    Args:
-        folder: The folder; `modules.json` of sentence-transformers may point to one below it.
-
     Returns:
         The folder with the weights, and the name of the tensor; None if the model has no such table.
-
-    Raises:
-        ModelError: If the folder is missing or its files are damaged.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -69,20 +63,17 @@ def read_saved_vectors(
     Args:
         folder: The model folder.
         words: The wanted words.
-        first: Of a word-level model, keep the first so many words too: its own vocabulary.
+        first: Of a word-level model, keep the first N words too: its own vocabulary.
         pieces: The vocabulary of the new model by id, to find out whether it is the same.
 
     Returns:
         The vectors; the model's vector of the unknown word is among them, as :data:`UNKNOWN_WORDS` has it.
-
-    Raises:
-        ModelError: If the folder is missing, damaged, has no table of vectors, or a vector is not finite.
     """
     folder = Path(folder)
-    found = vector_table(folder)
-    if found is None:
+    located = vector_table(folder)
+    if located is None:
         raise ModelError("the model has no table of word vectors", path=folder, remedy=_REMEDY)
-    place, name = found
+    place, name = located
     tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
     vocabulary = tokenizer.get_vocab()
     table = read_table(place / "model.safetensors", name, vocabulary)
@@ -105,18 +96,11 @@ def read_saved_vectors(
 
 
 def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
-    """Reads the vectors of words from an encoder whose tables lie side by side, as `join` makes it.
+    """Reads the vectors of words from an encoder whose tables are side by side, as `join` makes it.
 
     A word has what it adds to a sentence: of each table the sum of the vectors of its tokens. Where such an encoder
     gives each table its share of the cosine in every sentence, here each table is scaled once: the squares of the
     lengths of all words have these shares, and the first table stays as it is.
-
-    Args:
-        folder: The model folder.
-        words: The wanted words.
-
-    Raises:
-        ModelError: If the folder is damaged, or has no such tables.
     """
     check_model_type(folder, [CONCATENATION], kind="encoder of tables side by side", verb="join")
     table, backend, sizes, weights = _side_by_side(folder)
@@ -131,8 +115,8 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
         scales = np.sqrt(weights) / np.where(lengths > 0, lengths, 1.0)
         sums *= (scales / scales[0])[:, None].astype(np.float32)
     matrix = sums.reshape(len(words), -1)
-    known = np.flatnonzero(matrix.any(axis=1))
-    return WordVectors([words[number] for number in known.tolist()], matrix[known], len(known), source=folder)
+    nonzero = np.flatnonzero(matrix.any(axis=1))
+    return WordVectors([words[number] for number in nonzero.tolist()], matrix[nonzero], len(nonzero), source=folder)
 
 
 def _side_by_side(folder: Path) -> tuple[NDArray[np.float32], Any, list[int], Sequence[float] | None]:

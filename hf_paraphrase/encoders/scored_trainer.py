@@ -42,11 +42,10 @@ class ScoredTrainer(SparseGradientTrainer):
         evaluator: Called with a :class:`~.sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
         compute_metrics: Whether there is something else that scores; see :meth:`_measured`.
         callbacks: Further callbacks.
-        optimizers: An optimizer and a schedule of one's own.
+        optimizers: An optimizer and a schedule of the user.
         report: Called with a line of text at every score.
 
     Attributes:
-        batches: As given.
         is_scored: Whether the model is scored while it is trained.
         updates_of_epoch: Updates of the model in an epoch.
     """
@@ -103,22 +102,13 @@ class ScoredTrainer(SparseGradientTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Gives the encoder as it is now, to be used in the block."""
+        """Yields the encoder as it is now."""
         yield SentenceEncoder(self.model, self.tokenizer)
 
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Scores the model and reports the result; nothing without an evaluator or `compute_metrics`.
-
-        Args:
-            eval_dataset: Pairs for `compute_metrics`, if not those of the trainer.
-            ignore_keys: Unused.
-            metric_key_prefix: What stands before the names of the scores.
-
-        Raises:
-            UsageError: If none of the scores is the one that chooses the weights.
-        """
+        """Scores the model and reports the result; nothing without an evaluator or `compute_metrics`."""
         training = self.model.training
         with self.trained_encoder() as encoder:
             scores = self._measured(encoder, eval_dataset)
@@ -172,14 +162,7 @@ class ScoredTrainer(SparseGradientTrainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def _write_saved(self, folder: Path, weights: dict[str, Tensor] | None, trained_on: str, **card: Any) -> None:
-        """Writes a whole model folder, with a card of what the trainer knows.
-
-        Args:
-            folder: The folder.
-            weights: The weights, if not those that the model holds.
-            trained_on: What the examples are, in a word.
-            **card: What the card's template needs beside what every trainer knows.
-        """
+        """Writes a whole model folder, with a card of what the trainer knows."""
         write_model_files(folder, cast(PreTrainedModel, self.model), self.tokenizer, weights)
         args, state = self.args, self.state
         known = {
@@ -200,7 +183,7 @@ class ScoredTrainer(SparseGradientTrainer):
             **known,
             **card,
         }
-        # Where the run lies is nobody's business, and `push_to_hub` of the Trainer sends files as they are.
+        # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
         command = f"{name}.save_model (from Python)"
         model = cast(PreTrainedModel, self.model)
@@ -208,11 +191,7 @@ class ScoredTrainer(SparseGradientTrainer):
 
 
 class OwnGradients(TrainerCallback):
-    """Forgets the gradients of weights beside the model after each update, as the Trainer does with the model's.
-
-    Args:
-        module: What has them, e.g. a loss.
-    """
+    """Forgets the gradients of weights beside the model after each update, as the Trainer does with the model's."""
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module

@@ -29,7 +29,7 @@ class SentenceEmbedder(BatchFunction):
         model: A sentence encoder: what :meth:`~.sentence_encoder.SentenceEncoder.from_pretrained` opens.
         columns: The columns of texts; a missing text embeds to zeros, as an empty one does.
         batch_size: Texts in a padded batch at most.
-        truncate_dim: Keep the first so many components; all if not given.
+        truncate_dim: Keep the first N components; all if not given.
         normalize: Divide each embedding by its Euclidean norm.
         device: Where to compute.
         bf16: Compute the products of a network in bfloat16; averages and ONNX models always compute in fp32.
@@ -45,11 +45,7 @@ class SentenceEmbedder(BatchFunction):
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
-        """The open encoder.
-
-        Raises:
-            HfParaphraseError: As :meth:`~.sentence_encoder.SentenceEncoder.from_pretrained`.
-        """
+        """The open encoder."""
         from .sentence_encoder import SentenceEncoder
 
         return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)

@@ -45,16 +45,13 @@ class SentenceEncoder(FamiliarCalls):
     Args:
         model: An encoder whose `forward` gives `pooler_output` (batch, dim), an exported one, or a table.
         tokenizer: Its fast tokenizer; None for that of a table.
-        truncate_dim: Keep the first so many components of each embedding, and normalise these if asked to; None for
+        truncate_dim: Keep the first N components of each embedding, and normalise these if asked to; None for
             all. That is for encoders that were trained for it. Those of a joined encoder are its parts' one behind the
             other, so the first part's are left.
 
     Attributes:
         results: What was measured when it was trained, if it comes from a training.
         folder: The folder that it was opened from; None if there was none.
-
-    Raises:
-        UsageError: If there are fewer components than are to be kept.
     """
 
     results: dict[str, Any]
@@ -123,7 +120,7 @@ class SentenceEncoder(FamiliarCalls):
         return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
 
     def truncated(self, truncate_dim: int) -> SentenceEncoder:
-        """Makes the encoder that keeps the first so many components, or raises `UsageError` if there are fewer."""
+        """Makes the encoder that keeps the first N components, or raises `UsageError` if there are fewer."""
         made = SentenceEncoder(self._model or cast(Any, self._table), self._tokenizer, truncate_dim=truncate_dim)
         made.folder, made._tokens.reading = self.folder, self._tokens.reading
         return made
@@ -178,7 +175,7 @@ class SentenceEncoder(FamiliarCalls):
 
         Raises:
             OutputError: If the folder is in the way, or is that of this encoder.
-            ModelError: If it is an ONNX model, or one that is no average and was truncated.
+            ModelError: If it is an ONNX model, or one that is not an average and was truncated.
         """
         from .saved_copy import save_copy
 
@@ -208,19 +205,11 @@ class SentenceEncoder(FamiliarCalls):
         return int(self.truncate_dim or cast(Any, whole).hidden_size)
 
     def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
-        """Computes the token ids of each text, without padding or truncation; a single text is a list of one.
-
-        Raises:
-            TypeError: If a text is not a string.
-        """
+        """Computes the token ids of each text, without padding or truncation; a single text is a list of one."""
         return self._tokens.lists(list_of_texts(texts))
 
     def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
-        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts.
-
-        Raises:
-            TypeError: If a text is not a string.
-        """
+        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts."""
         return TokenIds.joined(self._tokens.blocks(list_of_texts(texts)))
 
     @overload
@@ -272,10 +261,6 @@ class SentenceEncoder(FamiliarCalls):
         Returns:
             float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with options as
             :class:`~.familiar_calls.FamiliarCalls` says, what sentence-transformers gives with them.
-
-        Raises:
-            TypeError: If a text is not a string.
-            UsageError: If `batch_size` is no whole number of at least 1, or an option does not fit.
         """
         if options:
             return self._encode_with(
@@ -318,7 +303,7 @@ class SentenceEncoder(FamiliarCalls):
         return vectors
 
     def _word_averages_of_model(self) -> Averages | None:
-        """Gives what averages word vectors, or None if the model is no average."""
+        """Returns what averages word vectors, or None if the model is not an average."""
         if self._model is None:
             assert self._table is not None
             kept: object = self._table
@@ -326,10 +311,10 @@ class SentenceEncoder(FamiliarCalls):
             kept = self._model
         if self._averages is None or self._averages[0] is not kept:
             if self._model is None:
-                found: Averages | None = cast(VectorTable, self._table).averages()
+                averages: Averages | None = cast(VectorTable, self._table).averages()
             else:
-                found = ModelAverages(cast(Any, self._model)) if _is_table(self._model) else None
-            self._averages = kept, found
+                averages = ModelAverages(cast(Any, self._model)) if _is_table(self._model) else None
+            self._averages = kept, averages
         return self._averages[1]
 
     def _word_averages(
@@ -340,7 +325,7 @@ class SentenceEncoder(FamiliarCalls):
         vectors: NDArray[np.float32],
         normalize: bool,
     ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) with means of word vectors, and tells how many rows are done each time."""
+        """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
         means = averages.prepared()
 
         def embed(rows: slice) -> int:
@@ -356,7 +341,7 @@ class SentenceEncoder(FamiliarCalls):
     def _padded_batches(
         self, ids: TokenIds, batch_size: int, vectors: NDArray[np.float32], normalize: bool
     ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
+        """Fills `vectors` (texts, dim) in padded batches, and yields how many rows each of them had."""
         model = self.model
         model.eval()
         options = forward_options(model)
@@ -378,15 +363,15 @@ class SentenceEncoder(FamiliarCalls):
 
 def _opened(folder: Path) -> tuple[PreTrainedModel | VectorTable, PreTrainedTokenizerFast | None]:
     """Opens the folder of one of our encoders: an average as a table if it can be."""
-    found = encoder_type(folder)
-    if not isinstance(found, str):
-        return load_model_folder(folder, found)
-    table = open_table(folder, found)
-    return load_model_folder(folder, model_class(found)) if table is None else (table, None)
+    model_type = encoder_type(folder)
+    if not isinstance(model_type, str):
+        return load_model_folder(folder, model_type)
+    table = open_table(folder, model_type)
+    return load_model_folder(folder, model_class(model_type)) if table is None else (table, None)
 
 
 def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
-    """Tells whether a model is one of our averages; a subclass may compute something else."""
+    """Returns whether a model is one of our averages; a subclass may compute something else."""
     from ..models.modeling_avg import AvgModel
     from ..models.modeling_concatenation import ConcatenationModel
 

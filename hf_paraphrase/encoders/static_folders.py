@@ -41,14 +41,8 @@ _REMEDY = "open it with its own library"
 def open_static_folder(folder: Path) -> VectorTable | None:
     """Opens a folder of model2vec or of a `StaticEmbedding`.
 
-    Args:
-        folder: The folder.
-
     Returns:
         The encoder; None for a folder of another kind.
-
-    Raises:
-        ModelError: If it is damaged, or has modules that are not known here.
     """
     if (folder / "config.json").exists():
         config = read_json_object(folder / "config.json", ModelError)
@@ -62,11 +56,7 @@ def open_static_folder(folder: Path) -> VectorTable | None:
 
 
 def static_modules(folder: Path) -> list[Any] | None:
-    """Reads the modules of a folder of sentence-transformers, if the first of them is a `StaticEmbedding`.
-
-    Raises:
-        ModelError: If the file is damaged.
-    """
+    """Reads the modules of a folder of sentence-transformers, if the first of them is a `StaticEmbedding`."""
     path = folder / _MODULES
     modules = read_json(path, ModelError) if path.is_file() else None
     if not (isinstance(modules, list) and modules and all(isinstance(module, dict) for module in modules)):
@@ -125,7 +115,7 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
 
 
 def _opened(folder: Path, place: Path, name: str) -> VectorTable:
-    """Opens the table and the tokenizer that lie in one place."""
+    """Opens the table and the tokenizer of one folder."""
     backend = open_tokenizer(place)
     table = read_table(place / "model.safetensors", name, backend.get_vocab())
     return plain_average(table, backend, folder)

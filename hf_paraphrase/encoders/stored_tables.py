@@ -1,7 +1,7 @@
 """The tables in weights of other libraries, one row a token: model2vec's and those of a `StaticEmbedding`.
 
 model2vec may share rows between tokens (`mapping`, the row of each token, after its "vocabulary quantization") and
-keep a factor of each token apart (`weights`). Here every token gets its own row, times its factor, in float32.
+keep a factor of each token separately (`weights`). Here every token gets its own row, times its factor, in float32.
 """
 
 from __future__ import annotations
@@ -33,30 +33,17 @@ _NUMBERS = ("F16", "BF16", "F32", "F64")
 
 
 def table_name(path: Path) -> str | None:
-    """Finds the name of the table in a file of weights; None if it has none.
-
-    Raises:
-        ModelError: If the file is damaged.
-    """
+    """Finds the name of the table in a file of weights; None if it has none."""
     tensors = read_header(path)
     return next((name for name in TABLES if name in tensors), None)
 
 
 def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[np.float32]:
-    """Reads the vectors (tokens, columns) of all tokens in float32.
-
-    Args:
-        path: The file of weights.
-        name: The name of the table in it.
-        vocabulary: The ids of the tokens.
-
-    Raises:
-        ModelError: If the file is damaged, the tensors do not fit each other or the tokens, or a number is not finite.
-    """
+    """Reads the vectors (tokens, columns) of all tokens in float32."""
     from safetensors import safe_open
 
     tensors = read_header(path)
-    found: dict[str, NDArray[Any]] = {}
+    tensors_by_name: dict[str, NDArray[Any]] = {}
     for part, axes, dtypes in ((name, 2, (*_NUMBERS, *_INTEGERS)), (_MAPPING, 1, _INTEGERS), (_WEIGHTS, 1, _NUMBERS)):
         if part not in tensors:
             continue
@@ -67,16 +54,16 @@ def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[
                 remedy=_AGAIN,
             )
         with opening("the table of word vectors", path, _AGAIN), safe_open(path, framework="numpy") as weights:
-            found[part] = _read(weights, path, part, tensors)
+            tensors_by_name[part] = _read(weights, path, part, tensors)
     with np.errstate(over="ignore"):
-        table = found[name].astype(np.float32, copy=False)
-    if _MAPPING in found:
-        rows = found[_MAPPING].astype(np.int64)
+        table = tensors_by_name[name].astype(np.float32, copy=False)
+    if _MAPPING in tensors_by_name:
+        rows = tensors_by_name[_MAPPING].astype(np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(table):
             raise ModelError(f"`{_MAPPING}` names rows that the table does not have", path=path, remedy=_AGAIN)
         table = table[rows]
-    if _WEIGHTS in found:
-        factors = found[_WEIGHTS].astype(np.float32, copy=False)
+    if _WEIGHTS in tensors_by_name:
+        factors = tensors_by_name[_WEIGHTS].astype(np.float32, copy=False)
         if len(factors) != len(table):
             raise ModelError(
                 f"`{_WEIGHTS}` has {len(factors)} factors for {len(table)} tokens", path=path, remedy=_AGAIN
@@ -103,11 +90,7 @@ def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[
 
 
 def open_tokenizer(folder: Path) -> Tokenizer:
-    """Opens the `tokenizer.json` of a folder, without padding and truncation.
-
-    Raises:
-        ModelError: If it is missing or damaged.
-    """
+    """Opens the `tokenizer.json` of a folder, without padding and truncation."""
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
@@ -123,8 +106,8 @@ def open_tokenizer(folder: Path) -> Tokenizer:
 def unknown_token(tokenizer: Tokenizer) -> str | None:
     """Returns the name of the unknown token, if the tokenizer has one."""
     if hasattr(tokenizer.model, "unk_token"):
-        found: str | None = tokenizer.model.unk_token
-        return found
+        token: str | None = tokenizer.model.unk_token
+        return token
     place = json.loads(tokenizer.to_str())["model"].get("unk_id")
     return None if place is None else tokenizer.id_to_token(int(place))
 

@@ -17,19 +17,12 @@ from .vector_table import Reading
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
 CHARACTERS_OF_A_THREAD = 1 << 15
-"""Characters from which on it is worth while to let another thread tokenise some of them."""
+"""Characters from which on it pays to let another thread tokenise some of them."""
 
 
 @dataclass
 class _LookupOfState:
-    """The lookup of a tokenizer.
-
-    Attributes:
-        state: What the tokenizer is like.
-        least: For fewer characters the lookup is not worth while.
-        lookup: The lookup; None if the tokenizer must do the work itself.
-        made: Whether that is known.
-    """
+    """The lookup of a tokenizer."""
 
     state: object
     least: int
@@ -42,7 +35,7 @@ class TextTokens:
 
     Args:
         backend: Gives what turns texts into ids: a tokenizer of the `tokenizers` library, or several that act as one.
-            It is asked anew each time, since the tokenizer of an encoder can be replaced, and grow.
+            It is asked again each time, since the tokenizer of an encoder can be replaced, and grow.
         reading: What else is done with the texts and their tokens.
     """
 
@@ -86,11 +79,7 @@ class TextTokens:
         return lambda rows: self.reading.ids(lookup(self.reading.texts(texts[rows]))), blocks
 
     def _lookup_worth_it(self, characters: int) -> Lookup | None:
-        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.
-
-        Args:
-            characters: How many characters there are to look up: for few it may not be worth while to make it.
-        """
+        """Returns the lookup of the tokenizer as it is now, or None if it must do the work itself."""
         backend = self._backend()
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._lookup.state != state:

@@ -74,22 +74,13 @@ class Sentences:
 
 
 def token_places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Tells for each token of sentences laid end to end its sentence and its place in it, both (total,)."""
+    """Returns for each token of sentences laid end to end its sentence and its place in it, both (total,)."""
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     return sentence, np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
 
 class GrowingArray:
-    """Numbers of one type that grow in a file without a name, which the system removes with the process.
-
-    Args:
-        kind: Their type.
-        scratch: A folder on the disk that is to hold them; None for the system's temporary folder.
-        what: What they are, for messages.
-
-    Raises:
-        OutputError: If the folder is not writable.
-    """
+    """Numbers of one type that grow in a file without a name, which the system removes with the process."""
 
     def __init__(self, kind: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
         self._kind = kind
@@ -101,22 +92,14 @@ class GrowingArray:
             self._fail(error)
 
     def append(self, numbers: NDArray[Any] | bytes) -> None:
-        """Adds numbers.
-
-        Raises:
-            OutputError: If the disk is full.
-        """
+        """Adds numbers."""
         try:
             self._file.write(numbers if isinstance(numbers, bytes) else numbers.astype(self._kind).tobytes())
         except OSError as error:
             self._fail(error)
 
     def map(self) -> NDArray[Any]:
-        """Maps all numbers that were added; the map keeps the file alive.
-
-        Raises:
-            OutputError: If the disk is full.
-        """
+        """Maps all numbers that were added; the map keeps the file alive."""
         try:
             self._file.flush()
         except OSError as error:
@@ -136,17 +119,7 @@ class GrowingArray:
 
 
 class TokenArrays:
-    """Token ids of pairs that grow in files without a name.
-
-    Args:
-        scratch: A folder on the disk that is to hold them; None for the system's temporary folder.
-
-    Attributes:
-        rows: How many sentences there are.
-
-    Raises:
-        OutputError: If the folder is not writable.
-    """
+    """Token ids of pairs that grow in files without a name."""
 
     def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
         self.rows = 0
@@ -166,11 +139,7 @@ class TokenArrays:
             array.close()
 
     def append(self, rows: list[NDArray[np.int32]], labels: NDArray[np.int8]) -> None:
-        """Adds the rows of some pairs, two of each, and a label for each pair.
-
-        Raises:
-            OutputError: If the disk is full.
-        """
+        """Adds the rows of some pairs, two of each, and a label for each pair."""
         digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
         self._arrays["tokens"].append(np.concatenate(rows))
         self._arrays["lengths"].append(np.array([len(row) for row in rows]))
@@ -179,15 +148,11 @@ class TokenArrays:
         self.rows += len(rows)
 
     def finish(self) -> tuple[Sentences, NDArray[np.int8]]:
-        """Maps the files; returns the sentences, and the labels of the pairs (pairs,).
-
-        Raises:
-            OutputError: If the disk is full.
-        """
-        found = {name: array.map() for name, array in self._arrays.items()}
-        return Sentences(found["tokens"], ends_of(found["lengths"]), found["keys"]), found["labels"]
+        """Maps the files; returns the sentences, and the labels of the pairs (pairs,)."""
+        arrays = {name: array.map() for name, array in self._arrays.items()}
+        return Sentences(arrays["tokens"], ends_of(arrays["lengths"]), arrays["keys"]), arrays["labels"]
 
 
 def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tells where each of some things laid end to end begins, and the end (things + 1,)."""
+    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
     return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])

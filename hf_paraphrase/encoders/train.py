@@ -40,11 +40,6 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
 
     Returns:
         The encoder; its `results`, as in `provenance.json`, say how it was scored.
-
-    Raises:
-        UsageError: For settings that do not fit, or that differ from those of the run to resume.
-        InputError: For missing or malformed pairs, vectors or dev data.
-        OutputError: If the output is in the way.
     """
     from ..artefacts.provenance import read_provenance
 
@@ -57,14 +52,7 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
 
 
 def dev_evaluator(dev_data: str | None) -> Evaluator | None:
-    """Makes what scores an encoder on a dev set.
-
-    Args:
-        dev_data: The folder of the set; None for none.
-
-    Raises:
-        InputError: If there is no such folder, or it is none of a dev set.
-    """
+    """Makes what scores an encoder on a dev set."""
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
@@ -85,7 +73,7 @@ def loss_of(settings: EncoderSettings) -> nn.Module:
 
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
-    """Returns what the Trainer is told of the settings of training: those of the loss, batches and steps."""
+    """Returns the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
     import dataclasses
 
     from .train_settings import LossSettings
@@ -112,12 +100,7 @@ def _inputs(settings: EncoderSettings) -> list[str]:
 
 
 class _EncoderTraining:
-    """The parts of one run: vocabulary, pairs, model, training, folder.
-
-    Args:
-        settings: The checked settings.
-        run: The run.
-    """
+    """The parts of one run: vocabulary, pairs, model, training, folder."""
 
     def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
         self.settings = settings
@@ -137,8 +120,8 @@ class _EncoderTraining:
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
-        found = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
-        self.extensions = [item for item in found if item is not None]
+        extensions = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
+        self.extensions = [item for item in extensions if item is not None]
         loss = loss_of(settings)
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
@@ -270,7 +253,7 @@ class _EncoderTraining:
         report_encoder(str(settings.output), settings.model_type, scores, kept)
 
     def _languages(self, bitext: bool) -> list[str]:
-        """Tells which languages the encoder is for: those of the pairs, else those of what it went on from."""
+        """Returns which languages the encoder is for: those of the pairs, else those of what it continued from."""
         settings = self.settings
         if settings.initial_model is None:
             return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
@@ -288,7 +271,7 @@ class _EncoderTraining:
         }
 
     def _start(self) -> str:
-        """Says for the card what the word vectors started from."""
+        """Describes for the card what the word vectors started from."""
         from ..training.word_vectors import FREQUENCY_CONSTANT
         from .initial_vectors import SENTENCE_ENCODER, kind_of_source
 
@@ -307,19 +290,12 @@ class _EncoderTraining:
 def report_encoder(
     output: str, model_type: str, scores: Sequence[Mapping[str, float]], kept: Mapping[str, float] | None
 ) -> None:
-    """Says how a finished encoder was scored, and how it is opened.
-
-    Args:
-        output: Its folder.
-        model_type: One of :data:`~hf_paraphrase.registry.ENCODERS`.
-        scores: The scores of the trainer.
-        kept: The one whose weights are kept.
-    """
+    """Logs how a finished encoder was scored, and how to open it."""
     for entry in scores:
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
         log(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
-    log(f"the encoder lies in {output}; load it with")
+    log(f"encoder saved to {output}. Use it with:")
     log(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
     log(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
     model = encoder_kind(model_type).model

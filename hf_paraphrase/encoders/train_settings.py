@@ -55,7 +55,7 @@ class LossSettings(Settings):
         at_least=1,
     )
     mega_batch_anneal: int = setting(
-        "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size",
+        "let the mega-batch grow by one mini-batch, from 1, after every N mini-batches; 0 for a constant size",
         0,
         at_least=0,
         only_with="mega_batch_size",
@@ -71,7 +71,7 @@ class LossSettings(Settings):
     )
     dense_optimizer: bool = setting(
         "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
-        "and rare words go on moving after each occurrence",
+        "and rare words continue to move after each occurrence",
         False,
     )
     relative_steps: bool = setting(
@@ -83,11 +83,7 @@ class LossSettings(Settings):
     evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for one that the loss makes nothing of.
-        """
+        """Checks that the settings are valid."""
         super().check()
         given = [name for name in (*_SEARCH, "margin") if is_given(self, name)]
         if not given:
@@ -153,7 +149,7 @@ class VocabularySettings(Settings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word or trigram of the text enters the vocabulary if it occurs so many times (or has an initial vector)",
+        "a word or trigram of the text enters the vocabulary if it occurs at least N times (or has an initial vector)",
         2,
         at_least=1,
     )
@@ -166,7 +162,7 @@ class VocabularySettings(Settings):
 
 @dataclass(kw_only=True)
 class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySettings):
-    """What is trained: a new encoder, with its kind, sizes and tokens, or one to go on from."""
+    """What is trained: a new encoder, with its kind, sizes and tokens, or one to continue from."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -177,9 +173,9 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         choices=ENCODERS,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to go on from, a folder that train-encoder made or namespace/name of one on the Hub, or "
-        "builtin, the one that is installed with this package: its tokenizer and all its weights are taken, and with "
-        "them its type and sizes; --lambda-w draws its word vectors back to where they were",
+        "a sentence encoder to continue from, a folder that train-encoder made or namespace/name of one on the Hub, "
+        "or builtin, the one that is installed with this package: its tokenizer and all its weights are taken, and "
+        "with them its type and sizes; --lambda-w draws its word vectors back to where they were",
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
         path=True,
@@ -194,12 +190,7 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
     word_dropout: float = setting("probability to drop a whole word; excludes --dropout", 0.0, at_least=0, below=1)
 
     def check(self) -> None:
-        """Refuses what does not fit the kind.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-            ModelError: If the encoder to go on from is missing, or none that can be trained.
-        """
+        """Refuses what does not fit the kind."""
         if isinstance(self.initial_model, str | os.PathLike):
             self._take_kind(os.fspath(self.initial_model))
         if self.model_type in ENCODERS:
@@ -222,18 +213,18 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
                     )
 
     def _take_kind(self, initial_model: str) -> None:
-        """Takes the type of encoder from the model to go on from; one that is given must be the same."""
+        """Takes the type of encoder from the model to continue from; one that is given must be the same."""
         from .initial_model import initial_kind
 
-        found = initial_kind(initial_model)
-        if is_given(self, "model_type") and self.model_type != found:
+        kind = initial_kind(initial_model)
+        if is_given(self, "model_type") and self.model_type != kind:
             raise UsageError(
-                f"--model-type {self.model_type}, but --initial-model is of type {found}",
+                f"--model-type {self.model_type}, but --initial-model is of type {kind}",
                 path=initial_model,
                 remedy="leave --model-type out",
             )
-        self.model_type = found
-        for name in encoder_kind(found).option_names:
+        self.model_type = kind
+        for name in encoder_kind(kind).option_names:
             if name != _DROPOUT and getattr(self, name, None) is not None:
                 raise UsageError(
                     f"{flag(name)} and --initial-model exclude each other", remedy="leave one of them out"
@@ -269,14 +260,10 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         "fp32",
         choices=["fp32", "bf16"],
     )
-    max_pairs: int | None = setting("train on a random sample of so many pairs", None, at_least=1)
+    max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-        """
+        """Refuses what does not fit, and puts the defaults that depend on others in their places."""
         super().check()
         own = option_names(loss_options().get(self.loss))
         for name, options in loss_options().items():
@@ -296,11 +283,7 @@ def loss_options() -> dict[str, type[Settings]]:
 
 
 def train_encoder_settings() -> type[EncoderSettings]:
-    """Adds to the settings what is registered besides: options of extensions, types of encoders and losses.
-
-    Raises:
-        UsageError: If an option is called like another setting.
-    """
+    """Adds to the settings what is registered besides: options of extensions, types of encoders and losses."""
     extensions = [EXTENSIONS[name].settings for name in EXTENSIONS]
     return with_encoder_options(EncoderSettings, "TrainEncoderSettings", extensions, list(loss_options().values()))
 
@@ -311,24 +294,14 @@ def with_encoder_options(
     before: Sequence[type[Settings]] = (),
     behind: Sequence[type[Settings]] = (),
 ) -> type[S]:
-    """Makes a settings class that also has the options of all registered types of encoders.
-
-    Args:
-        settings: The settings dataclass.
-        name: The name of the class to make.
-        before: Further dataclasses of options, before these.
-        behind: Further ones behind them.
-
-    Raises:
-        UsageError: If an option is called like another setting.
-    """
+    """Makes a settings class that also has the options of all registered types of encoders."""
     kinds = [encoder_kind(kind).options for kind in ENCODERS]
-    found = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
-    known: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__
-    for field in (field for item in found for field in dataclasses.fields(cast(Any, item))):
+    bases = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
+    fields: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__
+    for field in (field for item in bases for field in dataclasses.fields(cast(Any, item))):
         # What options have by inheritance from options of ours is the same field.
-        if known.get(field.name, field) is not field:
+        if fields.get(field.name, field) is not field:
             raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
-    made: Any = dataclasses.make_dataclass(name, [], bases=(*found, settings), kw_only=True)
+    made: Any = dataclasses.make_dataclass(name, [], bases=(*bases, settings), kw_only=True)
     made.__module__, made.__doc__ = settings.__module__, settings.__doc__
     return made

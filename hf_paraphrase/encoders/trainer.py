@@ -66,7 +66,7 @@ class EncoderTrainer(BatchLossTrainer):
     the second writes the card of every `Trainer`.
 
     Args:
-        model: An encoder, also of a class of one's own (see :mod:`.kinds`), or the name of one of
+        model: An encoder, also of a class of the user (see :mod:`.kinds`), or the name of one of
             :data:`~hf_paraphrase.registry.ENCODERS` that takes words, which is then made.
         args: The settings.
         train_dataset: Pairs, with the columns `sentence1` and `sentence2`, and `label` where the loss asks for labels:
@@ -80,14 +80,10 @@ class EncoderTrainer(BatchLossTrainer):
         compute_metrics: Called with the cosines of the pairs of `eval_dataset` as predictions (pairs,) and their
             labels or scores (pairs,); returns scores by name, which join those of the evaluator.
         callbacks: Further callbacks, e.g. transformers' `EarlyStoppingCallback`.
-        optimizers: An optimizer and a schedule of one's own. Word vectors then get dense gradients, unless it is
+        optimizers: An optimizer and a schedule of the user. Word vectors then get dense gradients, unless it is
             `RowAdam` or `torch.optim.SparseAdam`.
         report: Called with a line of text at every score.
         augmentation: Further pairs and a further term of the loss.
-
-    Raises:
-        InputError: If the pairs lack what is needed.
-        UsageError: If what is given does not fit together.
     """
 
     def __init__(
@@ -217,7 +213,7 @@ class EncoderTrainer(BatchLossTrainer):
         names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
         card = {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
         if type(self).compute_loss is not EncoderTrainer.compute_loss:
-            # A trainer of one's own may follow another gradient than that of its loss module.
+            # A trainer of the user may follow another gradient than that of its loss module.
             card |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
             card |= {"loss_source": None, "searches_negatives": False}
         self._write_saved(folder, state_dict, "pairs", **card)

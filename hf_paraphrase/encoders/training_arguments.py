@@ -17,9 +17,6 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
     clipped. Where `eval_strategy` and `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1
     equal fractions of it count. With an evaluator, or with `compute_metrics`, `metric_for_best_model` chooses the
     weights among its scores (`dev_mean`, or its only one, if none is named).
-
-    Raises:
-        ValueError: If a setting is out of its range.
     """
 
     per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})

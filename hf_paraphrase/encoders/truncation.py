@@ -14,15 +14,7 @@ from ..settings import check_count
 
 
 def check_truncation(dimension: int, truncate_dim: int) -> None:
-    """Makes sure that embeddings have so many components.
-
-    Args:
-        dimension: How many they have.
-        truncate_dim: How many components are to be kept.
-
-    Raises:
-        UsageError: If there are not so many.
-    """
+    """Checks that embeddings have so many components."""
     check_count("truncate_dim", truncate_dim)
     if truncate_dim > dimension:
         raise UsageError(
@@ -32,12 +24,7 @@ def check_truncation(dimension: int, truncate_dim: int) -> None:
 
 
 def truncated_average(model: Any, truncate_dim: int) -> Any:
-    """Makes the average whose embeddings are the first components of those of another, by keeping so many columns.
-
-    Args:
-        model: An :class:`~..models.modeling_avg.AvgModel`; it stays as it is.
-        truncate_dim: How many components to keep.
-    """
+    """Makes the average whose embeddings are the first components of those of another, by keeping so many columns."""
     import torch
 
     config = copy.deepcopy(model.config)

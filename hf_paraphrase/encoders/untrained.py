@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 
 
 def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
-    """Streams the sentences of pairs, block by block first sides and then second ones.
-
-    Args:
-        pairs: As for :func:`~..data.pair_rows.iterate_pairs`.
-        max_pairs: As for it.
-        seed: As for it.
-    """
+    """Streams the sentences of pairs, block by block first sides and then second ones."""
     blocks = iterate_pairs(pairs, max_pairs=max_pairs, seed=seed)
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
@@ -49,18 +43,7 @@ def untrained_encoder(
     seed: int = 0,
     **settings: Any,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Makes an encoder with random weights for some pairs.
-
-    Args:
-        name: One of :data:`~hf_paraphrase.registry.ENCODERS` whose tokens are words, or those of a tokenizer.
-        pairs: The pairs.
-        tokenizer: A fast tokenizer; None makes one over the words that the pairs have twice.
-        seed: Seed of the weights.
-        **settings: Settings of its configuration, `hidden_size` among them.
-
-    Raises:
-        UsageError: If it has other tokens than words, or there is nothing to make its vocabulary of.
-    """
+    """Makes an encoder with random weights for some pairs."""
     kind = encoder_kind(name)
     if kind.trigrams:
         raise UsageError(f"the tokens of `{name}` are not words alone", remedy="use hf_paraphrase.train_encoder")
@@ -75,12 +58,7 @@ def untrained_encoder(
 
 
 def new_vocabulary(settings: NewEncoderSettings, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
-    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words.
-
-    Args:
-        settings: The checked settings.
-        sentences: Streams the sentences whose words the vocabulary is to have, as often as it is called.
-    """
+    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
     kind = encoder_kind(settings.model_type)
     common: dict[str, Any] = {
         "initial_vectors": settings.initial_vectors,
@@ -121,12 +99,6 @@ def untrained_model(
     seed: int,
 ) -> tuple[PreTrainedModel, Coverage | None]:
     """Makes the encoder with its initial vectors.
-
-    Args:
-        settings: The checked settings.
-        vocabulary: Its tokens.
-        counts: Counts how often each id up to a number occurs in the training text.
-        seed: Seed of the random vectors and weights.
 
     Returns:
         The encoder, and how many words have an initial vector (None without such vectors).

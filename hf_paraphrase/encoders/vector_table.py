@@ -66,7 +66,6 @@ class Reading:
     """What other libraries do with texts and embeddings, and no model of ours does.
 
     Attributes:
-        prompt: What stands before each text.
         most_tokens: The tokens of a text that count, unknown words among them; None for all.
         most_characters: Its characters that are read; None for all.
         from_end: Whether the last tokens count, and not the first.
@@ -108,10 +107,8 @@ class VectorTable:
 
     Attributes:
         model_type: `avg` or `concatenation`.
-        config: The configuration of its model.
         table: The vectors (vocabulary, columns), float32.
         backend: What turns texts into ids, as :mod:`..tokenization.token_lookup` takes it.
-        folder: Where it comes from.
         special_ids: The ids of special tokens by their names, as `unk_token`.
         has_tokenizer: Whether its folder has a tokenizer that transformers opens.
         reading: What else is done with texts and embeddings.
@@ -137,11 +134,7 @@ class VectorTable:
         return averages_of(SimpleNamespace(**{**defaults, **self.config}), self.table)
 
     def truncated(self, truncate_dim: int) -> VectorTable:
-        """Makes the average whose embeddings are the first components of those of this one.
-
-        Args:
-            truncate_dim: How many components to keep.
-        """
+        """Makes the average whose embeddings are the first components of those of this one."""
         table = np.ascontiguousarray(self.table[:, :truncate_dim])
         config = {**self.config, "hidden_size": truncate_dim}
         return dataclasses.replace(self, config=config, table=table)
@@ -160,11 +153,7 @@ class VectorTable:
         return model.eval()
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        """Makes the tokenizer of transformers.
-
-        Raises:
-            ModelError: If the folder is no more what it was.
-        """
+        """Makes the tokenizer of transformers."""
         if self.has_tokenizer:
             from ..artefacts.model_loading import load_tokenizer
 
@@ -177,8 +166,8 @@ class VectorTable:
     def vocabulary(self) -> dict[str, int]:
         """Returns the ids of all tokens, by the names that its tokenizer gives them."""
         if not hasattr(self.backend, "parts"):
-            found: dict[str, int] = self.backend.get_vocab()
-            return found
+            vocabulary: dict[str, int] = self.backend.get_vocab()
+            return vocabulary
         names: dict[str, int] = {}
         for place, (part, offset) in enumerate(zip(self.backend.parts, self.backend.offsets, strict=True)):
             start = f"[{place}]" if place else ""
@@ -189,15 +178,8 @@ class VectorTable:
 def open_table(folder: Path, model_type: str) -> VectorTable | None:
     """Opens the folder of one of our averages if it is a plain one.
 
-    Args:
-        folder: The folder, whose model type was checked.
-        model_type: Its model type.
-
     Returns:
         The encoder; None for a folder that :func:`~..artefacts.model_loading.load_model_folder` must open or refuse.
-
-    Raises:
-        ModelError: If a file of the folder is damaged.
     """
     if model_type not in _TOKENIZER_CLASSES:
         return None
@@ -217,12 +199,12 @@ def open_table(folder: Path, model_type: str) -> VectorTable | None:
 
 
 def is_finite(table: NDArray[np.floating]) -> bool:
-    """Tells whether all numbers of a table can be computed with."""
+    """Returns whether all numbers of a table can be computed with."""
     return not table.size or bool(table.min() > -LARGEST and table.max() < LARGEST)
 
 
 def _is_plain(config: Mapping[str, Any]) -> bool:
-    """Tells whether a configuration says nothing but what those of plain folders say."""
+    """Returns whether a configuration says nothing but what those of plain folders say."""
     rates = [config.get(name, 0) for name in _DROPOUTS]
     if not all(type(rate) in (int, float) and 0 <= rate < 1 for rate in rates) or all(rates):
         return False
@@ -280,11 +262,7 @@ def _table(
 
 
 def _backend(folder: Path, model_type: str) -> tuple[Any, dict[str, int]] | None:
-    """Opens the tokenizer, if transformers would change nothing of what is in its file.
-
-    Returns:
-        The tokenizer, and the ids of its special tokens by their names.
-    """
+    """Opens the tokenizer and the ids of its special tokens, if transformers would change nothing of its file."""
     from ..models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 
     names = {item.name for item in folder.iterdir()}
@@ -324,7 +302,7 @@ def _special_ids(backend: Any, settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _is_plain_joined(joined: Any, settings: Mapping[str, Any]) -> bool:
-    """Tells whether the names of all tokens differ, and those that the settings name are tokens of the first part."""
+    """Returns whether all token names differ, and those that the settings name are tokens of the first part."""
     first = joined.parts[0].get_vocab()
     # Tokens of the other parts have such names.
     if any(token.startswith("[") and _NAME_OF_A_PART.match(token) for token in first):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FEW_TEXTS = 24
 """So many texts are done sooner one by one than any better way has begun."""
 _FEW_TOKENS = 1 << 14
-"""The rows of so many tokens may lie side by side in memory."""
+"""The number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
 _TOKENS_THAT_PAY = 1 << 24
@@ -47,7 +47,7 @@ class TableAverages:
     Args:
         table: The vectors (vocabulary, columns), float32.
         skipped_id: The id of unknown words, if they count in texts of nothing else only; None if all words count.
-        part_sizes: The numbers of vectors of the parts of a concatenation, whose means lie side by side.
+        part_sizes: The numbers of vectors of the parts of a concatenation, whose means are concatenated.
         part_weights: The share of each of them in the cosine of two sentences; None where they count by their length.
     """
 
@@ -69,7 +69,7 @@ class TableAverages:
         """Returns the function of ids and offsets that several threads may call now."""
         mean = row_means
         if "torch" in sys.modules or self._tokens > _TOKENS_THAT_PAY:
-            # Before any thread of ours begins, as those are told how many threads PyTorch may have.
+            # Before any of our threads starts: each takes over the number of threads that PyTorch has then.
             import_module("torch")
             mean = _row_means_by_torch
 
@@ -86,12 +86,12 @@ class TableAverages:
         self, ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Leaves unknown words out, unless a text has no other."""
-        if self.skipped_id is None or (known := ids != self.skipped_id).all():
+        if self.skipped_id is None or (is_known := ids != self.skipped_id).all():
             return ids, offsets
         lengths = np.diff(offsets)
         text = np.repeat(np.arange(len(lengths)), lengths)
-        counts = np.bincount(text[known], minlength=len(lengths))
-        return ids[known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
+        counts = np.bincount(text[is_known], minlength=len(lengths))
+        return ids[is_known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
 
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
@@ -103,13 +103,13 @@ class TableAverages:
         if (bag[1:] < bag[:-1]).any():
             order = np.argsort(bag, kind="stable")
             bag, ids = bag[order], ids[order]
-        found = mean(self.table, ids, _offsets(np.bincount(bag, minlength=texts * parts)))
-        found = found.reshape(texts, parts, -1)
+        means = mean(self.table, ids, _offsets(np.bincount(bag, minlength=texts * parts)))
+        means = means.reshape(texts, parts, -1)
         if self.part_weights is not None:
             shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
-            norms = np.sqrt(np.einsum("tpc,tpc->tp", found, found))
-            found *= (np.array(shares, np.float32) / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
-        return found.reshape(texts, -1)
+            norms = np.sqrt(np.einsum("tpc,tpc->tp", means, means))
+            means *= (np.array(shares, np.float32) / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
+        return means.reshape(texts, -1)
 
 
 class ModelAverages:
@@ -117,9 +117,6 @@ class ModelAverages:
 
     Single precision on the processor is computed as of a table, so that an encoder gives the same bits before and
     after its model is made; anything else by the model, in the type of its weights and on its device.
-
-    Args:
-        model: The model.
     """
 
     def __init__(self, model: AvgModel | ConcatenationModel) -> None:
@@ -143,8 +140,8 @@ class ModelAverages:
             with torch.inference_mode(), one_thread():
                 tokens = torch.from_numpy(ids).to(model.device)
                 lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
-                found: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
-                return found
+                batch_means: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                return batch_means
 
         return means
 

@@ -2,7 +2,7 @@
 
 Its files are a table of token vectors, `NAME_DIM.safetensors` with the one tensor `embedding.weight`, and a tokenizer,
 `NAME_tokenizer_config.json`, in the layout of the `tokenizers` library. The package has them in `weights` and
-`tokenizers`, as its cache has; a folder of one's own may hold both. A text is the mean of the vectors of its tokens,
+`tokenizers`, as its cache has; a folder of the user may hold both. A text is the mean of the vectors of its tokens,
 without special ones.
 """
 
@@ -26,7 +26,7 @@ _REMEDY = "copy weights and tokenizer again"
 
 
 def is_wordllama(name: str | os.PathLike[str]) -> bool:
-    """Tells whether a name is that of the package, or of a folder that holds such files."""
+    """Returns whether a name is that of the package, or of a folder that holds such files."""
     if name == WORDLLAMA:
         return True
     folder = Path(name)
@@ -34,11 +34,7 @@ def is_wordllama(name: str | os.PathLike[str]) -> bool:
 
 
 def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
-    """Opens the table of the installed package, or of a folder; of several the one with the most components.
-
-    Raises:
-        ModelError: If the package is not installed or has no table, or the files are damaged.
-    """
+    """Opens the table of the installed package, or of a folder; of several the one with the most components."""
     from tokenizers import Tokenizer
 
     folder = _package_folder() if name == WORDLLAMA else Path(name)
@@ -56,9 +52,9 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
 
 
 def _package_folder() -> Path:
-    found = importlib.util.find_spec(WORDLLAMA)
+    spec = importlib.util.find_spec(WORDLLAMA)
     # A folder of that name in the working directory has no origin.
-    places = [] if found is None or found.origin is None else list(found.submodule_search_locations or [])
+    places = [] if spec is None or spec.origin is None else list(spec.submodule_search_locations or [])
     if not places:
         raise ModelError("the package is not installed", path=WORDLLAMA, remedy="pip install wordllama")
     return Path(places[0])
@@ -66,7 +62,7 @@ def _package_folder() -> Path:
 
 def _files(folder: Path) -> tuple[Path, Path] | None:
     """Finds the widest table of a folder that has a tokenizer, and that tokenizer."""
-    found: list[tuple[int, Path, Path]] = []
+    candidates: list[tuple[int, Path, Path]] = []
     for place in (folder, folder / "weights"):
         for weights in sorted(place.glob("*.safetensors")):
             name = weights.stem.rpartition("_")[0]
@@ -76,5 +72,5 @@ def _files(folder: Path) -> tuple[Path, Path] | None:
                 continue
             tensors = read_header(weights)
             if set(tensors) == {_TENSOR} and len(tensors[_TENSOR].shape) == 2:
-                found.append((tensors[_TENSOR].shape[1], weights, tokenizer))
-    return max(found)[1:] if found else None
+                candidates.append((tensors[_TENSOR].shape[1], weights, tokenizer))
+    return max(candidates)[1:] if candidates else None

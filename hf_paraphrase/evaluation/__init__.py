@@ -1,10 +1,10 @@
-"""Benchmarks of sentence encoders, as tables of data, and the floors that need no training.
+"""Benchmarks of sentence encoders, as tables of data, and the baselines that need no training.
 
-`evaluate` measures models and floors on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
+`evaluate` measures models and baselines on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
 each scorer is measured, and all are laid out side by side. STS protocols are the rows of `protocols`, transfer tasks
 those of `transfer.tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`;
-`dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. What may be said of differences between
-trained systems is said by `verdicts` alone. Start reading at `run` and `suite`.
+`dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone decides on differences
+between trained systems. Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..registry import lazy_exports
 
 if TYPE_CHECKING:
     from ..artefacts.measurements import Measurement as Measurement
+    from .baselines import Scorer
     from .correlation import correlations, cosine_similarities
     from .dev import dev_scorer
     from .evaluate_settings import EvaluateSettings
-    from .floors import Scorer
     from .graded_set import GradedSet, read_graded_folder
     from .mteb_encoder import MtebEncoder
     from .paraphrase import evaluate_detection, read_task

@@ -19,7 +19,7 @@ def bootstrap_means(
 ) -> NDArray[np.float64]:
     """Computes the mean Pearson correlation over sets of several systems on resampled sentence pairs.
 
-    In every replicate each set's pairs are drawn anew with replacement, as many as it has, the same ones for all
+    In every replicate each set's pairs are drawn again with replacement, as many as it has, the same ones for all
     systems, so that differences between systems are paired (Efron and Tibshirani 1993, chapter 13). A correlation that
     a draw leaves undefined counts as 0.
 

@@ -8,43 +8,24 @@ from functools import partial
 
 from ..artefacts.hub_models import BUILTIN, WORDLLAMA
 from ..errors import UsageError
-from .floors import FLOORS, Encode, Scorer
+from .baselines import UNTRAINED_BASELINES, Encode, Scorer
 
-BASELINES = (*FLOORS, BUILTIN, WORDLLAMA)
-"""What `evaluate --baseline` takes: floors without training, the built-in encoder, and the table of wordllama."""
+BASELINES = (*UNTRAINED_BASELINES, BUILTIN, WORDLLAMA)
+"""What `evaluate --baseline` takes: baselines without training, the built-in encoder, and the table of wordllama."""
 
 
 def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
-    """Gives a baseline.
-
-    Args:
-        name: One of :data:`BASELINES`.
-        device: Where an encoder computes.
-        batch_size: Sentences in a padded batch.
-
-    Raises:
-        ModelError: If it is not installed.
-    """
-    if name in FLOORS:
-        return FLOORS[name]
+    """Returns a baseline."""
+    if name in UNTRAINED_BASELINES:
+        return UNTRAINED_BASELINES[name]
     return replace(scorers(name, device=device, batch_size=batch_size)[0], kind="baseline")
 
 
 def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = ()) -> list[Scorer]:
     """Opens an encoder of any library.
 
-    Args:
-        name: As for :func:`~..encoders.any_encoder.open_encoder`.
-        device: Where it computes.
-        batch_size: Sentences in a padded batch, for ours.
-        sizes: Numbers of components to which to truncate it.
-
     Returns:
         The whole encoder, then one for each size.
-
-    Raises:
-        ModelError: If it cannot be opened.
-        UsageError: If it has fewer components than a size.
     """
     from ..encoders.any_encoder import open_encoder
     from ..encoders.distillation.teacher import Teacher

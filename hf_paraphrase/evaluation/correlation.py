@@ -16,9 +16,6 @@ def cosine_similarities(vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarra
 
     Returns:
         Similarities (n,); 0 where either vector is zero.
-
-    Raises:
-        ModelError: If the shapes do not fit or a value is not finite.
     """
     vectors1, vectors2 = np.asarray(vectors1, dtype=np.float64), np.asarray(vectors2, dtype=np.float64)
     if vectors1.ndim != 2 or vectors1.shape != vectors2.shape:
@@ -71,6 +68,6 @@ def correlations(similarities: np.ndarray, scores: np.ndarray) -> tuple[float, f
 
 
 def is_constant(x: np.ndarray) -> bool:
-    """Tells whether all values are equal up to rounding, so that no correlation with them is defined."""
+    """Returns whether all values are equal up to rounding, so that no correlation with them is defined."""
     x = np.asarray(x, dtype=np.float64)
     return len(x) < 2 or bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))

@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from ..errors import UsageError
 from ..tables import format_table, number, short_names
-from .floors import Scorer
+from .baselines import Scorer
 from .paraphrase import DetectionResult, describe, evaluate_detection, read_task
 from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite
 
@@ -25,10 +25,7 @@ _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 
 
 
 def format_detection(scores: Sequence[Scores]) -> str:
-    """Lays out two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`.paraphrase.DetectionResult` of the same tasks.
+    """Formats two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine.
 
     Returns:
         Two Markdown tables under headings, and lines of notes, ending in a newline.
@@ -96,7 +93,7 @@ def _with_deviation(result: DetectionResult) -> str:
 def _read(settings: EvaluateSettings) -> Benchmark:
     folders = [Path(folder) for folder in settings.data]
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("a folder of --data is there twice", remedy="give each folder once")
+        raise UsageError("a folder of --data occurs twice", remedy="give each folder once")
     splits = {"dev_split": settings.dev_split, "test_split": settings.test_split}
     names = short_names([str(folder.resolve()) for folder in folders])
     tasks = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..data.folder import DataFolder
 from ..errors import InputError, no_folder
-from .floors import Encode
+from .baselines import Encode
 from .graded_set import GradedSet, read_graded_folder
 from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
@@ -23,16 +23,13 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
 
     Of a graded data folder (Parquet with `sentence1`, `sentence2`, `score`) the split `validation` is taken, or the
     only split there is; never `test` where there is a choice.
-
-    Raises:
-        InputError: If `data_dir` is neither, or a file in it is malformed.
     """
     data_dir = Path(data_dir)
     if not data_dir.is_dir():
         raise no_folder(data_dir, "give a folder with STS 2016 or a graded data folder")
-    found = find_sts_sets(data_dir, families=("STS16",))
-    if found.sets:
-        return list(found.sets)
+    sts = find_sts_sets(data_dir, families=("STS16",))
+    if sts.sets:
+        return list(sts.sets)
     if not any((data_dir / "data").glob("*.parquet")):
         raise InputError(
             "no STS 2016 set below this folder, and it is not a graded data folder",
@@ -51,21 +48,18 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
     """Finds the test sets of paper 000 below a folder, or reads the split `test` of a graded data folder.
 
     Args:
-        data_dir: A folder below which STS sets lie, or a graded data folder (its split `test`, or its only one).
+        data_dir: A folder below which STS sets are, or a graded data folder (its split `test`, or its only one).
 
     Returns:
         The sets, and the keys of those of the 22 that are not there (none for a graded data folder).
-
-    Raises:
-        InputError: If the folder is neither.
     """
     if not data_dir.is_dir():
         raise no_folder(data_dir, "check --data")
     expected = MEAN_GROUPS[TEST_GROUP]
-    found = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
-    if found:
-        keys = {graded.key for graded in found}
-        return found, [key for key in expected if key not in keys]
+    test_sets = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
+    if test_sets:
+        keys = {graded.key for graded in test_sets}
+        return test_sets, [key for key in expected if key not in keys]
     if any((data_dir / "data").glob("*.parquet")):
         splits = DataFolder(data_dir).splits
         if "test" in splits or len(splits) == 1:
@@ -81,16 +75,13 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets lie, a graded data folder (see :func:`dev_sets`), or a bitext
+        data_dir: A folder below which the STS 2016 sets are, a graded data folder (see :func:`dev_sets`), or a bitext
             with a split `validation`.
 
     Returns:
         A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, and their
         unweighted mean under `dev_mean`. For a bitext it gives how many sentences find their translation, in per cent
         (see :mod:`.translation_retrieval`), in both directions and on average.
-
-    Raises:
-        InputError: As :func:`dev_sets`; also for a bitext without a split `validation`, or an empty one.
     """
     if is_bitext(Path(data_dir)):
         return _retrieval_scorer(Path(data_dir))
@@ -105,11 +96,7 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
 
 
 def is_bitext(data_dir: Path) -> bool:
-    """Tells whether a folder is a bitext and not a graded set.
-
-    Raises:
-        InputError: If it is a data folder and its first split cannot be read.
-    """
+    """Returns whether a folder is a bitext and not a graded set."""
     if not any((data_dir / "data").glob("*.parquet")):
         return False
     opened = DataFolder(data_dir)
@@ -131,11 +118,11 @@ def _retrieval_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:
-        found = translation_retrieval(sources, targets, encode(sources), encode(targets))
+        scores = translation_retrieval(sources, targets, encode(sources), encode(targets))
         return {
-            "dev_mean": found.mean,
-            "source_to_target": found.source_to_target,
-            "target_to_source": found.target_to_source,
+            "dev_mean": scores.mean,
+            "source_to_target": scores.source_to_target,
+            "target_to_source": scores.target_to_source,
         }
 
     return score

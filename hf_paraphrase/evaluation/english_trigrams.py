@@ -1,6 +1,6 @@
 """How frequent the character trigrams of English words are.
 
-Relative frequencies for the weights of :mod:`.floors`. They were counted on the words (runs of the
+Relative frequencies for the weights of :mod:`.baselines`. They were counted on the words (runs of the
 letters a to z, lower-cased, one space before and after each) of 2,000 English Wikipedia sentences, 187,536 trigrams;
 the 744 with a frequency of at least 0.0003 are kept. A rarer one has next to no influence on a weight
 a / (a + p) at a = 0.003.

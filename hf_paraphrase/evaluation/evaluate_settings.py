@@ -40,13 +40,13 @@ class EvaluateSettings(DeviceSettings):
     columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
     with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
     pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
-    SentEval's transfer tasks whose raw files, or data folders prepared of them, lie below a folder. The tables go to
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, are below a folder. The tables go to
     standard output.
     """
 
     data: list[str] = setting(
-        "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
-        "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
+        "the folder below which the STS sets are, or the graded data folder; for the suite paraphrase labelled data "
+        "folders, each a line of the tables; for the suite senteval the folder below which its files are",
         path=True,
     )
     model: list[str] = setting(
@@ -98,25 +98,23 @@ class EvaluateSettings(DeviceSettings):
     )
     batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
     truncate_dim: list[int] = setting(
-        "measure each model also with the first so many components of its embeddings, which is for encoders that were "
+        "measure each model also with the first N components of its embeddings, which is for encoders that were "
         "trained for it: e.g. 32 64 128",
         [],
         at_least=1,
     )
-    output: str | None = setting("a JSON file for the results; a report for a browser lies beside it, NAME.html", None)
+    output: str | None = setting(
+        "a JSON file for the results; a report for a browser is written beside it, NAME.html", None
+    )
     overwrite: bool = setting("replace existing results and their report", False)
     update_card: bool = setting(
-        "put each model's tables, beside the floors, into a section of its card README.md and the results into the "
+        "put each model's tables, beside the baselines, into a section of its card README.md and the results into the "
         "card's model-index and provenance.json; earlier ones are replaced",
         False,
     )
 
     def check(self) -> None:
-        """Refuses what cannot work, and settings of another suite, before anything is read.
-
-        Raises:
-            UsageError: For these, and where cards shall be updated and no models are named.
-        """
+        """Refuses what cannot work, and settings of another suite, before anything is read."""
         if isinstance(self.data, str | os.PathLike):
             self.data = [os.fspath(self.data)]
         super().check()
@@ -134,7 +132,9 @@ class EvaluateSettings(DeviceSettings):
         if self.truncate_dim and not self.model:
             raise UsageError("--truncate-dim without --model", remedy="name the models whose embeddings are to be cut")
         if self.report == self.output and self.output is not None:
-            raise UsageError("--output is for JSON, and the report lies beside it", remedy="name it e.g. results.json")
+            raise UsageError(
+                "--output is for JSON, and the report is written beside it", remedy="name it e.g. results.json"
+            )
 
     @property
     def report(self) -> str | None:

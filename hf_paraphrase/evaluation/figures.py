@@ -9,16 +9,12 @@ from typing import Any
 from ..errors import OutputError, UsageError
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Colours that people with a colour vision deficiency can tell apart (Okabe and Ito 2008)."""
+"""Colours that people with a colour vision deficiency can distinguish (Okabe and Ito 2008)."""
 _DOTS_PER_INCH = 130
 
 
 def check_plots() -> None:
-    """Makes sure that figures can be made.
-
-    Raises:
-        UsageError: If matplotlib is not installed.
-    """
+    """Checks that figures can be made."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -39,11 +35,7 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Writes a figure as PNG; equal figures give equal bytes.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Writes a figure as PNG; equal figures give equal bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Software": None})
@@ -52,12 +44,7 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def save_plot(figure: Any, path: Path) -> None:
-    """Writes a figure as PNG and as SVG; equal figures give equal bytes.
-
-    Args:
-        figure: The figure.
-        path: The PNG file; the SVG file lies beside it.
-    """
+    """Writes a figure as PNG and as SVG; equal figures give equal bytes."""
     import matplotlib
 
     # Without a salt the names of shapes in the SVG file are drawn at random.

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..data.folder import DataFolder
 from ..errors import InputError, ModelError
+from .baselines import Encode, Scorer, Similarity
 from .correlation import cosine_similarities
-from .floors import Encode, Scorer, Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +51,7 @@ class GradedSet:
 
 
 def read_graded_folder(folder: Path, split: str) -> GradedSet:
-    """Reads one split of a data folder with the columns `sentence1`, `sentence2` and `score`.
-
-    Raises:
-        InputError: If the folder, the split or a column is missing, or a value is empty or not a number.
-    """
+    """Reads one split of a data folder with the columns `sentence1`, `sentence2` and `score`."""
     columns = ["sentence1", "sentence2", "score"]
     table = DataFolder(folder).table(split, columns)
     for name in columns:
@@ -82,7 +78,6 @@ class ScoredSet:
     """The similarities of one scorer on one set.
 
     Attributes:
-        graded: The set.
         similarities: One similarity a pair, float64 (n,), all finite.
     """
 
@@ -99,7 +94,7 @@ class ScoredSet:
 
 
 def score(scorer: Scorer, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
-    """Computes the similarities of a model or a floor; see the two functions that follow."""
+    """Computes the similarities of a model or a baseline; see the two functions that follow."""
     if scorer.similarity is None:
         return score_with_encoder(scorer.encode, sets)
     return score_with_similarity(scorer.similarity, sets)
@@ -114,10 +109,6 @@ def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[Score
 
     Returns:
         One scored set a graded set, in order. A zero vector has similarity 0 with everything.
-
-    Raises:
-        InputError: If there are no sets, or one of them is empty.
-        ModelError: If the encoder gives an array of the wrong shape, or NaN.
     """
     _check(sets)
     position: dict[str, int] = {}
@@ -142,10 +133,6 @@ def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> 
 
     A similarity that is not a number (the cosine with a zero vector, where a function leaves it undefined) counts as
     0, as in SentEval (Conneau and Kiela 2018).
-
-    Raises:
-        InputError: If there are no sets, or one of them is empty.
-        ModelError: If the function gives another number of similarities than pairs, or infinity.
     """
     _check(sets)
     scored = []

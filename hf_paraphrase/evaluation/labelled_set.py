@@ -1,4 +1,4 @@
-"""A labelled set: sentence pairs of which people said whether they are paraphrases."""
+"""A labelled set: sentence pairs that people labelled as paraphrases or not."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ class LabelledSet:
 
     Attributes:
         name: The folder and the split, e.g. `opusparcus-fi/test`.
-        sentences1: The first sentence of each pair.
-        sentences2: The second sentence of each pair.
         labels: 1 for a paraphrase, 0 for another pair, int64 (n,).
         undecided: How many pairs were left out because they have no label.
     """
@@ -76,10 +74,6 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
     Returns:
         The pairs that have a label: those without one, or with a score of exactly `positive_above`, are undecided and
         left out, as the pairs scored 2.5 are in Opusparcus (Creutz 2018).
-
-    Raises:
-        InputError: If the folder, the split or a column is missing, a label is not 0 or 1, a score is no number, or a
-            sentence is missing.
     """
     split = _split(folder, split)
     column = "label" if positive_above is None else "score"
@@ -114,30 +108,20 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
 
 
 def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
-    """Checks that a set holds paraphrases and other pairs.
-
-    Raises:
-        InputError: If it does not.
-    """
+    """Checks that a set holds paraphrases and other pairs."""
     if not 0 < pairs.positives < len(pairs):
         kind = "empty" if not len(pairs) else f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}"
-        raise InputError(
-            f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and pairs that are none"
-        )
+        raise InputError(f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and other pairs")
 
 
 def without_pairs_of(pairs: LabelledSet, other: LabelledSet) -> LabelledSet:
     """Returns `pairs` without those that are in `other` too, whatever the order of the two sentences."""
-    known = set(other.pair_keys())
-    return pairs.rows(np.array([key not in known for key in pairs.pair_keys()], dtype=bool))
+    other_keys = set(other.pair_keys())
+    return pairs.rows(np.array([key not in other_keys for key in pairs.pair_keys()], dtype=bool))
 
 
 def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
     """Groups pairs that share a sentence, directly or through other pairs.
-
-    Args:
-        sentences1: The first sentence of n pairs.
-        sentences2: The second sentence of n pairs.
 
     Returns:
         A number for each pair (n,), int64, the same for those of a group; groups are numbered in order of appearance.
@@ -160,11 +144,6 @@ def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: 
     """Parts pairs into folds of like size so that no sentence is in two of them.
 
     The groups of :func:`sentence_groups`, the largest first, each go to the fold that is smallest so far.
-
-    Args:
-        sentences1: The first sentence of n pairs.
-        sentences2: The second sentence of n pairs.
-        count: How many folds.
 
     Returns:
         The fold of each pair (n,), int64, from 0; some folds are empty where there are fewer groups.

@@ -27,14 +27,11 @@ class MtebEncoder:
 
     mteb keeps results by the name and the revision of a model, and gives them back instead of asking again. The name
     is that of the folder or of the repository on the Hub, the revision the fingerprint of the folder: another model,
-    or the same one trained on, is asked anew.
+    or the same one trained on, is asked again.
 
     Args:
         folder: The folder of a trained encoder.
         device: Where to compute, e.g. `cuda`; None for the CPU.
-
-    Raises:
-        ModelError: If the folder is missing, holds another kind of model, or is damaged.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, device: str | None = None) -> None:
@@ -53,7 +50,7 @@ class MtebEncoder:
             from mteb.models import ModelMeta
         except ImportError:
             return None
-        known = {
+        metadata = {
             "name": self._name,
             "revision": self._revision,
             "embed_dim": self.encoder.dimension,
@@ -62,7 +59,7 @@ class MtebEncoder:
         }
         # By way of the class, which knows its own names for some of them.
         empty = ModelMeta.create_empty().model_dump()
-        return ModelMeta(**{**empty, **known})
+        return ModelMeta(**{**empty, **metadata})
 
     def encode(
         self,

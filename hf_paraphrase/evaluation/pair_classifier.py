@@ -3,7 +3,7 @@
 "The resulting vectors are concatenated and passed on to a multi-layer perceptron classifier with a single hidden layer
 of 200 units. The classifier is trained on the development set." Of the rest the paper is silent. Here: rectified
 linear units, a sigmoid output with cross-entropy, Xavier initialisation, Adam with a learning rate of 0.001 and
-batches of 64; a fifth of the development pairs, drawn anew for each seed, is held out, and the weights of the epoch
+batches of 64; a fifth of the development pairs, drawn again for each seed, is held out, and the weights of the epoch
 with the lowest cross-entropy on it are kept, training ending after ten epochs without a new lowest one. The features
 are brought to mean 0 and standard deviation 1, so that the scale of an encoder's vectors does not matter. Several
 seeds tell how much of a difference is chance.
@@ -52,7 +52,7 @@ class PairClassifiers:
     epochs: tuple[int, ...]
 
     def predict(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Tells which pairs are paraphrases.
+        """Returns which pairs are paraphrases.
 
         Args:
             first: The vectors of the first sentences (n, dim).
@@ -86,9 +86,6 @@ def train_pair_classifiers(
 
     Returns:
         The perceptrons; the result of a seed does not depend on which others there are, up to rounding.
-
-    Raises:
-        ModelError: If a vector has NaN or infinity.
     """
     sides = np.concatenate([first, second]).astype(np.float64)
     if not np.isfinite(sides).all():
@@ -120,7 +117,7 @@ def train_pair_classifiers(
         for rows in pool.gather(1, order).split(BATCH, dim=1):
             optimiser.zero_grad()
             losses = cross_entropy(_logits(weights, inputs[rows]), targets[rows], reduction="none")
-            # The sum over seeds keeps their gradients apart.
+            # The sum over seeds keeps their gradients separate.
             losses.mean(dim=1).sum().backward()
             optimiser.step()
         with torch.no_grad():

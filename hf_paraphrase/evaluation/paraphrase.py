@@ -19,8 +19,8 @@ import numpy as np
 
 from ..artefacts.measurements import Measurement
 from ..errors import InputError, ModelError
+from .baselines import Encode, Scorer, Similarity
 from .correlation import cosine_similarities
-from .floors import Encode, Scorer, Similarity
 from .labelled_set import (
     LabelledSet,
     read_labelled_folder,
@@ -40,8 +40,6 @@ class DetectionTask:
     """Labelled pairs to develop and to test on.
 
     Attributes:
-        name: The data folder.
-        pairs: All pairs, development and test.
         folds: For each fold the places in `pairs` of its development and its test pairs; one fold where there are two
             splits.
         splits: The names of the development and the test split.
@@ -65,7 +63,6 @@ class DetectionResult:
     """What one scorer reached on one task; shares from 0 to 1, not per cent.
 
     Attributes:
-        task: The task.
         accuracies: Of the perceptron on test, one for each seed; none where no perceptron was trained.
         cosine: Without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of the last two;
             `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and these.
@@ -101,18 +98,20 @@ class DetectionResult:
         measured = partial(
             Measurement, dataset=self.task.name, split=self.task.splits[1], task_name="Paraphrase detection"
         )
-        found = []
+        measurements = []
         if self.accuracies:
             name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
             value = _percent(self.accuracy)
-            found.append(measured("text-classification", metric="accuracy", value=value, name=name))
+            measurements.append(measured("text-classification", metric="accuracy", value=value, name=name))
         for key, name in (
             ("average_precision", "average precision × 100 of the cosine"),
             ("accuracy", "accuracy (%) of the cosine at the best threshold"),
             ("f1", "F1 × 100 of the cosine at the best threshold"),
         ):
-            found.append(measured("sentence-similarity", metric=key, value=_percent(self.cosine[key]), name=name))
-        return found
+            measurements.append(
+                measured("sentence-similarity", metric=key, value=_percent(self.cosine[key]), name=name)
+            )
+        return measurements
 
 
 def read_task(
@@ -129,10 +128,6 @@ def read_task(
         dev_split: The split to train the perceptron and to choose thresholds on.
         test_split: The split to test on.
         positive_above: As for :func:`~.labelled_set.read_labelled_folder`.
-
-    Raises:
-        InputError: As that function; and if the test pairs are of one class only, or the development pairs have fewer
-            than two of one.
     """
     dev = read_labelled_folder(folder, dev_split, positive_above)
     require_both_classes(dev, folder)
@@ -172,9 +167,6 @@ def evaluate_detection(
         seeds: Seeds of the perceptrons; none to measure the cosine alone.
         both_orders: Train the perceptron on each pair and its mirror image.
         progress: Called with the number of perceptrons that are trained.
-
-    Raises:
-        ModelError: If the encoder gives an array of the wrong shape, NaN or infinity.
     """
     position: dict[str, int] = {}
     for task in tasks:
@@ -232,11 +224,11 @@ def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarra
         candidates.setdefault(sentence, []).append(place)
     shares = []
     for places in candidates.values():
-        found = similarities[places]
+        candidate_similarities = similarities[places]
         own = labels[places]
         if own.all() or not own.any():
             return None
-        shares.append(own[found == found.max()].mean())
+        shares.append(own[candidate_similarities == candidate_similarities.max()].mean())
     return float(np.mean(shares)) if shares else None
 
 
@@ -306,7 +298,7 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
     from ..metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
     labels, tested = task.pairs.labels, task.tested
-    found = detection_measures(similarities[tested], labels[tested])
+    measures = detection_measures(similarities[tested], labels[tested])
     taken: dict[str, list[np.ndarray]] = {"accuracy": [], "f1": []}
     chosen: dict[str, float | None] = {}
     for dev, test in task.folds:
@@ -320,11 +312,11 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
     hits = int((called["f1"] & is_paraphrase).sum())
     first = top_1([task.pairs.sentences1[place] for place in tested], similarities[tested], labels[tested])
     return {
-        "average_precision": found["average_precision"],
-        "accuracy": found["accuracy"],
-        "accuracy_threshold": _finite(found["accuracy_threshold"]),
-        "f1": found["f1"],
-        "f1_threshold": _finite(found["f1_threshold"]),
+        "average_precision": measures["average_precision"],
+        "accuracy": measures["accuracy"],
+        "accuracy_threshold": _finite(measures["accuracy_threshold"]),
+        "f1": measures["f1"],
+        "f1_threshold": _finite(measures["f1_threshold"]),
         "accuracy_at_dev": float((called["accuracy"] == is_paraphrase).mean()),
         "f1_at_dev": 2 * hits / max(1, int(called["f1"].sum()) + int(is_paraphrase.sum())),
         **chosen,

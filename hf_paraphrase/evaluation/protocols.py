@@ -48,7 +48,6 @@ class ProtocolRow:
 
     Attributes:
         name: What the line is, e.g. `STS12 wmean`; unique within the protocol.
-        n: Number of pairs behind it.
         sets: Keys of the sets it is over.
         missing: Keys of the sets that belong to it and were not found.
         pearson: Pearson × 100.
@@ -82,7 +81,6 @@ class ProtocolResult:
 
     Attributes:
         name: The protocol's name, e.g. `senteval`.
-        title: What it computes, in a line.
         columns: What to call Pearson and Spearman in its table.
         rows: Its lines; none where no set of the protocol is at hand.
         missing: Keys of the sets that belong to the protocol and were not found.
@@ -97,11 +95,7 @@ class ProtocolResult:
     remarks: tuple[str, ...] = ()
 
     def row(self, name: str) -> ProtocolRow:
-        """Returns the line called `name`.
-
-        Raises:
-            KeyError: If there is none.
-        """
+        """Returns the line called `name`."""
         for row in self.rows:
             if row.name == name:
                 return row
@@ -175,12 +169,9 @@ class Line:
     """What a line of a protocol's table is over, and how.
 
     Attributes:
-        name: What it is called.
         sets: Keys of the sets that belong to it; those that are at hand count, and without one there is no line.
-        values: Makes its values of these.
         in_place_of: A set in whose absence the line stands in for another; it is then no part of the protocol.
-        whole: Whether it is left out where a set is missing; it is no part of the protocol either.
-        optional: Whether the protocol does without it.
+        whole: Whether it is left out where a set is missing; it is not part of the protocol either.
     """
 
     name: str
@@ -201,8 +192,6 @@ class StsProtocol:
     """A row of the table of protocols.
 
     Attributes:
-        title: What it computes, in a line.
-        lines: The lines of its table.
         columns: What to call Pearson and Spearman in it.
         mean: The name of a last line, the plain mean of all that belong to the protocol if all are complete.
     """
@@ -261,17 +250,14 @@ PROTOCOLS: dict[str, StsProtocol] = {
 
 
 def evaluate_protocol(name: str, scored: Iterable[ScoredSet]) -> ProtocolResult:
-    """Applies a protocol to pairs whose similarities are known.
-
-    Args:
-        name: One of :data:`PROTOCOLS`.
-        scored: Sets with their similarities; those that are not of the protocol are ignored.
-    """
+    """Applies a protocol to pairs whose similarities are known."""
     protocol = PROTOCOLS[name]
-    found = {item.key: item for item in scored}
-    rows = {line: _row(line, found) for line in protocol.lines}
+    sets_by_key = {item.key: item for item in scored}
+    rows = {line: _row(line, sets_by_key) for line in protocol.lines}
     shown = [row for row in rows.values() if row is not None]
-    missing = dict.fromkeys(key for line in protocol.lines if line.belongs for key in line.sets if key not in found)
+    missing = dict.fromkeys(
+        key for line in protocol.lines if line.belongs for key in line.sets if key not in sets_by_key
+    )
     remarks: tuple[str, ...] = ()
     if protocol.mean is not None and shown:
         parts = [row for line, row in rows.items() if line.belongs]
@@ -284,11 +270,7 @@ def evaluate_protocol(name: str, scored: Iterable[ScoredSet]) -> ProtocolResult:
 
 
 def choose_protocols(requested: Iterable[str]) -> list[str]:
-    """Returns the names of the protocols to apply, `paper` included where it is wanted; all of them by default.
-
-    Raises:
-        UsageError: For a name that is no protocol.
-    """
+    """Returns the names of the protocols to apply, `paper` included where it is wanted; all of them by default."""
     names = list(dict.fromkeys(requested))
     unknown = [name for name in names if name != PAPER and name not in PROTOCOLS]
     if unknown:
@@ -308,12 +290,12 @@ def shorten(keys: Iterable[str]) -> list[str]:
     return list(short)
 
 
-def _row(line: Line, found: Mapping[str, ScoredSet]) -> ProtocolRow | None:
-    present = tuple(key for key in line.sets if key in found)
-    missing = tuple(key for key in line.sets if key not in found)
-    if not present or (line.whole and missing) or line.in_place_of in found:
+def _row(line: Line, sets_by_key: Mapping[str, ScoredSet]) -> ProtocolRow | None:
+    present = tuple(key for key in line.sets if key in sets_by_key)
+    missing = tuple(key for key in line.sets if key not in sets_by_key)
+    if not present or (line.whole and missing) or line.in_place_of in sets_by_key:
         return None
-    sets = [found[key] for key in present]
+    sets = [sets_by_key[key] for key in present]
     return ProtocolRow(line.name, sum(map(len, sets)), present, missing, *line.values(sets))
 
 

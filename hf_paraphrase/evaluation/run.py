@@ -1,4 +1,4 @@
-"""The recipe of the verb `evaluate`: encoders and floors in, tables out, beside one another on one suite."""
+"""The recipe of the verb `evaluate`: encoders and baselines in, tables out, beside one another on one suite."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
+from .baselines import truncated_name
 from .compared_models import baseline, scorers
 from .evaluate_settings import EvaluateSettings
-from .floors import truncated_name
 from .suite import Benchmark, Scores, Suite, model_fingerprints
 
 
@@ -28,7 +28,7 @@ class Evaluation:
 
     Attributes:
         suite: The suite.
-        scores: What each floor and each model reached, in this order.
+        scores: What each baseline and each model reached, in this order.
         text: The tables, Markdown that lines up in a terminal.
         record: The content of the results file.
     """
@@ -48,23 +48,17 @@ class Evaluation:
 
 @recipe(EvaluateSettings)
 def evaluate(settings: EvaluateSettings) -> Evaluation:
-    """Measures sentence encoders and floors side by side on one suite.
+    """Measures sentence encoders and baselines side by side on one suite.
 
     Returns:
         The tables, and the numbers that are in them.
-
-    Raises:
-        UsageError: For names that are none of the suite's, and for models that cannot be truncated so.
-        InputError: If the data, or a card that shall be updated, is missing or malformed.
-        ModelError: If a model cannot be opened, or gives vectors that cannot be compared.
-        OutputError: If the results file is in the way or cannot be written.
     """
     suite: Suite = SUITES[settings.suite]
     # A report without results is what a run that was killed between the two has left.
-    unfinished = settings.report is not None and is_report(settings.report)
+    incomplete = settings.report is not None and is_report(settings.report)
     with (
         output_files(settings.output, overwrite=settings.overwrite),
-        output_files(settings.report, overwrite=settings.overwrite or unfinished),
+        output_files(settings.report, overwrite=settings.overwrite or incomplete),
     ):
         if settings.update_card:
             for name in settings.model:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..tables import format_table, number, short_names
-from .floors import Scorer
+from .baselines import Scorer
 from .graded_set import read_graded_folder, score
 from .protocols import PAPER, PROTOCOLS, ProtocolResult, choose_protocols, evaluate_protocol, shorten
 from .sts import DEV_MEAN, MeanResult, StsResult, evaluate_scored
@@ -26,7 +26,6 @@ class SimilarityResult:
     """What one scorer reached.
 
     Attributes:
-        paper: By the protocol of the papers.
         protocols: By other protocols on the same similarities, by their names.
     """
 
@@ -35,12 +34,7 @@ class SimilarityResult:
 
 
 def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), means: bool = True) -> str:
-    """Lays out the sets, the means and the notes.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`SimilarityResult` over the same sets in the same order.
-        without_input: Sets whose scores are at hand but whose sentences are not.
-        means: Whether to print the group means; groups without a single set are left out.
+    """Formats the sets, the means and the notes.
 
     Returns:
         A Markdown table (Pearson and Spearman × 100 a scorer) and lines of notes, ending in a newline.
@@ -66,8 +60,8 @@ def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), 
     for mean, *others in groups.values():
         if mean.missing:
             also = f"; the same sets as of the {', '.join(other.name for other in others)}" if others else ""
-            found = f"{mean.present} of {mean.expected} present{also}"
-            lines.append(f"{mean.name}: {found}; missing: {', '.join(mean.missing)}")
+            presence = f"{mean.present} of {mean.expected} present{also}"
+            lines.append(f"{mean.name}: {presence}; missing: {', '.join(mean.missing)}")
     if without_input:
         lines.append(f"scores without sentences (not evaluated): {', '.join(without_input)}")
     for item, name in zip(results, names, strict=True):
@@ -76,11 +70,7 @@ def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), 
 
 
 def format_protocol(scores: Sequence[Scores], name: str) -> str:
-    """Lays out one protocol's lines for all scorers under its title, and names what was not found.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`SimilarityResult` over the same sets in the same order.
-        name: The protocol.
+    """Formats one protocol's lines for all scorers under its title, and names what was not found.
 
     Returns:
         A heading, a Markdown table (two columns a scorer) and lines of notes, ending in a newline.
@@ -110,8 +100,8 @@ def format_protocol(scores: Sequence[Scores], name: str) -> str:
 def _read_sts(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
     protocols = choose_protocols(words_of("protocols", settings.protocols, (PAPER, *PROTOCOLS)))
-    found = find_sts_sets(folder)
-    if not found.sets:
+    sts = find_sts_sets(folder)
+    if not sts.sets:
         raise InputError(
             "no STS set with both sentences and scores below this folder",
             path=folder,
@@ -120,7 +110,7 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         )
 
     def measure(scorer: Scorer) -> Scores:
-        scored = score(scorer, found.sets)
+        scored = score(scorer, sts.sets)
         others = {name: evaluate_protocol(name, scored) for name in protocols if name != PAPER}
         paper = evaluate_scored(scored)
         record = {**paper.as_dict(), "protocols": {name: other.as_dict() for name, other in others.items()}}
@@ -130,7 +120,7 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         tables, unused = [], []
         for name in protocols:
             if name == PAPER:
-                tables.append(format_sets(scores, without_input=found.without_input))
+                tables.append(format_sets(scores, without_input=sts.without_input))
             elif settings.protocols or scores[0].result.protocols[name].rows:
                 tables.append(format_protocol(scores, name))
             else:
@@ -141,9 +131,9 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
 
     return Benchmark(
         measure,
-        inputs=found.paths,
+        inputs=sts.paths,
         protocol=_PROTOCOL,
-        facts={"without_input": list(found.without_input)},
+        facts={"without_input": list(sts.without_input)},
         report=report,
         kind="evaluate",
         kept=("suite", "protocol", "sets", "means", "without_input"),

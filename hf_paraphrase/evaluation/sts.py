@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.measurements import Measurement
+from .baselines import Encode
 from .correlation import correlations
-from .floors import Encode
 from .graded_set import GradedSet, ScoredSet, score_with_encoder
 from .sts_files import STS_TASKS
 
@@ -50,9 +50,6 @@ class SetResult:
     """Correlations of one set.
 
     Attributes:
-        name: The set's name within its family.
-        family: The benchmark and its year.
-        n: Number of scored pairs.
         pearson: Pearson's r × 100.
         spearman: Spearman's rho × 100.
         note: Why a value is not what it seems, e.g. constant similarities; empty as a rule.
@@ -77,9 +74,6 @@ class MeanResult:
 
     Attributes:
         name: The group, a key of :data:`MEAN_GROUPS`.
-        expected: How many sets the group has.
-        present: How many of them were evaluated.
-        missing: The keys of the others.
         pearson: Mean Pearson × 100 over the sets present; None if there is none.
         spearman: Mean Spearman × 100 over the sets present; None if there is none.
     """
@@ -149,7 +143,7 @@ class StsResult:
 
         A mean over some of the sets would stand beside others' over all of them; the text of a card has it.
         """
-        found = []
+        measurements = []
         for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
             measured = partial(
                 Measurement, "sentence-similarity", metric=f"{key}r", task_name="Semantic textual similarity"
@@ -161,13 +155,13 @@ class StsResult:
                     if item.family == "graded"
                     else {"dataset": item.family, "config": item.name}
                 )
-                found.append(measured(value=getattr(item, key), name=name, **place))
+                measurements.append(measured(value=getattr(item, key), name=name, **place))
             for mean in self.means:
                 if mean.complete:
-                    found.append(
+                    measurements.append(
                         measured(dataset=mean.label, value=getattr(mean, key), name=f"{name}, mean over sets")
                     )
-        return found
+        return measurements
 
 
 def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
@@ -179,10 +173,6 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
     Args:
         encode: Maps n sentences to an array (n, dim).
         sets: The graded sets.
-
-    Raises:
-        InputError: If there are no sets, or one of them is empty.
-        ModelError: If the encoder gives an array of the wrong shape, or NaN.
     """
     return evaluate_scored(score_with_encoder(encode, sets))
 
@@ -190,8 +180,10 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
 def evaluate_scored(scored: Sequence[ScoredSet]) -> StsResult:
     """Applies the protocol of the papers to pairs whose similarities are known already."""
     results = tuple(_evaluate_set(item) for item in scored)
-    found = {result.key: result for result in results}
-    return StsResult(sets=results, means=tuple(_mean(name, keys, found) for name, keys in MEAN_GROUPS.items()))
+    results_by_key = {result.key: result for result in results}
+    return StsResult(
+        sets=results, means=tuple(_mean(name, keys, results_by_key) for name, keys in MEAN_GROUPS.items())
+    )
 
 
 def _evaluate_set(scored: ScoredSet) -> SetResult:
@@ -206,13 +198,13 @@ def _evaluate_set(scored: ScoredSet) -> SetResult:
     )
 
 
-def _mean(name: str, keys: tuple[str, ...], found: dict[str, SetResult]) -> MeanResult:
-    present = [found[key] for key in keys if key in found]
+def _mean(name: str, keys: tuple[str, ...], results_by_key: dict[str, SetResult]) -> MeanResult:
+    present = [results_by_key[key] for key in keys if key in results_by_key]
     return MeanResult(
         name=name,
         expected=len(keys),
         present=len(present),
-        missing=tuple(key for key in keys if key not in found),
+        missing=tuple(key for key in keys if key not in results_by_key),
         pearson=float(np.mean([item.pearson for item in present])) if present else None,
         spearman=float(np.mean([item.spearman for item in present])) if present else None,
     )

@@ -44,7 +44,6 @@ class FoundSets:
     Attributes:
         sets: The graded sets, in the order of `STS_TASKS`, others after them.
         without_input: Keys of sets whose scores are there but whose sentences are not, e.g. `STS13 SMT`.
-        paths: The files that were read.
     """
 
     sets: tuple[GradedSet, ...]
@@ -70,7 +69,7 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     root = Path(folder)
     if not root.is_dir():
         raise no_folder(root, "give the folder that holds the STS sets")
-    found: dict[str, tuple[GradedSet, Path]] = {}
+    sets_by_key: dict[str, tuple[GradedSet, Path]] = {}
     lacking: dict[str, None] = {}
     paths: list[Path] = []
     for path in files_below(root):
@@ -81,9 +80,9 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
                 lacking[f"{family} {name}"] = None
                 continue
             graded = _graded_set(family, name, read(), path)
-            earlier = found.get(graded.key)
+            earlier = sets_by_key.get(graded.key)
             if earlier is None:
-                found[graded.key] = (graded, path)
+                sets_by_key[graded.key] = (graded, path)
                 if path not in paths:
                     paths.append(path)
             elif not _same_content(earlier[0], graded):
@@ -93,17 +92,19 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
                     remedy="give a folder that holds each set once",
                 )
     order = [f"{family} {name}" for family, names in STS_TASKS.items() for name in names]
-    keys = [key for key in order if key in found] + [key for key in found if key not in order]
+    keys = [key for key in order if key in sets_by_key] + [key for key in sets_by_key if key not in order]
     return FoundSets(
-        sets=tuple(found[key][0] for key in keys),
-        without_input=tuple(key for key in lacking if key not in found),
+        sets=tuple(sets_by_key[key][0] for key in keys),
+        without_input=tuple(key for key in lacking if key not in sets_by_key),
         paths=tuple(paths),
     )
 
 
 def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet:
     if not table.num_rows:
-        raise InputError("no scored pair in it", path=path, remedy="remove the file, or replace it by a whole copy")
+        raise InputError(
+            "the file contains no scored pair", path=path, remedy="remove the file, or replace it with a complete copy"
+        )
     return GradedSet(
         name,
         family,
@@ -114,7 +115,7 @@ def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSe
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:
-    """Gives the sets of a file: one of a raw file, any number of a prepared Parquet file, none of any other file."""
+    """Returns the sets of a file: one of a raw file, any number of a prepared Parquet file, none of any other file."""
     if path.suffix == ".parquet":
         yield from _prepared_sets(path)
         return
@@ -129,7 +130,7 @@ def _sets_in(path: Path) -> Iterator[_Found]:
 
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
-    """Gives the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
+    """Returns the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
     with open_parquet(path) as file:
         if not set(_PREPARED) <= set(file.schema_arrow.names):
             return
@@ -143,7 +144,7 @@ def _prepared_sets(path: Path) -> Iterator[_Found]:
 class _Strict(LineErrors):
     """Ends the work at a malformed line; `evaluate` never skips any, for then its figures would not compare."""
 
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         raise InputError(text, path=path, line=line, remedy=remedy)
 
 

@@ -1,6 +1,6 @@
 """What a suite is: data that is read once, scorers that are measured on it one by one, and tables of all of them.
 
-A suite of one's own is a function from the settings of `evaluate` to a :class:`Benchmark`, and a line:
+A suite of the user is a function from the settings of `evaluate` to a :class:`Benchmark`, and a line:
 
     from hf_paraphrase.evaluation import Benchmark, Measurement, Scores, Suite
     from hf_paraphrase.registry import SUITES
@@ -23,7 +23,7 @@ from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
 from ..tables import format_table, number, short_names
-from .floors import Scorer
+from .baselines import Scorer
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -37,8 +37,8 @@ class Scores:
     """What one scorer reached on a benchmark.
 
     Attributes:
-        name: A model folder or a floor.
-        kind: `model`, `truncated` or `baseline`, as of :class:`~.floors.Scorer`.
+        name: A model folder or a baseline.
+        kind: `model`, `truncated` or `baseline`, as of :class:`~.baselines.Scorer`.
         result: What was measured, as the benchmark's report wants it.
         record: The same as plain values for JSON.
         measurements: The numbers that the head of the model's card shall have.
@@ -60,7 +60,7 @@ class Scores:
 
 
 def format_measurements(scores: Sequence[Scores]) -> str:
-    """Lays out the measurements of several scorers as a Markdown table, one line a measurement."""
+    """Formats the measurements of several scorers as a Markdown table, one line a measurement."""
     rows = []
     for place, item in enumerate(scores[0].measurements):
         data = [part for part in (item.dataset, item.config, item.split) if part]
@@ -127,10 +127,10 @@ class Benchmark:
         """Builds what the provenance of a model keeps of its evaluation, and names it."""
         record = self.record(settings, [scores], models)
         kept = self.kept if self.kept is not None else (*scores.record, "protocol", *self.facts)
-        found = {**record, **scores.record}
+        recorded = {**record, **scores.record}
         return f"evaluate {self.name or settings.suite}", {
             "kind": self.kind or f"evaluate-{settings.suite}",
-            **{key: found[key] for key in (*kept, "inputs", "settings", "versions")},
+            **{key: recorded[key] for key in (*kept, "inputs", "settings", "versions")},
         }
 
 
@@ -151,27 +151,19 @@ class Suite:
     heading: str = "Evaluation"
 
     def __repr__(self) -> str:
-        """Names it by its function, so that a file that is imported anew registers the same suite."""
+        """Names it by its function, so that a file that is imported again registers the same suite."""
         return f"Suite({self.read.__module__}.{self.read.__qualname__})"
 
 
 def one_folder(settings: EvaluateSettings) -> Path:
-    """Returns the one folder of data.
-
-    Raises:
-        UsageError: If there are several.
-    """
+    """Returns the one folder of data."""
     if len(settings.data) != 1:
         raise UsageError(f"{len(settings.data)} folders of --data", remedy=f"--suite {settings.suite} takes one")
     return Path(settings.data[0])
 
 
 def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Splits names at commas.
-
-    Raises:
-        UsageError: If something was given and there is no name in it.
-    """
+    """Splits names at commas."""
     given = list(given)
     words = [part.strip() for word in given for part in word.split(",") if part.strip()]
     if given and not words:

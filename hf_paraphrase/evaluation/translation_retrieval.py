@@ -18,9 +18,6 @@ class RetrievalScores:
     """Precision at 1, in per cent: how often the nearest sentence of the other side is a translation.
 
     Attributes:
-        source_to_target: Of the source sentences.
-        target_to_source: Of the target sentences.
-        mean: The mean of the two.
         pairs: How many pairs there are; the other side has so many sentences to choose from.
     """
 
@@ -46,9 +43,6 @@ def translation_retrieval(
         targets: Their translations.
         source_vectors: float32 (pairs, dim).
         target_vectors: float32 (pairs, dim).
-
-    Raises:
-        ValueError: If there are no pairs.
     """
     if not len(sources):
         raise ValueError("there are no pairs")
@@ -57,12 +51,12 @@ def translation_retrieval(
         names = [name or text for name, text in zip(normalise_all(pa.array(texts)).to_pylist(), texts, strict=True)]
         keys.append(np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64))
     width = int(keys[1].max()) + 1
-    known = np.unique(keys[0] * width + keys[1])
+    pair_keys = np.unique(keys[0] * width + keys[1])
     shares = []
     for left, right, near, far in (
         (keys[0] * width, keys[1], source_vectors, target_vectors),
         (keys[1], keys[0] * width, target_vectors, source_vectors),
     ):
-        found = nearest_neighbours(near, far, 1)[0][:, 0]
-        shares.append(100.0 * float((np.isin(left + right[found], known) & near.any(1)).mean()))
+        nearest = nearest_neighbours(near, far, 1)[0][:, 0]
+        shares.append(100.0 * float((np.isin(left + right[nearest], pair_keys) & near.any(1)).mean()))
     return RetrievalScores(shares[0], shares[1], sum(shares) / 2, len(sources))

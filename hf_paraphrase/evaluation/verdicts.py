@@ -1,7 +1,7 @@
-"""What may be said of a difference between systems that were trained with several seeds: its interval, and a verdict.
+"""Conclusions about a difference between systems that were trained with several seeds: its interval, and a verdict.
 
 All studies judge by this module. A difference varies with the seeds (of the training, and of the pairs that were drawn
-for it) and with the sentence pairs that happen to be in the test sets. Both are drawn anew in a two-level bootstrap:
+for it) and with the sentence pairs that happen to be in the test sets. Both are drawn again in a two-level bootstrap:
 test pairs with replacement, and n − 1 of n seeds with replacement, so that the variance over few seeds is not too
 small (Rao and Wu 1988). The draws of seeds need not be made, because their variance is known: for test pairs as in one
 replicate it is that of the seeds divided by their number. The interval is Student's t with the degrees of freedom of
@@ -24,19 +24,18 @@ Claim = Literal["above", "below", "little"]
 """What may be claimed of a difference: that it is above 0, that it is below 0, or that it is next to nothing."""
 Verdict = Literal["holds", "does not", "cannot tell"]
 LITTLE = 0.5
-"""A difference is next to nothing where its whole interval lies within this, in points (Pearson's r × 100)."""
+"""A difference is next to nothing where its whole interval is within this, in points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
-"""With fewer seeds on either side nothing can be told."""
+"""With fewer seeds on either side the result is inconclusive."""
 _ROUNDING = 1e-9
 """An end this near to 0 is 0."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its interval, of 95 % if nothing else is said.
+    """A number with its interval, of 95 % by default.
 
     Attributes:
-        value: The number.
         low: The lower end; minus infinity if nothing bounds it.
         high: The upper end; infinity likewise.
     """
@@ -76,7 +75,7 @@ class Interval:
 
         Args:
             digits: Digits after the point; up to two more where an end would round to 0, so that it is seen on which
-                side of it 0 lies.
+                side of it 0 is.
             scale: What numbers are multiplied with, e.g. 100 for per cent.
         """
         ends = [scale * end for end in (self.low, self.high) if abs(end) > _ROUNDING]
@@ -141,15 +140,12 @@ def difference(
 
     Args:
         first: The score of the first system with each seed; or the one score of a system that no seed makes, such as
-            a floor without training, or one given model.
+            a baseline without training, or one given model.
         second: That of the second.
         paired: Whether equal seeds belong together, because they share draws of training pairs or initial weights;
             then seeds that only one system has are left out.
         pairs: The scores in bootstrap replicates of the test pairs, for each system (replicates, seeds), seeds in the
             order of `first` and `second`, the same draws for both; None where single pairs are not known.
-
-    Raises:
-        ValueError: If there is nothing to compare.
     """
     sides = [side if isinstance(side, Mapping) else {-1: float(side)} for side in (first, second)]
     seeded = [isinstance(side, Mapping) for side in (first, second)]
@@ -187,9 +183,6 @@ def mean_difference(differences: Sequence[Difference]) -> Difference:
 
     Args:
         differences: The differences; their replicates are of the same draws of test pairs.
-
-    Raises:
-        ValueError: If there are none.
     """
     if not differences:
         raise ValueError("there are no differences")

@@ -35,9 +35,6 @@ def choose_one_per_reference(
 
     Returns:
         The positions of the chosen rows, ascending, int64.
-
-    Raises:
-        UsageError: For an unknown way.
     """
     if way not in WAYS:
         raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=choice_of(way, WAYS))
@@ -77,9 +74,6 @@ def take_best_first(
 
     Returns:
         The positions of the chosen rows, ascending, int64.
-
-    Raises:
-        ValueError: If a limit on tokens comes without lengths.
     """
     order = np.arange(rows) if ranking is None else np.argsort(-ranking, kind="stable")
     if first is not None:

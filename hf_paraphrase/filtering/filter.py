@@ -34,7 +34,7 @@ _SHORTFALLS = {
     "max_tokens": "only {left:,} tokens were left for --max-tokens",
     "sample": "only {left:,} pairs were left to sample from",
 }
-"""What is said where a step asked for more than there was."""
+"""The note where a step asked for more than there was."""
 _OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives")
 """The options that no part of the pairs can tell alone."""
 
@@ -71,17 +71,13 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
     split: str = setting("the split to filter", "train")
     shard_size: int | None = shard_size_setting("pairs")
     resume: bool = setting(
-        "with --engine ray: continue the unfinished job for this output, as runs of a --shard always do",
+        "with --engine ray: continue the incomplete job for this output, as runs of a --shard always do",
         False,
         only_with={"engine": "ray"},
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and steps that look at all pairs where this run has a part of them.
-        """
+        """Checks that the settings are valid."""
         super().check()
         by = "--shard" if self.computes_here else "--engine ray"
         if not self.in_shards and self.shard_size is not None:
@@ -89,7 +85,7 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
         for name in _OF_ALL_PAIRS if self.in_shards else ():
             if is_given(self, name):
                 raise UsageError(
-                    f"{flag(name)} looks at all pairs, and {by} at a part of them",
+                    f"{flag(name)} needs all pairs, and {by} has a part of them",
                     remedy=f"filter the output once more, without {by}",
                 )
 
@@ -105,7 +101,7 @@ class Filtered:
 
     Attributes:
         folder: The data folder of the pairs that are kept; with `shard`, while parts are missing, that of the
-            unfinished work, of which the rest says nothing.
+            incomplete work, of which the rest says nothing.
         choice: Which they are, and the count after each step; with `shard` the counts alone.
         rows: The rows of the data folder, negatives with them.
         counts: How many `pairs` and `negatives` they are, the `tokens` of the pairs, and how many are `noise`.
@@ -123,10 +119,6 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
 
     Returns:
         The folder that was made, and the funnel.
-
-    Raises:
-        InputError: If the pairs are unreadable, lack a column, or nothing is left.
-        OutputError: If the output is in the way.
     """
     if settings.in_shards:
         return _filter_in_shards(settings)
@@ -196,7 +188,7 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
 
 
 def _filtered_before(folder: Path) -> Filtered:
-    """Returns what a finished run has filtered, as its record says."""
+    """Returns what a finished run has filtered, by its record."""
     results = read_provenance(folder)["results"]
     choice = Choice(np.zeros(0, dtype=bool), Funnel(results["funnel"]), results["contamination"])
     counts = {name: results[name] for name in ("pairs", "negatives", "tokens")}

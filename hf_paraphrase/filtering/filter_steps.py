@@ -60,11 +60,7 @@ class FilterSteps(DecontaminationSettings):
     seed: int = seed_setting("seed of the draws, of the noise too")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, a selection that cannot be read, and a rank that nothing asks for.
-        """
+        """Checks that the settings are valid."""
         super().check()
         _ = self.selections
         if self.by is not None and self.first is None and self.max_tokens is None:
@@ -116,7 +112,7 @@ class Funnel:
         return rows
 
     def table(self) -> str:
-        """Lays out the funnel as a Markdown table."""
+        """Formats the funnel as a Markdown table."""
         return format_table(
             ["step", "pairs", "removed", "left"],
             [
@@ -132,8 +128,7 @@ class Choice:
 
     Attributes:
         kept: bool (rows,).
-        funnel: The counts after each step.
-        contamination: For each evaluation set that met any row, how many it met.
+        contamination: For each evaluation set that matched any row, how many it matched.
         shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
             much was left, in pairs or tokens; all of it is kept.
     """
@@ -188,8 +183,8 @@ class PairFilter(BatchFunction):
             table = table.filter(pa.array(apply_selection(selection, table)))
             report["funnel"][selection.text] = table.num_rows
         if self.decontaminator is not None:
-            table, met = self.decontaminator.reported(table)
-            report |= met
+            table, matched = self.decontaminator.reported(table)
+            report |= matched
             report["funnel"]["decontaminated"] = table.num_rows
         progress(read)
         return table, report
@@ -202,11 +197,7 @@ def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def check_pairs(schema: pa.Schema, path: str) -> None:
-    """Checks that a data set holds pairs of texts.
-
-    Raises:
-        InputError: If `sentence1` or `sentence2` is missing or not text.
-    """
+    """Checks that a data set holds pairs of texts."""
     require_columns(schema.names, ("sentence1", "sentence2"), path)
     for name in ("sentence1", "sentence2"):
         kind = schema.field(name).type
@@ -215,12 +206,7 @@ def check_pairs(schema: pa.Schema, path: str) -> None:
 
 
 def check_steps(steps: FilterSteps, schema: pa.Schema, path: str) -> None:
-    """Checks that every step finds the columns it needs.
-
-    Raises:
-        UsageError: For a selection on a column that does not exist, cannot be computed, or is not numeric.
-        InputError: If the pairs lack a column that a step needs.
-    """
+    """Checks that every step finds the columns it needs."""
     check_pairs(schema, path)
     check_selections(steps.selections, schema)
     if steps.by is not None:

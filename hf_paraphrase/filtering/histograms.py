@@ -25,35 +25,35 @@ def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, d
     last bin hold too: one sentence of a perplexity of millions would leave the others a single bar. Where only whole
     numbers occur, each has a bin of its own if they are few. The columns are read twice; memory stays flat.
 
-    Args:
-        folder: The data folder.
-        columns: The columns; those that a split does not have, or that hold no numbers, are left out.
-
     Returns:
         For each column `edges`, the ends of the bins, one more than there are bins, and `splits`, by the name of the
         split the number of rows in each bin. Rows without a number are in none.
     """
-    held = {
+    present = {
         split: [
             name for name in columns if name in (schema := folder.schema(split)).names and _has_numbers(schema, name)
         ]
         for split in folder.splits
     }
-    every = -(-sum(folder.count(split) for split in held) // _LOOKED_AT) or 1
+    every = -(-sum(folder.count(split) for split in present) // _LOOKED_AT) or 1
     looked_at: dict[str, list[NDArray[np.float64]]] = {}
-    for split, names in held.items():
+    for split, names in present.items():
         begin = 0
         for batch in folder.batches(split, names) if names else ():
             for name in names:
                 # Which rows are looked at does not depend on where the batches end.
                 looked_at.setdefault(name, []).append(_numbers(batch.column(name), -begin % every, every))
             begin += batch.num_rows
-    edges = {name: found for name, parts in looked_at.items() if (found := _edges(np.concatenate(parts))) is not None}
+    edges = {
+        name: bin_edges
+        for name, parts in looked_at.items()
+        if (bin_edges := _edges(np.concatenate(parts))) is not None
+    }
     counts = {
-        name: {split: np.zeros(len(ends) - 1, np.int64) for split, names in held.items() if name in names}
+        name: {split: np.zeros(len(ends) - 1, np.int64) for split, names in present.items() if name in names}
         for name, ends in edges.items()
     }
-    for split, names in held.items():
+    for split, names in present.items():
         drawn = [name for name in names if name in edges]
         for batch in folder.batches(split, drawn) if drawn else ():
             for name in drawn:
@@ -62,7 +62,7 @@ def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, d
     return {
         name: {
             "edges": edges[name].tolist(),
-            "splits": {split: found.tolist() for split, found in counts[name].items()},
+            "splits": {split: bin_edges.tolist() for split, bin_edges in counts[name].items()},
         }
         for name in columns
         if name in edges

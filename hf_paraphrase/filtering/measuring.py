@@ -99,10 +99,6 @@ def choose_measures(
 
     Returns:
         The names, each once, in the order of the registry.
-
-    Raises:
-        UsageError: For an unknown measure, or one that was asked for without the option it needs.
-        InputError: If a measure that was asked for needs a column that is not there.
     """
     measures = measures or Measures()
     if not names:
@@ -161,9 +157,6 @@ def add_measures(
         names: Names of :data:`~hf_paraphrase.registry.MEASURES`.
         only: The columns to add; all that the measures compute by default.
         measures: The measures with their options.
-
-    Raises:
-        UsageError: If a measure computes other columns than it names, or not one value for each pair.
     """
     measures = measures or Measures()
     wanted = None if only is None else set(only)
@@ -171,9 +164,9 @@ def add_measures(
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):
         batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
         for name in names:
-            found = measures[name].compute(batch)
-            _check_computed(name, measures[name].columns, found, batch.num_rows)
-            for column, values in found.items():
+            new_columns = measures[name].compute(batch)
+            _check_computed(name, measures[name].columns, new_columns, batch.num_rows)
+            for column, values in new_columns.items():
                 if wanted is None or column in wanted:
                     computed.setdefault(column, []).append(values)
     for column, parts in computed.items():
@@ -181,13 +174,14 @@ def add_measures(
     return table
 
 
-def _check_computed(name: str, columns: Sequence[str], found: Mapping[str, np.ndarray], pairs: int) -> None:
+def _check_computed(name: str, columns: Sequence[str], computed: Mapping[str, np.ndarray], pairs: int) -> None:
     """Checks what a measure computed, which may be of the user's own."""
-    if set(found) != set(columns):
+    if set(computed) != set(columns):
         raise UsageError(
-            f"the measure {name} computes {', '.join(found) or 'nothing'}", remedy=f"its columns: {', '.join(columns)}"
+            f"the measure {name} computes {', '.join(computed) or 'nothing'}",
+            remedy=f"its columns: {', '.join(columns)}",
         )
-    for column, values in found.items():
+    for column, values in computed.items():
         if np.shape(values) != (pairs,):
             raise UsageError(
                 f"the measure {name}: {column} is of shape {np.shape(values)} for {pairs} pairs",

@@ -45,11 +45,6 @@ class RandomPairs(TemporaryRows):
 
     Attributes:
         schema: Of the rows that are given out.
-        noisy: How many positives are random.
-        negatives: How many negatives there are.
-
-    Raises:
-        InputError: If pairs are labelled as no paraphrases already, or are too few or too alike to pair them anew.
     """
 
     def __init__(
@@ -105,7 +100,7 @@ class RandomPairs(TemporaryRows):
             yield from self._joined(self._negatives, np.ones(len(self._negatives), bool), label=0)
 
     def _joined(self, seconds: np.ndarray, random: np.ndarray, *, label: int) -> Iterator[pa.Table]:
-        """Gives all rows with the second sentences of other rows; both are gathered, so that they are cut alike."""
+        """Returns all rows with the second sentences of other rows; both are gathered, so that they are cut alike."""
         start = 0
         others = self._store.gather(seconds)
         for own, other in zip(self._store.gather(np.arange(len(seconds))), others, strict=True):

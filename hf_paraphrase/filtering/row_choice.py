@@ -53,10 +53,6 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         split: The split to filter.
         steps: The steps.
         progress: Called with the number of rows of each batch that is done.
-
-    Raises:
-        InputError: If nothing is left, naming the step that removed the last pair; for unreadable input.
-        UsageError: As :func:`check_steps`.
     """
     schema = folder.schema(split)
     check_steps(steps, schema, str(folder.path))
@@ -90,11 +86,7 @@ class NothingLeftError(InputError):
 
 
 def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
-    """Refuses a filter that leaves nothing.
-
-    Raises:
-        NothingLeftError: Naming the step that removed the last pair.
-    """
+    """Refuses a filter that leaves nothing."""
     counts = choice.funnel.counts or {"read": 0}
     step = next((name for name, count in counts.items() if count == 0), None)
     if step is not None:

@@ -63,7 +63,7 @@ class ScoreSettings(ShardSettings):
         path=True,
     )
     hold_out: int | None = setting(
-        "take so many references, with all their pairs, out of the pairs and estimate the language model on them "
+        "take N references, with all their pairs, out of the pairs and estimate the language model on them "
         "(paper 000: 40,000); the output keeps them as held_out.txt",
         None,
         at_least=1,
@@ -79,14 +79,10 @@ class ScoreSettings(ShardSettings):
         only_with={"engine": "local"},
         names=["--workers", "--num-workers"],
     )
-    resume: bool = setting("continue the unfinished job for this output", False)
+    resume: bool = setting("continue the incomplete job for this output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, an unknown measure, and more than one language model.
-        """
+        """Checks that the settings are valid."""
         super().check()
         self.measures = [part.strip() for word in self.measures for part in word.split(",") if part.strip()]
         for name in self.measures:
@@ -110,9 +106,7 @@ class Scored:
 
     Attributes:
         folder: The data folder of the pairs with their measures; with `shard`, while parts are missing, that of the
-            unfinished work.
-        rows: How many rows each split has.
-        columns: The columns that were added.
+            incomplete work.
         measures: For each split the names of its measures.
         language_model: What there is to say about the language model that was estimated; empty if none was.
     """
@@ -137,11 +131,6 @@ def score(settings: ScoreSettings) -> Scored:
 
     Returns:
         The folder that was made, and what was added.
-
-    Raises:
-        UsageError: For an option whose measure is not computed, or a measure without the option it needs.
-        InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
-        OutputError: If the output is in the way, or the unfinished job had other settings.
     """
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
@@ -179,7 +168,7 @@ def score(settings: ScoreSettings) -> Scored:
         rows = {split: DataFolder(output.place).count(split) for split in chosen}
         for split in chosen:
             for column in sorted(set(folder.schema(split).names) & set(added[split])):
-                log(f"{split}: the column {column} was there before and is computed anew")
+                log(f"{split}: the column {column} exists already and is computed again")
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _finish(settings, scored, output)
     log(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
@@ -199,7 +188,7 @@ def _inputs(settings: ScoreSettings) -> list[str]:
 
 
 def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Scored:
-    """Returns what a finished run has scored, as its record says."""
+    """Returns what a finished run has scored, by its record."""
     results = read_provenance(settings.output)["results"]
     return Scored(
         Path(settings.output), results["rows"], results["columns"], chosen, results.get("language_model", {})
@@ -207,11 +196,7 @@ def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Sco
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> dict[str, list[str]]:
-    """Checks the columns of every split and returns its measures.
-
-    Those asked for must be possible in every split; without such a list each split gets those that it has the columns
-    for.
-    """
+    """Checks the columns of every split and returns its measures."""
     chosen: dict[str, list[str]] = {}
     for split in folder.splits:
         schema = folder.schema(split)
@@ -245,17 +230,13 @@ def _scorers(
 def _language_model(
     settings: ScoreSettings, folder: DataFolder, output: ShardedOutput
 ) -> tuple[HeldOutReferences | None, dict[str, Any]]:
-    """Estimates the language model, on references that are held out where that was asked for.
-
-    Returns:
-        Those references, and what there is to say about the language model.
-    """
+    """Estimates the language model; returns the references held out from it, and a note on it."""
     held_out = None
     split = folder.splits[0]
     if settings.hold_out is not None:
         held_out = draw_references(folder, split, settings.hold_out, settings.seed)
-    staging, known = output.begin(), output.artefact.checkpoint(_MODEL_FACTS)
-    if not known.is_file():
+    staging, stored_facts = output.begin(), output.artefact.checkpoint(_MODEL_FACTS)
+    if not stored_facts.is_file():
         if held_out is not None:
             texts = held_out_texts(folder, split, held_out)
             write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
@@ -263,8 +244,8 @@ def _language_model(
         else:
             blocks = _text_blocks(Path(str(settings.language_model_text)))
         facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
-        write_text_whole(known, json.dumps(facts, indent=2) + "\n")
-    facts = json.loads(known.read_text(encoding="utf-8"))
+        write_text_whole(stored_facts, json.dumps(facts, indent=2) + "\n")
+    facts = json.loads(stored_facts.read_text(encoding="utf-8"))
     log(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
     if facts["fallback_discounts"]:
         orders = ", ".join(map(str, facts["fallback_discounts"]))
@@ -278,11 +259,7 @@ def _text_blocks(path: Path) -> Iterator[list[str]]:
 
 
 def _try_out(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
-    """Loads what the measures need, and lets them look at the first pairs.
-
-    Raises:
-        HfParaphraseError: If a model or package is missing, or a measure would say nothing of such pairs.
-    """
+    """Loads what the measures need, and lets them look at the first pairs."""
     for split, scorer in scorers.items():
         scorer(folder.schema(split).empty_table())
     split, scorer = next(iter(scorers.items()))

@@ -1,7 +1,7 @@
 """Selections: predicates on columns, written as `overlap_1<=0.7` or `5<=length<=30`, or called by their names.
 
 A name is that of a function in :data:`~hf_paraphrase.registry.SELECTIONS`, whose parameters are called like the
-columns that it looks at. Numbers come to it as float64 (rows,), NaN where one is missing; texts as a list of them, the
+columns that it uses. Numbers come to it as float64 (rows,), NaN where one is missing; texts as a list of them, the
 empty one where one is missing. It returns which rows are kept, bool (rows,).
 
 The grammar of comparisons, with white space allowed between their parts:
@@ -61,7 +61,7 @@ def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether numbers lie in a range.
+    """Whether numbers are in a range.
 
     Attributes:
         conditions: One or two pairs of operator and number, the column's value standing on the left.
@@ -70,7 +70,7 @@ class Comparison:
     conditions: tuple[tuple[str, float], ...]
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Tells which values satisfy all conditions: bool (rows,); NaN never does."""
+        """Returns which values satisfy all conditions: bool (rows,); NaN never does."""
         kept = ~np.isnan(values)
         for name, number in self.conditions:
             kept &= _FUNCTIONS[name](values, number)
@@ -83,7 +83,7 @@ class Selection:
 
     Attributes:
         text: What the user wrote.
-        columns: The columns it looks at.
+        columns: The columns it uses.
         predicate: Called with them; tells which rows are kept, bool (rows,).
     """
 
@@ -97,11 +97,7 @@ class Selection:
         return isinstance(self.predicate, Comparison)
 
     def mask(self, *columns: Any) -> np.ndarray:
-        """Tells which rows are kept, given its columns: bool (rows,).
-
-        Raises:
-            UsageError: If a function of the user answers with anything else.
-        """
+        """Returns which rows are kept, given its columns: bool (rows,)."""
         kept = np.asarray(self.predicate(*columns))
         if kept.dtype != bool or kept.shape != (len(columns[0]),):
             raise UsageError(
@@ -112,11 +108,7 @@ class Selection:
 
 
 def parse_selection(text: str) -> Selection:
-    """Parses one selection.
-
-    Raises:
-        UsageError: Naming what was written, if it is no name and does not follow the grammar.
-    """
+    """Parses one selection."""
     name = text.strip()
     if name in SELECTIONS:
         return named_selection(name)
@@ -134,19 +126,11 @@ def parse_selection(text: str) -> Selection:
 
 
 def named_selection(name: str, text: str | None = None) -> Selection:
-    """Returns a selection of the registry.
-
-    Args:
-        name: Its name.
-        text: What it is called in the funnel; its name by default.
-
-    Raises:
-        UsageError: If there is none of that name, or it looks at no column.
-    """
+    """Returns a selection of the registry."""
     predicate = SELECTIONS[name]
     columns = tuple(inspect.signature(predicate).parameters)
     if not columns:
-        raise UsageError(f"the selection `{name}` looks at no column", remedy="call its parameters like columns")
+        raise UsageError(f"the selection `{name}` uses no column", remedy="call its parameters like columns")
     return Selection(text or name, columns, predicate)
 
 
@@ -162,31 +146,13 @@ def _direction(name: str) -> int:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Checks that every selection looks at columns that are there or can be measured, comparisons at numbers.
-
-    Args:
-        selections: The predicates.
-        schema: The columns of the pairs.
-
-    Raises:
-        UsageError: Naming the selection, and the columns that exist or can be computed.
-    """
+    """Checks that every selection uses columns that exist or can be measured, comparisons at numbers."""
     for selection in selections:
         check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.compares)
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
-    """Checks that columns are there, or can be measured.
-
-    Args:
-        columns: Their names.
-        schema: The columns of the pairs.
-        wanted_by: What looks at them, for messages.
-        numbers: Whether they must hold numbers; else they may hold text as well.
-
-    Raises:
-        UsageError: Naming the first that is neither, and the columns that exist or can be computed.
-    """
+    """Checks that columns are there, or can be measured."""
     measurable = measurable_columns(schema.names)
     for column in columns:
         if column in schema.names:
@@ -194,7 +160,7 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
             if not (_holds_numbers(kind) or (_holds_text(kind) and not numbers)):
                 raise UsageError(
                     f"{wanted_by}: the column {column} holds {kind}, not numbers{'' if numbers else ' or text'}",
-                    remedy="compare a column of numbers" if numbers else "look at another column",
+                    remedy="compare a column of numbers" if numbers else "use another column",
                 )
         elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))
@@ -209,7 +175,7 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
-    """Tells which rows of a table satisfy a selection: bool (rows,)."""
+    """Returns which rows of a table satisfy a selection: bool (rows,)."""
     return selection.mask(*(_values(table, column) for column in selection.columns))
 
 

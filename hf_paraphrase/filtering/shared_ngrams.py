@@ -42,11 +42,7 @@ class SharedNgrams(NamedTuple):
 
 
 class SharedNgramCounter:
-    """Counts shared and repeated n-grams of pairs, order by order; each order is counted once.
-
-    Args:
-        spans: The tokens of all first sentences, then of all second ones.
-    """
+    """Counts shared and repeated n-grams of pairs, order by order; each order is counted once."""
 
     def __init__(self, spans: TokenSpans) -> None:
         self.num_pairs = len(spans.counts) // 2
@@ -160,11 +156,7 @@ class SharedNgramCounter:
 
 
 def _groups(pairs: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorts tokens by pair and number.
-
-    Returns:
-        The order, and where in it each group of equal tokens of a pair begins.
-    """
+    """Sorts tokens by pair and number; returns the order and where each group of equal tokens begins in it."""
     # Pair, some bits of the number, and the token's place in one integer: sorting them is faster than sorting places.
     place_bits = len(pairs).bit_length()
     number_bits = 64 - int(pairs.max()).bit_length() - place_bits

@@ -38,7 +38,7 @@ def _straightened(text: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _kinds() -> np.ndarray:
-    """Says of every code point whether it is part of a word, space, an apostrophe, or a token by itself: uint8."""
+    """Returns for every code point whether it is part of a word, space, an apostrophe, or a token by itself: uint8."""
     characters = "".join(map(chr, range(0x110000)))
     kinds = np.full(len(characters), _OTHER, dtype=np.uint8)
     for pattern, kind in ((f"{_W}+", _WORD), (r"\s+", _SPACE), ("'", _APOSTROPHE)):
@@ -56,23 +56,17 @@ def _powers(count: int) -> np.ndarray:
 
 
 def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray) -> None:
-    """Makes the endings of contractions tokens: an apostrophe goes on with `n` before it, or begins `'s` and the like.
-
-    Args:
-        joined: Whether each character goes on with the token of the one before it, changed in place (characters + 1,).
-        codes: Code points (characters,), the last one a space.
-        kinds: Their kinds (characters,).
-    """
+    """Joins the endings of contractions in place: `joined` (characters + 1,), `codes` and `kinds` (characters,)."""
     apostrophes = np.flatnonzero(kinds == _APOSTROPHE)
     if not len(apostrophes):
         return
     behind = np.full((len(apostrophes), 3), ord(" "), dtype=np.uint32)
     ends = np.ones((len(apostrophes), 4), dtype=np.bool_)
     for step in range(3):
-        there = np.flatnonzero(apostrophes + step + 1 < len(codes))
-        places = apostrophes[there] + step + 1
-        behind[there, step] = codes[places]
-        ends[there, step + 1] = kinds[places] != _WORD
+        inside = np.flatnonzero(apostrophes + step + 1 < len(codes))
+        places = apostrophes[inside] + step + 1
+        behind[inside, step] = codes[places]
+        ends[inside, step + 1] = kinds[places] != _WORD
     for suffix in _SUFFIXES:
         matches = ends[:, len(suffix) + 1].copy()
         for step, letter in enumerate(suffix):
@@ -88,9 +82,6 @@ def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray)
 
 class TokenSpans:
     """The tokens of sentences, one after the other.
-
-    Args:
-        sentences: Lower-cased sentences.
 
     Attributes:
         counts: Tokens of each sentence, int64 (sentences,).
@@ -112,7 +103,7 @@ class TokenSpans:
             codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             kinds = _kinds()[codes]
         shown = kinds != _SPACE
-        # Whether a character goes on with the token of the one before it, and whether the one behind it with its own.
+        # Whether a character continues the token before it, and whether the next one continues its own.
         joined = np.zeros(len(codes) + 1, dtype=np.bool_)
         word = kinds == _WORD
         np.logical_and(word[1:], word[:-1], out=joined[1:-1])

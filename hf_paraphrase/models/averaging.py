@@ -16,16 +16,9 @@ class AveragingModel(PreTrainedModel):
     They start from a normal distribution with the configuration's `initializer_range` as standard deviation, or from a
     uniform one between minus and plus that, by its `initial_distribution` if it has one; the padding row is zero.
 
-    Args:
-        config: The configuration.
-        columns: The components of a token vector.
-
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, false by default,
             that is not saved. Element-wise dropout and token vectors obey it too.
-
-    Raises:
-        ValueError: If the vectors of the folder are int8.
     """
 
     main_input_name = "input_ids"
@@ -55,7 +48,7 @@ class AveragingModel(PreTrainedModel):
             initialization.copy_(module.embeddings, vectors)
 
     def _present(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """Tells which tokens of a batch are no padding (batch, length)."""
+        """Returns which tokens of a batch are no padding (batch, length)."""
         if attention_mask is not None:
             return attention_mask.bool()
         if self.config.pad_token_id is None:
@@ -65,16 +58,7 @@ class AveragingModel(PreTrainedModel):
     def _vectors_and_mean(
         self, input_ids: Tensor, mask: Tensor, return_token_vectors: bool
     ) -> tuple[Tensor | None, Tensor]:
-        """Computes the vectors of the tokens that count, if they are wanted, and their mean, with the dropout.
-
-        Args:
-            input_ids: Token ids (batch, length).
-            mask: Which of them count (batch, length).
-            return_token_vectors: Whether they are wanted.
-
-        Returns:
-            The vectors (batch, length, hidden_size), zero elsewhere, or None; and their mean (batch, hidden_size).
-        """
+        """Computes the token vectors (batch, length, hidden_size) or None, and their mean (batch, hidden_size)."""
         lengths = mask.sum(1)
         keep: Tensor | None = None
         if self.training and self.config.word_dropout > 0:
@@ -92,14 +76,7 @@ class AveragingModel(PreTrainedModel):
         return vectors if return_token_vectors else None, mean
 
     def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes the token vectors (batch, length, hidden_size) whose mean over `lengths` (batch,) is the embedding.
-
-        Args:
-            input_ids: Token ids (batch, length).
-            mask: Which of them count (batch, length).
-            lengths: How many count (batch,).
-            keep: What each token is multiplied by (batch, length); None for 1.
-        """
+        """Computes the token vectors (batch, length, hidden_size); `keep` (batch, length) scales each, None for 1."""
         raise NotImplementedError
 
     def _masked_means(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:

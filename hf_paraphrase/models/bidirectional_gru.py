@@ -21,13 +21,13 @@ class Packing(Protocol):
         """How many sentences still run at each step."""
 
     def last(self, vectors: Tensor) -> Tensor:
-        """Gives the packed vector (total, dim) of the last token of each sentence (batch, dim)."""
+        """Returns the packed vector (total, dim) of the last token of each sentence (batch, dim)."""
 
     def reversal(self) -> Tensor:
         """Computes the packed place of the mirror image of each packed token in its sentence (total,)."""
 
     def previous(self, values: Tensor) -> Tensor:
-        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
 
 
 class BidirectionalGru(nn.GRU):
@@ -70,7 +70,7 @@ class BidirectionalGru(nn.GRU):
         ):
             sizes = torch.tensor(sentences.batch_sizes)
             states = super().forward(PackedSequence(vectors, sizes))[0].data
-            # The backward direction ends at the first word, where its packed order begins anew.
+            # The backward direction ends at the first word, where its packed order starts again.
             first = states[sentences.reversal(), self.hidden_size :]
             return torch.cat([sentences.last(states[:, : self.hidden_size]), sentences.last(first)], dim=1)
         ends = []
@@ -104,11 +104,10 @@ def initialize_gru(layer: nn.GRU) -> None:
 
 
 class _GruSteps(torch.autograd.Function):
-    """The recurrence of one direction, with its gradient.
+    """The recurrence of one direction, with its gradient."""
 
-    Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
-    parameters are taken once, over all tokens.
-    """
+    # Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
+    # parameters are taken once, over all tokens.
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, weight_state: Tensor, bias_state: Tensor, packing: Packing) -> Tensor:

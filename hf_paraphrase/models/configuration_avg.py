@@ -26,10 +26,6 @@ class AvgConfig(PreTrainedConfig):
         initial_distribution: That of the random initial vectors: `normal`, or `uniform` as in paper 003 (section 3.2).
         initializer_range: Its standard deviation, or the bound of the uniform distribution.
         normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.
-
-    Raises:
-        ValueError: For an unknown distribution, and if both kinds of dropout are asked for, a probability is outside
-            [0, 1), `normalize` is true, or unknown words are to be skipped and have no id.
     """
 
     model_type = "avg"
@@ -72,7 +68,7 @@ class AvgConfig(PreTrainedConfig):
         super().__init__(pad_token_id=pad_token_id, **kwargs)
 
     def to_diff_dict(self) -> dict[str, Any]:
-        """Gives what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.
+        """Returns what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.
 
         transformers takes that name for a setting of generation, so it is no attribute here.
         """

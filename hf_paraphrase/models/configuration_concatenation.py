@@ -25,10 +25,6 @@ class ConcatenationConfig(PreTrainedConfig):
         initializer_range: The standard deviation of the random initial vectors.
         part_weights: The share of each part in the cosine of two sentences, numbers above 0 whose sum does not matter;
             see `ConcatenationModel`. None leaves the means as they are, so that a part counts by its length.
-
-    Raises:
-        ValueError: If there is no part or an empty one, both kinds of dropout are asked for, a probability is outside
-            [0, 1), or there are other weights than a number above 0 for each part.
     """
 
     model_type = "concatenation"

@@ -22,9 +22,6 @@ class GranConfig(RecurrentLayersConfig):
             the recurrent state (Gal and Ghahramani 2016), so that the word vectors that are averaged stay whole.
         **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
             become h_t: `concat`, put side by side, followed by a dense layer with tanh, or `sum`.
-
-    Raises:
-        ValueError: As `RecurrentLayersConfig`.
     """
 
     model_type = "gran"

@@ -31,9 +31,6 @@ class ParallelBiGruConfig(PreTrainedConfig):
         initializer_range: The standard deviation of the random initial word vectors.
         source_lang: Language code of the source side, for cards.
         target_lang: Language code of the target side.
-
-    Raises:
-        ValueError: For an unknown score layer or a probability outside [0, 1).
     """
 
     model_type = "parallel_bigru"

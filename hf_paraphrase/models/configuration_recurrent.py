@@ -20,9 +20,6 @@ class RecurrentConfig(RecurrentLayersConfig):
             become one: `concat`, side by side, each of half of `hidden_size`, or `sum`, each of all of it. With the
             pooling `last` they are the states with which each network ends, the one behind the last word and the
             other before the first.
-
-    Raises:
-        ValueError: As `RecurrentLayersConfig`, for an unknown pooling, and for an odd `hidden_size` to be halved.
     """
 
     model_type = "recurrent"

@@ -1,4 +1,4 @@
-"""Configuration of the classifier that tells references from translations."""
+"""Configuration of the classifier that distinguishes references from translations."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ class ReferenceClassifierConfig(PreTrainedConfig):
         dropout: The probability with which a component of a word vector, or of the sentence vector, is dropped in
             training.
         initializer_range: The standard deviation of the random initial word vectors.
-
-    Raises:
-        ValueError: For an unknown body, an average of another dimension than its words, a probability outside [0, 1),
-            or another number of labels than two.
     """
 
     model_type = "reference_classifier"

@@ -62,11 +62,7 @@ class RnnSearchConfig(PreTrainedConfig):
     use_cache: bool = True
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Fills in the sizes that follow from others and checks that all fit together.
-
-        Raises:
-            ValueError: If the readout cannot be halved, embeddings cannot be shared, or `initialization` is unknown.
-        """
+        """Fills in the sizes that follow from others and checks that all fit together."""
         if self.initialization not in {"reference", "xavier"}:
             raise ValueError(f"initialization={self.initialization!r} must be 'reference' or 'xavier'")
         self.attention_size = self.attention_size or self.hidden_size

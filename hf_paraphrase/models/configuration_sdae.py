@@ -27,10 +27,6 @@ class SdaeConfig(PreTrainedConfig):
             where padding has no use, it stands for the end of the sentence, as in the reference code.
         unk_token_id: The id of unknown words, which have a trained vector.
         skip_unknown: Whether unknown words are left out of what is encoded, save in sentences of nothing else.
-
-    Raises:
-        ValueError: For an unknown initialisation, without a `pad_token_id`, or if unknown words are to be skipped and
-            have no id.
     """
 
     model_type = "sdae"

@@ -30,10 +30,6 @@ class SentenceClassifierConfig(PreTrainedConfig):
         score_deviation: What it multiplies it with before.
         dropout: The probability with which a component of the sentence vector, or a hidden unit, is dropped in
             training. The encoder has its own.
-
-    Raises:
-        ValueError: For an encoder without a type, an unknown objective, an empty scale, a probability outside [0, 1),
-            sizes below one, or another number of labels than the objective has.
     """
 
     model_type = "sentence_classifier"

@@ -1,4 +1,4 @@
-"""Tokenizers whose tokens lie one behind the other, with the `tokenizers` library alone, in a file that travels."""
+"""Tokenizers whose tokens are concatenated, with the `tokenizers` library alone, in a file that travels."""
 
 from __future__ import annotations
 
@@ -34,11 +34,7 @@ def write_parts(path: str | os.PathLike[str], parts: Iterable[Tokenizer]) -> Non
 
 @dataclass(frozen=True)
 class JoinedEncoding:
-    """The ids of one text, with the name that `tokenizers` gives them.
-
-    Attributes:
-        ids: The ids of all parts.
-    """
+    """The ids of one text, with the name that `tokenizers` gives them."""
 
     ids: list[int]
 
@@ -47,9 +43,6 @@ class JoinedTokenizers:
     """Several tokenizers of the `tokenizers` library that act as one; the ids of a part follow those of the last.
 
     It has those methods of a `tokenizers.Tokenizer` that are needed to turn texts into ids.
-
-    Args:
-        parts: The tokenizers.
     """
 
     def __init__(self, parts: Sequence[Tokenizer]) -> None:

@@ -4,7 +4,7 @@ A saved folder of a model that uses this file holds a copy of it, because each f
 PyTorch takes such products from MKL, which runs on other processors than Intel's at half the speed of the oneDNN that
 PyTorch brings too and uses for bfloat16 and for its LSTM. What comes out is the same up to rounding.
 
-oneDNN compiles a product anew for every number of rows, which takes as long as multiplying some hundred rows, and
+oneDNN compiles a product again for every number of rows, which takes as long as multiplying some hundred rows, and
 keeps a thousand of them. Recurrent networks and searches have another number of rows in every step, so that small
 models would spend much of their time there: few numbers of rows are used, and what is missing is filled up.
 """
@@ -45,7 +45,9 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
     wants_gradient = torch.is_grad_enabled() and any(
         x is not None and x.requires_grad for x in (inputs, weight, bias, added)
     )
-    known = inputs.dtype == torch.float32 or (inputs.dtype == torch.bfloat16 and _HAS_BFLOAT16 and not wants_gradient)
+    is_supported = inputs.dtype == torch.float32 or (
+        inputs.dtype == torch.bfloat16 and _HAS_BFLOAT16 and not wants_gradient
+    )
     here = (
         _HAS_ONEDNN
         and inputs.device.type == "cpu"
@@ -54,7 +56,7 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
         and not torch.jit.is_tracing()
     )
     autocast = here and torch.is_autocast_enabled("cpu")
-    called = here and known and weight.dtype == inputs.dtype and weight.numel() >= _SMALL and not autocast
+    called = here and is_supported and weight.dtype == inputs.dtype and weight.numel() >= _SMALL and not autocast
     if called or autocast or (here and inputs.dtype == torch.bfloat16):
         count = inputs.numel() // inputs.shape[-1]
         more = filled_up(count) - count

@@ -58,8 +58,8 @@ class AvgModel(AveragingModel):
         """
         given = mask = self._present(input_ids, attention_mask)
         if self.config.skip_unknown:
-            known = mask & (input_ids != self.config.unk_token_id)
-            mask = torch.where(known.any(1, keepdim=True), known, mask)
+            is_known = mask & (input_ids != self.config.unk_token_id)
+            mask = torch.where(is_known.any(1, keepdim=True), is_known, mask)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
         if token_vectors is not None and self.config.skip_unknown:
             token_vectors = torch.where((given & ~mask).unsqueeze(2), pooled.unsqueeze(1), token_vectors)
@@ -78,11 +78,11 @@ class AvgModel(AveragingModel):
             The means (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
         """
         if self.config.skip_unknown:
-            known = tokens != self.config.unk_token_id
+            is_known = tokens != self.config.unk_token_id
             rows = torch.repeat_interleave(lengths)
-            counts = torch.zeros_like(lengths).index_add_(0, rows, known.to(lengths.dtype))
+            counts = torch.zeros_like(lengths).index_add_(0, rows, is_known.to(lengths.dtype))
             nothing_else = counts == 0
-            tokens = tokens[known | nothing_else[rows]]
+            tokens = tokens[is_known | nothing_else[rows]]
             lengths = torch.where(nothing_else, lengths, counts)
         return self._means(tokens, lengths, None)
 

@@ -20,7 +20,7 @@ class ConcatenationModel(AveragingModel):
         g(s) = [mean of the word vectors of s; mean of the trigram vectors of s]
 
     All parts are trained with one loss on the whole vector g. A sequence holds the tokens of all parts, in any order:
-    an id tells the part. The parts' vectors are of one size and lie below one another in the only parameter,
+    an id tells the part. The parts' vectors are of one size and are stacked in the only parameter,
     `embeddings` (sum of the vocabularies, part_size), so whatever trains `AvgModel` trains this.
 
     With `part_weights` w in the configuration each mean m_k has the Euclidean norm sqrt(w_k / sum of w), whatever the
@@ -102,7 +102,7 @@ class ConcatenationModel(AveragingModel):
         return (vectors.unflatten(-1, (-1, self.config.part_size)) * factors.unsqueeze(-1)).flatten(-2)
 
     def _part_of(self, tokens: Tensor) -> Tensor:
-        """Tells the part of each id, of any shape."""
+        """Returns the part of each id, of any shape."""
         ends = torch.tensor(self.config.vocab_sizes, device=tokens.device).cumsum(0)
         return torch.searchsorted(ends, tokens.contiguous(), right=True)
 

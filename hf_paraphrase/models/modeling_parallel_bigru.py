@@ -35,7 +35,7 @@ class ParallelBiGruOutput(ModelOutput):
 
 
 class ParallelBiGruModel(PreTrainedModel):
-    """Tells whether two sentences are translations of each other (paper 002, section 2.1).
+    """Returns whether two sentences are translations of each other (paper 002, section 2.1).
 
     Each sentence is read by a bidirectional GRU; its vector h is the last state of the forward direction and, behind
     it, that of the backward direction. With `score_layer="bilinear"`
@@ -158,9 +158,6 @@ class ParallelBiGruModel(PreTrainedModel):
 
         Returns:
             See :class:`ParallelBiGruOutput`.
-
-        Raises:
-            ValueError: If there are no target sentences.
         """
         if target_input_ids is None:
             raise ValueError("target_input_ids must be given: the classifier scores pairs of sentences")

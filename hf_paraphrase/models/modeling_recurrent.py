@@ -109,10 +109,8 @@ class RecurrentModel(PreTrainedModel):
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=states)
 
     def _states(self, tokens: Tensor, sentences: PackedSentences) -> list[Tensor]:
-        """Computes the states (total, dim) of each network for packed tokens (total,), in the order in which it reads.
-
-        The second network's first state is the one before the last word.
-        """
+        """Computes the states (total, dim) of each network for packed tokens (total,), in its reading order."""
+        # The second network's first state is the one before the last word.
         words, places = (tokens, None) if self.training else distinct_words(tokens)
         vectors = functional.embedding(words, self.embeddings, sparse=self.sparse_gradients)
         cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]

@@ -1,4 +1,4 @@
-"""The classifier that tells references from translations, in one file that travels with its weights."""
+"""The classifier that distinguishes references from translations, in one file that travels with its weights."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ReferenceClassifier(PreTrainedModel):
             for name, parameter in module.named_parameters():
                 if name.startswith("bias"):
                     values = torch.zeros_like(parameter)
-                    # Gates lie in the order input, forget, cell, output; two biases are added to one another.
+                    # Gates are in the order input, forget, cell, output; two biases are added to one another.
                     values[size : 2 * size] = 0.5
                     initialization.copy_(parameter, values)
                     continue

@@ -222,7 +222,7 @@ class RnnSearchPreTrainedModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as the configuration says."""
+        """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as configured."""
         if isinstance(module, RnnSearchGru):
             self._init_matrix(module.input_weight, gates=3)
             for gate in module.gate_weight.chunk(2):
@@ -337,9 +337,6 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
             `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`
             (rows, target length, vocabulary; None with labels in training mode, where they would cost memory),
             `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
-
-        Raises:
-            ValueError: If neither previous words nor labels, or neither source nor encoder outputs, are given.
         """
         if encoder_outputs is None:
             if input_ids is None:

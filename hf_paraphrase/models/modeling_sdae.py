@@ -30,14 +30,11 @@ class SdaeOutput(BaseModelOutputWithPooling):
 
 
 class SdaeDecoder(nn.Module):
-    """Says the sentence again, word by word, from its embedding e.
+    """Reconstructs the sentence, word by word, from its embedding e.
 
     With s_0 = tanh(W e + b), each state is s_t = GRU(s_{t-1}; word t-1, e), where the word before the first is a zero
     vector, and the next word, or the end, is chosen by a softmax over O s_t + o (with a linear layer in between, if
     the configuration asks for one).
-
-    Args:
-        config: The configuration.
     """
 
     def __init__(self, config: SdaeConfig) -> None:
@@ -61,9 +58,6 @@ class SdaeDecoder(nn.Module):
             embedding: e (sentences, hidden_size).
             labels: The words (sentences, length), -100 at padding.
             embeddings: The word vectors of the encoder (vocab_size, embedding_size).
-
-        Returns:
-            The sum in nats, a scalar.
         """
         present = labels >= 0
         lengths = present.sum(1, keepdim=True)
@@ -160,7 +154,7 @@ class SdaeModel(PreTrainedModel):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> SdaeOutput | tuple[Any, ...]:
-        """Embeds a batch of sentences and, with labels, measures how well they can be said again.
+        """Embeds a batch of sentences and, with labels, measures how well they are reconstructed.
 
         Args:
             input_ids: Token ids (batch, length).
@@ -168,7 +162,7 @@ class SdaeModel(PreTrainedModel):
                 Padding, on either side or between words, changes nothing beyond rounding.
             labels: The words of the sentences without noise (rows, their length), -100 at padding, which may be on
                 any side and changes nothing beyond rounding. `rows` may be less than `batch`: then the first
-                sentences alone are said again, and the others only embedded.
+                sentences alone are reconstructed, and the others only embedded.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_hidden_states: Also return the states; None follows the configuration.
             return_dict: False gives a tuple.
@@ -181,9 +175,6 @@ class SdaeModel(PreTrainedModel):
             `hidden_states`, one tensor h_t (batch, length, hidden_size) in a tuple, zero at padding. A sentence
             without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and those of
             `last_hidden_state` are scaled so that their mean is still the embedding.
-
-        Raises:
-            ValueError: If there are labels and no decoder.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
@@ -206,8 +197,8 @@ class SdaeModel(PreTrainedModel):
         if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
             hidden = (sentences.unpack(states),)
         if return_dict is False:
-            found = (loss, token_vectors, pooled, hidden)
-            return found[loss is None : 4 if hidden is not None else 3]
+            outputs = (loss, token_vectors, pooled, hidden)
+            return outputs[loss is None : 4 if hidden is not None else 3]
         return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=hidden)
 
 

@@ -85,9 +85,6 @@ class SentenceClassifier(PreTrainedModel):
         Returns:
             `logits` (batch, labels): z, and for a regression the score; with labels `loss`, a mean over the batch, in
             nats or in squared deviations.
-
-        Raises:
-            ValueError: If the model judges pairs and gets single sentences, or the other way round.
         """
         if (second_input_ids is not None) != self.config.pairs:
             raise ValueError(f"this model judges {'pairs of sentences' if self.config.pairs else 'single sentences'}")
@@ -106,11 +103,7 @@ class SentenceClassifier(PreTrainedModel):
         return SequenceClassifierOutput(loss=loss, logits=outputs)
 
     def scores(self, logits: Tensor) -> Tensor:
-        """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,).
-
-        Raises:
-            ValueError: For a classification, which has none.
-        """
+        """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
         if self.config.objective == "classification":
             raise ValueError("a classification has no scores")
         if self.config.objective == "regression":
@@ -167,18 +160,14 @@ class SentenceClassifier(PreTrainedModel):
         return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
 
     def _scale(self, like: Tensor) -> Tensor:
-        """Gives the whole numbers of the scale (labels,), of a tensor's kind."""
+        """Returns the whole numbers of the scale (labels,), of a tensor's kind."""
         return torch.arange(
             self.config.lowest_score, self.config.highest_score + 1, dtype=like.dtype, device=like.device
         )
 
 
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
-    """Makes the encoder, with random weights, of a class that is registered or travels with this file.
-
-    Raises:
-        ValueError: If there is no such class.
-    """
+    """Makes the encoder, with random weights, of a class that is registered or travels with this file."""
     settings = dict(config.sentence_encoder)
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):
@@ -189,14 +178,14 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]
         return MODEL_MAPPING[config_class](config_class.from_dict(settings))
-    # Whoever opened this file trusts its folder; the encoder's file lies beside it, and nowhere else.
+    # Whoever opened this file trusts its folder; the encoder's file is beside it, and nowhere else.
     reference = str((settings.get("auto_map") or {}).get("AutoModel"))
     if not _CLASS_REFERENCE.fullmatch(reference):
         raise ValueError(f"the configuration does not name the encoder's code in this folder: {reference[:80]}")
-    found = get_class_from_dynamic_module(
+    model_class = get_class_from_dynamic_module(
         reference, config.name_or_path, revision=getattr(config, "_commit_hash", None)
     )
-    return found(found.config_class.from_dict(settings))
+    return model_class(model_class.config_class.from_dict(settings))
 
 
 SentenceClassifier.register_for_auto_class("AutoModelForSequenceClassification")

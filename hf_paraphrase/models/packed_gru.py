@@ -20,7 +20,7 @@ class Packing(Protocol):
     batch_sizes: list[int]
 
     def previous(self, values: Tensor) -> Tensor:
-        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
 
 
 class PackedGru(nn.Module):
@@ -94,18 +94,7 @@ def _product(state: Tensor, weight: Tensor) -> Tensor:
 def _run(
     gates: Tensor, recurrent: Tensor, initial: Tensor | None, added: Tensor | None, batch_sizes: list[int]
 ) -> tuple[Tensor, Tensor]:
-    """Runs the recurrence of :class:`PackedGru`.
-
-    Args:
-        gates: W x_t + b (total, 3 * size), which is overwritten by r_t, z_t and n_t.
-        recurrent: U (3 * size, size).
-        initial: h_0 (sentences by rank, size).
-        added: C c (sentences by rank, 3 * size).
-        batch_sizes: How many sentences still run at each step.
-
-    Returns:
-        The states h_t, and U_n h_{t-1} (zero where there is no previous state), both (total, size).
-    """
+    """Computes h_t and U_n h_{t-1} (total, size); `gates` (total, 3 * size) is overwritten by r, z, n."""
     size = recurrent.shape[1]
     states = gates.new_empty(gates.shape[0], size)
     products = torch.empty_like(states)
@@ -135,11 +124,10 @@ def _run(
 
 
 class _GruSteps(torch.autograd.Function):
-    """The recurrence of :class:`PackedGru` with its gradient.
+    """The recurrence of :class:`PackedGru` with its gradient."""
 
-    Going back step by step leaves only what depends on the step behind it; the product for the gradient of U is taken
-    once, over all tokens.
-    """
+    # The backward loop computes only what depends on the following step; the gradient of U is one product over all
+    # tokens.
 
     @staticmethod
     def forward(
@@ -172,7 +160,7 @@ class _GruSteps(torch.autograd.Function):
         by_reset = products * reset * (1 - reset)
         of_states = of_states.clone(memory_format=torch.contiguous_format)
         of_initial = states.new_zeros(first, size)
-        # By the arguments of r_t and z_t, and by U_n h_{t-1}; the argument of n_t apart.
+        # By the arguments of r_t and z_t, and by U_n h_{t-1}; except the argument of n_t.
         of_products = torch.empty_like(gates)
         of_candidates = torch.empty_like(states)
         transposed = recurrent.t()

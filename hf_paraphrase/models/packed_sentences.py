@@ -15,7 +15,7 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class PackedSentences:
-    """Where the counted tokens of a batch lie when they are packed: first tokens first, then second ones, and so on.
+    """Where the counted tokens of a batch are when they are packed: first tokens first, then second ones, and so on.
 
     Within a step the sentences stand longest first, so that those that still run are a block from the beginning. This
     is the order of `torch.nn.utils.rnn.PackedSequence`.
@@ -86,7 +86,7 @@ class PackedSentences:
         return sums[self.ranks] / self.lengths.clamp_min(1).unsqueeze(1).to(sums.dtype)
 
     def last(self, vectors: Tensor) -> Tensor:
-        """Gives the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
+        """Returns the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
         result = vectors.new_zeros(self.ranks.shape[0], vectors.shape[1])
         with_tokens = _true_places(self.lengths > 0, self.batch_sizes[0] if self.batch_sizes else 0)
         places = self.starts[self.lengths[with_tokens] - 1] + self.ranks[with_tokens]
@@ -112,7 +112,7 @@ class PackedSentences:
         return states - torch.cat([first, self.previous(states)])
 
     def pad(self, vectors: Tensor) -> Tensor:
-        """Gives packed vectors (total, dim) as (steps, sentences with a token, dim), zero behind the end of one."""
+        """Returns packed vectors (total, dim) as (steps, sentences with a token, dim), zero behind the end of one."""
         steps, sentences, dim = len(self.batch_sizes), self.batch_sizes[0] if self.batch_sizes else 0, vectors.shape[1]
         if vectors.shape[0] == steps * sentences:
             return vectors.reshape(steps, sentences, dim)
@@ -125,7 +125,7 @@ class PackedSentences:
         return flat if flat.shape[0] == self.slots.shape[0] else flat[self.slots]
 
     def previous(self, values: Tensor) -> Tensor:
-        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
         parts = values.split(self.batch_sizes)
         return torch.cat([values[:0], *(part[:size] for part, size in zip(parts, self.batch_sizes[1:], strict=False))])
 
@@ -163,11 +163,11 @@ def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> tuple[Tensor, Tensor]:
-    """Finds the tokens of a batch that are no padding, and those among them that count.
+    """Finds the tokens of a batch that are not padding, and those among them that count.
 
     Args:
         input_ids: Token ids (batch, length).
-        attention_mask: Non-zero where a token is no padding (batch, length); None for all but `config.pad_token_id`.
+        attention_mask: Non-zero where a token is not padding (batch, length); None for all but `config.pad_token_id`.
         config: Has `pad_token_id`, `unk_token_id` and `skip_unknown`.
 
     Returns:
@@ -182,5 +182,5 @@ def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any
         mask = input_ids != config.pad_token_id
     if not config.skip_unknown:
         return mask, mask
-    known = mask & (input_ids != config.unk_token_id)
-    return mask, torch.where(known.any(1, keepdim=True), known, mask)
+    is_known = mask & (input_ids != config.unk_token_id)
+    return mask, torch.where(is_known.any(1, keepdim=True), is_known, mask)

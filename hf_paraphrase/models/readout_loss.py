@@ -27,13 +27,13 @@ def mean_cross_entropy(states: Tensor, weight: Tensor, bias: Tensor, labels: Ten
         labels: y (batch, length), int64; −100 where there is no token.
         smoothing: As there.
     """
-    said = labels != -100
+    counted = labels != -100
     # The padding is left out, but on a GPU, which would be waited for to learn how much it is.
     if labels.device.type == "cpu":
-        states, targets = states[said], labels[said]
+        states, targets = states[counted], labels[counted]
     else:
         states, targets = states.flatten(0, 1), labels.flatten()
-    return summed_cross_entropy(states, weight, bias, targets, smoothing) / said.sum()
+    return summed_cross_entropy(states, weight, bias, targets, smoothing) / counted.sum()
 
 
 def summed_cross_entropy(
@@ -51,9 +51,6 @@ def summed_cross_entropy(
         bias: b (vocabulary,).
         targets: y (tokens,), int64; a token with a negative one adds nothing.
         smoothing: ε, the share of the target that is spread over the vocabulary (Szegedy et al. 2016, section 7).
-
-    Returns:
-        The sum in nats, a scalar.
     """
     device, dtype = states.device.type, states.dtype
     if torch.is_autocast_enabled(device):

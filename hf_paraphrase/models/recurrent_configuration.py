@@ -38,10 +38,6 @@ class RecurrentLayersConfig(PreTrainedConfig):
             Ghahramani 2016). At most one of the three may be above 0.
         initializer_range: The standard deviation of the random initial word vectors (`lstm`), or the bound of their
             uniform distribution (`gru`, paper 003 section 3.2).
-
-    Raises:
-        ValueError: For an unknown cell, activation or merge, a setting of the other cell, several kinds of dropout at
-            once, a probability outside [0, 1), or `skip_unknown` without `unk_token_id`.
     """
 
     def __init__(
@@ -94,10 +90,6 @@ class RecurrentLayersConfig(PreTrainedConfig):
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Refuses what is none of the names of a setting.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """Checks that a value is one of the names of a setting."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")

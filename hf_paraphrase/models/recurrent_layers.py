@@ -25,13 +25,13 @@ class Packing(Protocol):
     batch_sizes: list[int]
 
     def pad(self, vectors: Tensor) -> Tensor:
-        """Gives packed vectors (total, dim) as (steps, sentences, dim)."""
+        """Returns packed vectors (total, dim) as (steps, sentences, dim)."""
 
     def unpad(self, vectors: Tensor) -> Tensor:
         """The other way round."""
 
     def previous(self, values: Tensor) -> Tensor:
-        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
 
 
 class SingleBiasLstm(nn.Module):
@@ -135,18 +135,7 @@ def _run_lstm(
     recurrent_mask: Tensor | None,
     batch_sizes: list[int],
 ) -> tuple[Tensor, Tensor]:
-    """Runs the recurrence of :class:`SingleBiasLstm`.
-
-    Args:
-        gates: W x_t + b of all gates (total, gates * size), which is overwritten by the gates' values.
-        weight_state: U (gates * size, size).
-        peepholes: p (gates - 1, size).
-        recurrent_mask: Factors of the state (sentences by rank, size).
-        batch_sizes: How many sentences still run at each step.
-
-    Returns:
-        The states and the cells, both (total, size).
-    """
+    """Runs the recurrence; `gates` (total, gates * size) is overwritten. Returns states and cells (total, size)."""
     size = weight_state.shape[1]
     output_gate = weight_state.shape[0] == 4 * size
     states = gates.new_empty(gates.shape[0], size)
@@ -180,11 +169,10 @@ def _run_lstm(
 
 
 class _LstmSteps(torch.autograd.Function):
-    """The recurrence of :class:`SingleBiasLstm` with its gradient.
+    """The recurrence of :class:`SingleBiasLstm` with its gradient."""
 
-    Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
-    parameters are taken once, over all tokens.
-    """
+    # Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
+    # parameters are taken once, over all tokens.
 
     @staticmethod
     def forward(
@@ -326,13 +314,7 @@ class BiaslessGateGru(nn.Module):
 
 
 def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | BiaslessGateGru:
-    """Makes the recurrent layer that a configuration asks for.
-
-    Args:
-        config: Has `cell`, and `peepholes` and `output_gate` or `candidate_activation` and `negative_slope`.
-        input_size: The dimension of the inputs.
-        size: The dimension of the states.
-    """
+    """Makes the recurrent layer that a configuration asks for."""
     if config.cell == "lstm":
         return SingleBiasLstm(input_size, size, peepholes=config.peepholes, output_gate=config.output_gate)
     return BiaslessGateGru(

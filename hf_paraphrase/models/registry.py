@@ -63,15 +63,15 @@ SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sen
 def config_class(model_type: str) -> type[PreTrainedConfig]:
     """Imports the configuration class of a model type (and nothing of its model)."""
     module = importlib.import_module(f"{__package__}.configuration_{model_type}")
-    found: type[PreTrainedConfig] = getattr(module, MODELS[model_type].config)
-    return found
+    config: type[PreTrainedConfig] = getattr(module, MODELS[model_type].config)
+    return config
 
 
 def model_class(model_type: str) -> type[PreTrainedModel]:
     """Imports the model class of a model type."""
     module = importlib.import_module(f"{__package__}.modeling_{model_type}")
-    found: type[PreTrainedModel] = getattr(module, MODELS[model_type].model)
-    return found
+    model: type[PreTrainedModel] = getattr(module, MODELS[model_type].model)
+    return model
 
 
 def tokenizer_class(model_type: str) -> type[PreTrainedTokenizerBase] | None:
@@ -80,5 +80,5 @@ def tokenizer_class(model_type: str) -> type[PreTrainedTokenizerBase] | None:
     if name is None:
         return None
     module = importlib.import_module(f"{__package__}.tokenization_{model_type}")
-    found: type[PreTrainedTokenizerBase] = getattr(module, name)
-    return found
+    tokenizer: type[PreTrainedTokenizerBase] = getattr(module, name)
+    return tokenizer

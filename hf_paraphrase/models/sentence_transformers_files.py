@@ -16,7 +16,7 @@ _POOLING_FOLDER = "1_Pooling"
 
 
 def needs_own_code(model_type: str) -> bool:
-    """Tells whether sentence-transformers opens such a folder only with `trust_remote_code=True`."""
+    """Returns whether sentence-transformers opens such a folder only with `trust_remote_code=True`."""
     return model_type != _STATIC
 
 
@@ -26,11 +26,6 @@ def write_module_files(folder: Path, model_type: str, hidden_size: int) -> None:
     An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
     which model2vec opens too. Any other encoder is a `Transformer`, that is whatever `AutoModel` opens in the folder,
     and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
-
-    Args:
-        folder: The folder of a saved encoder.
-        model_type: Its model type in :mod:`.registry`.
-        hidden_size: The number of components of its embeddings.
     """
     modules = [_module(0, "", "StaticEmbedding")]
     if needs_own_code(model_type):

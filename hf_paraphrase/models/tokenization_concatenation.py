@@ -25,9 +25,6 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         pad_token: The padding token, one of the first part.
         unk_token: The unknown token of the first part, if it has one; the others may have their own.
         **kwargs: As for every tokenizer.
-
-    Raises:
-        ValueError: If neither or both of `tokenizers_file` and `parts` are given, or two tokens have the same name.
     """
 
     vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": PARTS_FILE}
@@ -83,11 +80,11 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         return sum(self._joined.sizes)
 
     def get_vocab(self) -> dict[str, int]:
-        """Gives the ids of all tokens by name."""
+        """Returns the ids of all tokens by name."""
         return {**self._ids, **self._added_tokens_encoder}
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        """Gives the names of the tokens of a text."""
+        """Returns the names of the tokens of a text."""
         (encoding,) = self._joined.encode_batch_fast([text], add_special_tokens=False)
         return [self._convert_id_to_token(number) for number in encoding.ids]
 

@@ -25,9 +25,6 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         source_tokenizer_file: The file with the source side, `source_tokenizer.json`.
         source_tokenizer_object: The source side itself, instead of the file.
         **kwargs: As for every fast tokenizer, for the target side.
-
-    Raises:
-        ValueError: If neither or both of the first two are given, or a special token has two different ids.
     """
 
     vocab_files_names: ClassVar[dict[str, str]] = {

@@ -7,7 +7,7 @@ collapsed. A text of n characters has n tokens; an empty one none.
 
 No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out.
 Each character c is written as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1`
-wherever the character before is x, and `\2` wherever the next is x, by x. What stands three characters apart is then
+wherever the character before is x, and `\2` wherever the next is x, by x. Characters three positions apart are then
 the row of windows, and the tokens are what they look like. So a plain `tokenizer.json` gives the exact tokens in
 every program that reads such files, but slowly: one rule for each different character of the vocabulary, a few
 microseconds each. `SentenceEncoder` and `trigram_vocabulary` compute the same with array operations instead.
@@ -41,7 +41,6 @@ class TrigramRules:
     """What a character-trigram tokenizer does.
 
     Attributes:
-        lower_case: Whether it lower-cases.
         skip_unknown: Whether trigrams outside the vocabulary are left out; otherwise they are the unknown token.
         trigrams: The vocabulary without special tokens, with the ids.
     """
@@ -62,9 +61,6 @@ def trigram_vocabulary(
         min_frequency: Trigrams that occur less often are left out.
         max_size: The greatest number of trigrams (200,000 in Wieting et al. 2019, "Simple and Effective Paraphrastic
             Similarity from Parallel Translations"); None for all, as in ParaNMT-50M.
-
-    Returns:
-        The trigrams, without special tokens.
     """
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
@@ -103,10 +99,6 @@ def build_character_trigram_tokenizer(
     Returns:
         A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
         :func:`~.word_level.save_tokenizer` writes, with equal results.
-
-    Raises:
-        InputError: If there is no trigram at all.
-        ValueError: If an item does not have three characters, or one of the two control characters that are removed.
     """
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
@@ -132,7 +124,7 @@ def build_character_trigram_tokenizer(
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
-    """Gives the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
+    """Returns the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
     from tokenizers import normalizers
 
     sequence = normalizers.Sequence(_text_steps(lower_case))
@@ -173,15 +165,15 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
         return None
     neighbours = _neighbours(trigrams)
-    found = settings_of_part(tokenizer.normalizer)
+    normalizer = settings_of_part(tokenizer.normalizer)
     for lower_case in (True, False):
-        if found == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
+        if normalizer == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
             return TrigramRules(lower_case, skip_unknown, trigrams)
     return None
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
-    """Tells at little cost whether a tokenizer may be one of trigrams."""
+    """Returns, at little cost, whether a tokenizer may be one of trigrams."""
     expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
     return bool(settings_of_part(tokenizer.pre_tokenizer) == expected)
 

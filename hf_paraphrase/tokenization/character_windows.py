@@ -45,9 +45,6 @@ def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, 
         normalize: NFKC, lower case if asked for, :data:`MARKS` removed, runs of white space to one space and none at
             the ends, of one text.
         lower_case: Whether ASCII is lower-cased.
-
-    Raises:
-        TypeError: If one of the texts is not a string, or holds half a surrogate pair, which is no Unicode text.
     """
     for kind in set(map(type, texts)):
         if not issubclass(kind, str):

@@ -41,9 +41,6 @@ def train_encoder_bpe(
 
     Returns:
         A fast tokenizer in which id 0 is `[PAD]` and id 1 is `[UNK]`.
-
-    Raises:
-        InputError: If the text has no character, or more different ones than there are places for.
     """
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import BPE
@@ -77,9 +74,6 @@ def train_encoder_unigram(
 
     Returns:
         A fast tokenizer in which id 0 is `[PAD]` and id 1 is `[UNK]`.
-
-    Raises:
-        InputError: As :func:`train_encoder_bpe`.
     """
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import Unigram

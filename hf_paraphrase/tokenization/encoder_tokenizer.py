@@ -31,9 +31,6 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
 
     Returns:
         The tokenizer; :func:`~.word_level.save_tokenizer` saves it in this state.
-
-    Raises:
-        ModelError: If there is none, if it is damaged or not a fast one, or if its ids have gaps.
     """
     path = Path(folder)
     if not path.is_dir():

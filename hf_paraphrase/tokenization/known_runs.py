@@ -26,12 +26,7 @@ _NEW_SHARE = 8
 
 
 class _Index(NamedTuple):
-    """What is known of runs, for Arrow to look up.
-
-    Attributes:
-        runs: The runs, as :func:`~hf_paraphrase.data.arrow_arrays.places_in` takes them.
-        codes: Their codes, and one more.
-    """
+    """What is known of runs, for Arrow to look up."""
 
     runs: Any
     codes: NDArray[np.int64]
@@ -64,26 +59,26 @@ class KnownRuns:
         return self._characters
 
     def codes(self, runs: Iterable[str]) -> list[int | None]:
-        """Gives the codes of runs; None for those that are not known."""
+        """Returns the codes of runs; None for those that are not known."""
         return list(map(self._codes.get, runs))
 
     def has_room_for(self, runs: Sequence[str]) -> bool:
-        """Tells whether so many more may be remembered."""
+        """Returns whether so many more may be remembered."""
         characters = self._characters + sum(map(len, runs))
         return len(self._codes) + len(runs) <= REMEMBERED and characters <= REMEMBERED_CHARACTERS
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], places: Sequence[int]) -> None:
         """Adds different runs, their ids, and where they may stand."""
-        found = TokenIds.of_lists(ids)
+        token_ids = TokenIds.of_lists(ids)
         with self._lock:
             # Another thread may have met them at the same time: then their ids are there twice, and equal.
-            first, self._end = self._end, self._end + len(found.ids)
+            first, self._end = self._end, self._end + len(token_ids.ids)
             if self._end > len(self._ids):
                 larger = np.zeros(max(self._end, 2 * len(self._ids)), np.int32)
                 larger[:first] = self._ids[:first]
                 self._ids = larger
-            self._ids[first : self._end] = found.ids
-            starts, lengths = (first + found.offsets[:-1]).tolist(), found.lengths.tolist()
+            self._ids[first : self._end] = token_ids.ids
+            starts, lengths = (first + token_ids.offsets[:-1]).tolist(), token_ids.lengths.tolist()
             self._characters += sum(len(run) for run in runs if run not in self._codes)
             self._codes.update(
                 (run, start << _START | length << _LENGTH | place)
@@ -91,9 +86,9 @@ class KnownRuns:
             )
 
     def index(self, most: int) -> _Index:
-        """Gives the runs that were known a while ago to Arrow, or none where they are more than `most`.
+        """Passes the runs that have been known for a while to Arrow, or none where they are more than `most`.
 
-        Arrow begins every search with a table of them, which is not worth while for fewer runs than there are in it.
+        Arrow begins every search with a table of them, which does not pay for fewer runs than there are in it.
         """
         if len(self._codes) > most:
             return _index([])
@@ -116,12 +111,7 @@ class KnownRuns:
         return TokenIds(ids, ends[borders])
 
     def ids_of_few(self, codes: Iterable[int], counts: Iterable[int]) -> TokenIds:
-        """Gathers the ids of texts one by one, which takes less time for few than the beginning of :meth:`ids`.
-
-        Args:
-            codes: The codes of all runs.
-            counts: How many of them each text has.
-        """
+        """Gathers the ids of texts one by one, which takes less time for few than the beginning of :meth:`ids`."""
         all_ids, codes = self._ids, iter(codes)
         ids: list[int] = []
         offsets = [0]

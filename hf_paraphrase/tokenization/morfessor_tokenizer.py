@@ -35,36 +35,35 @@ def morfessor_tokenizer(
       Morfessor gives each as a morph of its own.
     * Of several segmentations with equal cost either may win. Both prefer the longer last morph; they can differ where
       rounding makes one of the equal costs the lower in one of them only.
-    * Words of more than some 5,000 characters that contain characters which are no morphs.
+    * Words of more than some 5,000 characters that contain characters which are not morphs.
 
-    Morfessor's limit of 30 characters for a morph is no exception: longer ones, which only training can find, are not
-    in the vocabulary.
+    Morfessor's limit of 30 characters for a morph is not an exception: longer ones, which only training can find, are
+    not in the vocabulary.
 
     Args:
         morphs: The model.
-        alphabet: Characters that shall be known though they are no morphs, e.g. those of rare words that were left out
-            of training; those of the morphs are known in any case.
+        alphabet: Characters to know though they are not morphs, e.g. those of rare words that were left out of
+            training; those of the morphs are known in any case.
         lower_case: Whether text is lower-cased before it is split; the tokenizer does it by itself.
 
     Returns:
         A fast tokenizer in which id 0 is `[PAD]`, id 1 is `[UNK]`, and the morphs follow, the most frequent first and
         in alphabetical order among equals, then the rest of the alphabet. It adds no special tokens. Decoding puts a
         space between all morphs.
-
-    Raises:
-        InputError: If there are no morphs.
     """
     from tokenizers.models import Unigram
 
-    known = sorted((item for item in morphs.counts.items() if len(item[0]) <= LONGEST), key=lambda item: _rank(*item))
-    if not known:
+    known_morphs = sorted(
+        (item for item in morphs.counts.items() if len(item[0]) <= LONGEST), key=lambda item: _rank(*item)
+    )
+    if not known_morphs:
         raise InputError("the model has no morphs", remedy="train it on more words")
     total = math.log(morphs.tokens + morphs.boundaries)
     vocabulary = [(PAD_TOKEN, 0.0), (UNKNOWN_TOKEN, 0.0)]
     # Written as Morfessor computes its costs, so that they are equal to the last bit.
-    vocabulary += [(morph, -(total - math.log(count))) for morph, count in known]
+    vocabulary += [(morph, -(total - math.log(count))) for morph, count in known_morphs]
     letters = {letter for morph in morphs.counts for letter in morph} | set("".join(alphabet))
-    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - {morph for morph, _ in known})]
+    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - {morph for morph, _ in known_morphs})]
     backend = word_splitter(lower_case=lower_case)
     backend.model = Unigram(vocabulary, 1, False)
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)

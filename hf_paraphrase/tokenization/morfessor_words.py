@@ -115,12 +115,8 @@ def learn_morphs(
             more.
         dampening: A key of :data:`DAMPENINGS`.
         min_frequency: Words that occur less often are left out.
-        seed: Of the order in which the words are gone over, which is drawn anew in every round.
+        seed: Of the order in which the words are gone over, which is drawn again in every round.
         progress: Called after every round with its number and the cost in nats.
-
-    Raises:
-        InputError: If no word is left.
-        UsageError: If the package is not installed, or a setting makes no sense.
     """
     if not corpus_weight > 0:
         raise UsageError(f"the corpus weight must be above 0, not {corpus_weight}")
@@ -155,9 +151,6 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
 
     Each line holds a count, a space, and the morphs of one word with ` + ` between them; lines that begin with `#` are
     comments. Morfessor's binary models are pickles, which run whatever code they hold, and are not read.
-
-    Raises:
-        InputError: If the file is missing, holds no word, or a line is malformed.
     """
     path = Path(path)
     counts: Counter[str] = Counter()
@@ -174,7 +167,7 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
             raise InputError(f"`{rest}` is not a segmented word", path=path, line=number, remedy=_REMEDY)
         word = "".join(morphs)
         if word in words:
-            raise InputError(f"`{word}` is there twice", path=path, line=number, remedy="keep one of the lines")
+            raise InputError(f"`{word}` occurs twice", path=path, line=number, remedy="keep one of the lines")
         words.add(word)
         boundaries += int(count)
         for morph in morphs:
@@ -185,11 +178,7 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
 
 
 def check_installed() -> None:
-    """Checks that Morfessor can be imported.
-
-    Raises:
-        UsageError: If it cannot.
-    """
+    """Checks that Morfessor can be imported."""
     if find_spec("morfessor") is None:
         raise UsageError(
             "learning morphs needs the package morfessor", remedy="pip install 'hf-paraphrase[segmentation]'"

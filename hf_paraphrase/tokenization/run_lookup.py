@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _FEW_TEXTS = 512
-"""So many texts are taken apart faster by Python than by Arrow."""
+"""So many texts are split up faster by Python than by Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
-"""About so many are taken apart by Python, call by call, before the import of Arrow would have taken less time."""
+"""About so many are split up by Python, call by call, before the import of Arrow would have taken less time."""
 _FEW_RUNS = 48
 """The ids of so many runs are gathered faster by Python than by NumPy."""
 _EXCEPTIONS = NOT_BEHIND | NOT_BEFORE
@@ -52,11 +52,6 @@ class RunLookup:
 
     Made by :meth:`for_tokenizer`. Several threads may use it at a time: what it remembers is the same for all. It
     needs `tokenizers` and NumPy, and Arrow for many texts.
-
-    Args:
-        tokenizer: The tokenizer itself; it is given each different run once, and the texts that have exceptions.
-        before: The ids of the special tokens before each text.
-        behind: The ids of the special tokens behind it.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, before: Sequence[int] = (), behind: Sequence[int] = ()) -> None:
@@ -74,13 +69,7 @@ class RunLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> RunLookup | None:
-        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work.
-
-        Args:
-            tokenizer: The backend of a fast tokenizer; padding and truncation set on it are passed over, and switched
-                off when it is used.
-            special_tokens: Whether the ids of a text are to have the special tokens that the tokenizer adds to it.
-        """
+        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
         around = tokens_around(tokenizer) if special_tokens else ((), ())
         if around is None or not runs_are_separable(tokenizer):
             return None
@@ -88,26 +77,19 @@ class RunLookup:
         return cls(tokenizer, before=before, behind=behind)
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts, without padding or truncation.
-
-        Args:
-            texts: The texts; pass them in blocks.
-
-        Raises:
-            TypeError: If one of them is not a string, or holds half a surrogate pair, which is no Unicode text.
-        """
-        found = self._many(texts) if self._are_many(texts) else self._few(texts)
-        return self._surrounded(found) if len(self.before) or len(self.behind) else found
+        """Computes the ids of some texts, without padding or truncation."""
+        token_ids = self._many(texts) if self._are_many(texts) else self._few(texts)
+        return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
 
     def _are_many(self, texts: Sequence[str]) -> bool:
-        """Tells whether Arrow takes less time for some texts, its import included."""
+        """Returns whether Arrow takes less time for some texts, its import included."""
         if len(texts) <= _FEW_TEXTS:
             return False
         self._texts += len(texts)
         return self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
 
     def _few(self, texts: Sequence[str]) -> TokenIds:
-        """Takes texts apart one by one."""
+        """Splits texts one by one."""
         rows = list(map(_runs_of, texts))
         known, codes = self._codes(list(chain.from_iterable(rows)))
         counts = list(map(len, rows))
@@ -118,7 +100,7 @@ class RunLookup:
         return self._gathered(texts, known, np.array(codes, np.int64), borders)
 
     def _many(self, texts: Sequence[str]) -> TokenIds:
-        """Takes texts apart in array operations on the bytes of all."""
+        """Splits texts in array operations on the bytes of all."""
         import pyarrow as pa
 
         data, offsets = bytes_of_texts(texts)
@@ -128,7 +110,7 @@ class RunLookup:
         seams[offsets] = True
         starts = np.flatnonzero(seams)
         borders = np.searchsorted(starts, offsets)
-        # The runs lie end to end as the texts do, so they need not be copied.
+        # The runs are end to end as the texts are, so they need not be copied.
         runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data))
 
         known = self._known
@@ -141,7 +123,7 @@ class RunLookup:
             if met is known:
                 codes[others] = values
             else:
-                # What is remembered was begun anew, and the codes are those of before.
+                # What is remembered was started again, and the codes are those of before.
                 known, codes = self._codes_of_array(runs)
         return self._gathered(texts, known, codes, borders)
 
@@ -149,9 +131,9 @@ class RunLookup:
         self, texts: Sequence[str], known: KnownRuns, codes: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
         """Gathers the ids of texts from the codes of their runs."""
-        found = known.ids(codes, borders)
+        token_ids = known.ids(codes, borders)
         places = codes & _EXCEPTIONS
-        return self._with_exceptions(found, texts, places, borders) if places.any() else found
+        return self._with_exceptions(token_ids, texts, places, borders) if places.any() else token_ids
 
     def _codes_of_array(self, runs: LargeStringArray) -> tuple[KnownRuns, NDArray[np.int64]]:
         """Does what :meth:`_codes` does of runs many of which are the same."""
@@ -160,15 +142,11 @@ class RunLookup:
         return known, np.array(codes, np.int64)[int32_values(runs.indices)]
 
     def _codes(self, runs: list[str]) -> tuple[KnownRuns, list[int]]:
-        """Finds runs among those that are known, to which it adds them if need be.
-
-        Returns:
-            Where they are known, and the code of each there.
-        """
+        """Finds where runs are known and the code of each there; unknown ones are added if need be."""
         known = self._known
-        found = known.codes(runs)
-        if None in found:
-            new = list(dict.fromkeys(run for run, code in zip(runs, found, strict=True) if code is None))
+        found_codes = known.codes(runs)
+        if None in found_codes:
+            new = list(dict.fromkeys(run for run, code in zip(runs, found_codes, strict=True) if code is None))
             if not known.has_room_for(new):
                 known = KnownRuns()
                 new = list(dict.fromkeys(runs))
@@ -176,8 +154,8 @@ class RunLookup:
                     self._known = known
             ids = self._encoded(new)
             known.add(new, ids, [self._place(run, item) for run, item in zip(new, ids, strict=True)])
-            found = known.codes(runs)
-        return known, cast(list[int], found)
+            found_codes = known.codes(runs)
+        return known, cast(list[int], found_codes)
 
     def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
         self.tokenizer.no_padding()
@@ -185,7 +163,7 @@ class RunLookup:
         return [item.ids for item in self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def _place(self, run: str, ids: list[int]) -> int:
-        """Tells whether a run may stand behind another, and before another."""
+        """Returns whether a run may stand behind another, and before another."""
         # An added token may be the unknown one, which is that of many a run.
         if not self._added_ids.isdisjoint(ids):
             normal = self._normalized(run)
@@ -205,9 +183,9 @@ class RunLookup:
         return text if self._normalize is None else self._normalize(text)
 
     def _with_exceptions(
-        self, found: TokenIds, texts: Sequence[str], places: NDArray[np.int64], borders: NDArray[np.int64]
+        self, token_ids: TokenIds, texts: Sequence[str], places: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
-        """Gives texts to the tokenizer whole in which a run stands where it may not (`places` (runs,) tells that)."""
+        """Passes texts to the tokenizer that have a run where it may not be (flagged in `places` (runs,))."""
         first, last = np.zeros(len(places), np.bool_), np.zeros(len(places), np.bool_)
         filled = np.diff(borders) > 0
         first[borders[:-1][filled]] = True
@@ -216,19 +194,19 @@ class RunLookup:
         whole = np.zeros(len(texts), np.bool_)
         whole[np.searchsorted(borders, np.flatnonzero(wrong), side="right") - 1] = True
         if not whole.any():
-            return found
+            return token_ids
         others = TokenIds.of_lists(self._encoded(texts[row] for row in np.flatnonzero(whole).tolist()))
-        return found.take(np.flatnonzero(~whole)).merged(others, whole)
+        return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
-    def _surrounded(self, found: TokenIds) -> TokenIds:
+    def _surrounded(self, token_ids: TokenIds) -> TokenIds:
         """Puts the special tokens before and behind each text."""
-        texts = len(found.offsets) - 1
+        texts = len(token_ids.offsets) - 1
         before, behind = (
             TokenIds(np.tile(ids, texts), np.arange(texts + 1) * len(ids)) for ids in (self.before, self.behind)
         )
-        return before.interleaved(found, 0).interleaved(behind, 0)
+        return before.interleaved(token_ids, 0).interleaved(behind, 0)
 
 
 def _is_visible(character: str) -> bool:
-    """Tells whether a character is a letter, mark, digit, punctuation mark or symbol, and no mark for a space."""
+    """Returns whether a character is a letter, mark, digit, punctuation mark or symbol, and no mark for a space."""
     return unicodedata.category(character)[0] in "LMNPS" and character != SPACE_MARK

@@ -5,7 +5,7 @@ follows them up to the next one: `The cat  sat` has the runs `The`, ` cat` and `
 seam. A tokenizer of the `tokenizers` library finds added tokens in the text, normalises what is between them, splits
 that, and gives each piece to its model. So the ids of a text are those of its runs if
 
-* no added token can lie over a seam (:func:`are_within_runs`) and, which :mod:`.run_lookup` sees to, none is there;
+* no added token can cross a seam (:func:`are_within_runs`) and, which :mod:`.run_lookup` sees to, none is there;
 * normalising a text normalises its runs (:func:`keeps_runs_apart`), and leaves at every seam a visible character
   before and a space behind, which :mod:`.run_lookup` sees to run by run;
 * what is normalised is split at every such seam, and what comes out on one side of it does not depend on the other
@@ -82,11 +82,7 @@ _SPACES = {" ", " +", r"\s", r"\s+"}
 
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:
-    """Tells whether the ids of every text are those of its runs, but for what :mod:`.run_lookup` looks for in a run.
-
-    Args:
-        tokenizer: The tokenizer. Special tokens before and behind a text, padding and truncation are passed over.
-    """
+    """Returns whether the ids of a text are those of its runs, except for what :mod:`.run_lookup` checks itself."""
     return (
         is_the_same_every_time(tokenizer.model)
         and splits_at_seams(settings_of_part(tokenizer.pre_tokenizer))
@@ -96,7 +92,7 @@ def runs_are_separable(tokenizer: Tokenizer) -> bool:
 
 
 def is_the_same_every_time(model: Any) -> bool:
-    """Tells whether a model gives a piece the same ids whenever it sees it: it may be set to draw them."""
+    """Returns whether a model gives a piece the same ids whenever it sees it: it may be set to draw them."""
     from tokenizers.models import BPE, Unigram, WordLevel, WordPiece
 
     if isinstance(model, BPE):
@@ -107,11 +103,7 @@ def is_the_same_every_time(model: Any) -> bool:
 
 
 def keeps_runs_apart(normalizer: Any) -> bool:
-    """Tells whether normalising a text normalises what is before and behind a space, where that stays a space.
-
-    Args:
-        normalizer: The settings of the normaliser; None for none.
-    """
+    """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
     return all(map(_keeps_runs_apart, _steps(normalizer)))
 
 
@@ -130,12 +122,9 @@ def _keeps_runs_apart(step: Any) -> bool:
 
 
 def keeps_ascii_visible(normalizer: Any) -> bool:
-    """Tells whether a normaliser leaves a visible ASCII character at the end of an ASCII text such a one.
+    """Returns whether a normaliser leaves a visible ASCII character at the end of an ASCII text such a one.
 
     And spaces at its beginning spaces. It must be one that :func:`keeps_runs_apart`.
-
-    Args:
-        normalizer: The settings of the normaliser; None for none.
     """
     return all(map(_keeps_ascii_visible, _steps(normalizer)))
 
@@ -161,11 +150,7 @@ def _steps(normalizer: Any) -> Iterator[Any]:
 
 
 def splits_at_seams(pre_tokenizer: Any) -> bool:
-    """Tells whether a text is split where a space follows a visible character, and each side of that as if alone.
-
-    Args:
-        pre_tokenizer: The settings of what splits; None for nothing.
-    """
+    """Returns whether a text is split where a space follows a visible character, and each side of that as if alone."""
     if pre_tokenizer is None:
         return False
     if pre_tokenizer["type"] != "Sequence":
@@ -182,7 +167,7 @@ def splits_at_seams(pre_tokenizer: Any) -> bool:
 
 
 def are_within_runs(tokenizer: Tokenizer) -> bool:
-    """Tells whether every added token lies within a run wherever it occurs, be it in the text or when normalised."""
+    """Returns whether every added token is within a run wherever it occurs, be it in the text or when normalised."""
     across = re.compile(r"[^ ] ").search
     normalizer = tokenizer.normalizer
     for token in tokenizer.get_added_tokens_decoder().values():
@@ -197,13 +182,13 @@ def _splits(part: Any) -> bool:
     kind = part["type"]
     if kind in _ANYWHERE:
         return set(part) == _ANYWHERE[kind]
-    known = _SPLITTERS.get(kind)
-    return known is not None and known(part)
+    splitter = _SPLITTERS.get(kind)
+    return splitter is not None and splitter(part)
 
 
 def _metaspace(part: Any) -> bool:
-    known = _has(part, "replacement", "prepend_scheme", "split")
-    return known and part["replacement"] == SPACE_MARK and part["split"] is True
+    has_known_fields = _has(part, "replacement", "prepend_scheme", "split")
+    return has_known_fields and part["replacement"] == SPACE_MARK and part["split"] is True
 
 
 def _byte_level(part: Any) -> bool:
@@ -234,7 +219,7 @@ _SPLITTERS: dict[str, Callable[[Any], bool]] = {
 
 
 def _splits_between_classes(part: Any) -> bool:
-    """Tells whether a place is a border or none by the classes of the two characters beside it alone."""
+    """Returns whether a place is a border or none by the classes of the two characters beside it alone."""
     kind = part["type"]
     return (
         (kind == "Punctuation" and _has(part, "behavior"))

@@ -53,9 +53,6 @@ def train_bpe_tokenizer(
         vocab_size: Upper bound on the number of units, the four special ones included.
         lowercase: Whether to lower-case (part of the tokenizer, so a saved folder does it by itself).
         max_length: `model_max_length` of the tokenizer, in units.
-
-    Raises:
-        InputError: If the texts are empty.
     """
     return PreTrainedTokenizerFast(
         tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase),
@@ -79,9 +76,6 @@ def train_separate_bpe_tokenizer(
         vocab_size: Upper bound on the number of units of a side, the four special ones included.
         lowercase: Whether to lower-case both sides.
         max_length: `model_max_length` of the tokenizer, in units.
-
-    Raises:
-        InputError: If the texts of a side are empty.
     """
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 

@@ -93,7 +93,7 @@ class TokenIds(NamedTuple):
 
 
 def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int64]:
-    """Counts how often each id occurs (vocabulary,); memory stays small where the ids (tokens,) lie on the disk."""
+    """Counts how often each id occurs (vocabulary,); memory stays small where the ids (tokens,) are on the disk."""
     total = np.zeros(vocabulary_size, np.int64)
     for start in range(0, len(ids), _TOKENS_PER_COUNT):
         total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)

@@ -34,12 +34,7 @@ class Lookup(Protocol):
 
 
 class JoinedLookup:
-    """Computes the ids of a tokenizer that lays those of several tokenizers one behind the other.
-
-    Args:
-        parts: The lookup of each part.
-        offsets: What is added to the ids of each part.
-    """
+    """Computes the ids of a tokenizer that lays those of several tokenizers one behind the other."""
 
     def __init__(self, parts: Sequence[Lookup], offsets: Sequence[int]) -> None:
         self.parts = list(parts)
@@ -54,16 +49,11 @@ class JoinedLookup:
 
 
 def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
-    """Makes the lookup of a tokenizer, or gives None where it must do the work itself.
-
-    Args:
-        backend: The `backend_tokenizer` of a tokenizer.
-        special_tokens: Whether the ids of a text are to have the special tokens that the tokenizer adds to it.
-    """
+    """Makes the lookup of a tokenizer, or gives None where it must do the work itself."""
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
-        found = [part for part in parts if part is not None]
-        return JoinedLookup(found, backend.offsets) if len(found) == len(parts) else None
+        usable = [part for part in parts if part is not None]
+        return JoinedLookup(usable, backend.offsets) if len(usable) == len(parts) else None
     if looks_like_trigrams(backend):
         from .trigram_lookup import TrigramLookup
 
@@ -99,7 +89,7 @@ def _state_of_normalizer(normalizer: Any) -> Any:
 
 
 def characters_worth_it(backend: Any) -> int:
-    """Tells from how many characters on making a lookup takes less time than it saves, by order of magnitude.
+    """Returns from how many characters on making a lookup takes less time than it saves, by order of magnitude.
 
     The tables of all trigrams are large. It is at least one: nothing need be done for texts without characters.
     """
@@ -109,13 +99,7 @@ def characters_worth_it(backend: Any) -> int:
 
 
 def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None) -> TokenIds:
-    """Computes the ids of some texts by a lookup if there is one, else by the tokenizer; equal in both ways.
-
-    Args:
-        backend: The `backend_tokenizer` of a tokenizer.
-        texts: The texts.
-        lookup: What :func:`lookup_for` gave for it.
-    """
+    """Computes the ids of some texts by a lookup if there is one, else by the tokenizer; equal in both ways."""
     if lookup is not None:
         return lookup(texts)
     backend.no_padding()
@@ -127,14 +111,6 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
     """Makes a list of one text or several; arrays and columns of strings are as good as lists.
 
     A tokenizer would take a pair of strings for two sentences to be joined, and the letters of a string for texts.
-
-    Args:
-        texts: A single text, which gives a list of one, or several.
-
-    Raises:
-        TypeError: If one of them is not a string, or holds half a surrogate pair, with its place, counted from 0; for
-            what has no texts in a row, as a number, or names of columns where texts were meant, as a dictionary or a
-            table.
     """
     if isinstance(texts, str):
         texts = [texts]

@@ -31,8 +31,8 @@ def _around(processor: Any) -> tuple[list[int], list[int]] | None:
     if kind in ("BertProcessing", "RobertaProcessing"):
         return [processor["cls"][1]], [processor["sep"][1]]
     if kind == "Sequence":
-        found = [around for part in processor["processors"] if (around := _around(part)) != ([], [])]
-        return ([], []) if not found else found[0] if len(found) == 1 else None
+        pairs = [around for part in processor["processors"] if (around := _around(part)) != ([], [])]
+        return ([], []) if not pairs else pairs[0] if len(pairs) == 1 else None
     if kind != "TemplateProcessing":
         return None
     places = [place for place, part in enumerate(processor["single"]) if "Sequence" in part]

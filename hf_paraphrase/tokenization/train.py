@@ -96,17 +96,13 @@ class TrainTokenizerSettings(Settings):
         False,
     )
     license: str | None = setting(
-        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
+        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is stated]",
         None,
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on the kind in their places.
-
-        Raises:
-            UsageError: For a value out of range or of another kind, or without any text.
-        """
+        """Refuses what does not fit, and puts the defaults that depend on the kind in their places."""
         super().check()
         check_license(self.license)
         if not self.text and self.pairs is None:
@@ -142,11 +138,6 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
 
     Returns:
         The tokenizer.
-
-    Raises:
-        UsageError: For settings that do not fit together.
-        InputError: For missing, empty or malformed text.
-        OutputError: If the output is in the way.
     """
     from .word_level import save_tokenizer
 
@@ -195,11 +186,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
 
 
 def _sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
-    """Streams the lines of text files and then both sides of a data folder's pairs.
-
-    Raises:
-        InputError: If a file or the folder is missing or malformed.
-    """
+    """Streams the lines of text files and then both sides of a data folder's pairs."""
     for path in text:
         yield from (line for _, line in numbered_lines(Path(path)))
     if pairs is not None:

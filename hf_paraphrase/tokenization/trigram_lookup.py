@@ -1,7 +1,7 @@
 """Character trigrams to ids for a whole block of texts at once, in array operations.
 
 The rules of a character-trigram tokenizer are slow where the `tokenizers` library carries them out, one text and one
-rule at a time. Here the characters of all texts lie in one row, and the ids of all windows are taken from one table.
+rule at a time. Here the characters of all texts are in one row, and the ids of all windows are taken from one table.
 The ids are exactly those of `tokenizers`:
 
 * The tokenizer must be one that :mod:`~hf_paraphrase.tokenization.character_trigram` builds, recognised by the JSON
@@ -36,13 +36,6 @@ class TrigramLookup:
     """Computes the ids that a character-trigram tokenizer gives, for many texts at once.
 
     Made by :meth:`for_tokenizer`. It reads nothing but its arguments, so several threads may use it at a time.
-
-    Args:
-        tokenizer: The tokenizer itself; texts that hold a special token are given to it.
-        lower_case: Whether it lower-cases.
-        trigrams: Its vocabulary without special tokens.
-        unknown_id: The id of trigrams that are not in it; None to leave them out.
-        special: The texts of the added tokens.
     """
 
     def __init__(
@@ -79,11 +72,7 @@ class TrigramLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
-        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work.
-
-        Args:
-            tokenizer: The backend of a fast tokenizer; padding and truncation set on it are passed over.
-        """
+        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
         rules = trigram_rules(tokenizer)
         if rules is None:
             return None
@@ -99,12 +88,6 @@ class TrigramLookup:
         """Computes the ids of some texts, without padding or truncation.
 
         It takes some sixty bytes of memory for each character, so pass texts in blocks.
-
-        Args:
-            texts: The texts.
-
-        Raises:
-            TypeError: If one of them is not a string, or holds half a surrogate pair, which is no Unicode text.
         """
         row = "\n".join(texts)
         present = [text for text in self.special if text in row]

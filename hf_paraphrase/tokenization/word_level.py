@@ -91,9 +91,6 @@ def build_word_level_tokenizer(
     Returns:
         A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
         :func:`save_tokenizer` writes, with equal results.
-
-    Raises:
-        InputError: If there is no word at all.
     """
     vocabulary = {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     for word in words:
@@ -105,12 +102,7 @@ def build_word_level_tokenizer(
 
 
 def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTokenizerFast:
-    """Wraps a tokenizer of the `tokenizers` library for sentence encoders, which pad on the right.
-
-    Args:
-        backend: The tokenizer.
-        **special_tokens: Its special tokens by their names in transformers, `pad_token` and perhaps `unk_token`.
-    """
+    """Wraps a tokenizer of the `tokenizers` library for sentence encoders, which pad on the right."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(

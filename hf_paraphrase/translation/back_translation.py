@@ -76,7 +76,7 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         False,
         only_with="lexical_table",
     )
-    max_sentences: int | None = setting("translate only the first so many sentences", None, at_least=1)
+    max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     max_source_tokens: int = setting("longer sources are skipped and recorded, in sub-word units", 250, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
     precision: str = setting(
@@ -85,14 +85,10 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         "auto",
         choices=["auto", "bf16", "fp32", "int8"],
     )
-    resume: bool = setting("continue the unfinished job for this output", False)
+    resume: bool = setting("continue the incomplete job for this output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, a list longer than the beam is wide, or a search that has no 8 bits.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.returned > self.num_beams:
             raise UsageError(
@@ -127,12 +123,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     A job that was killed is continued with `resume`, and several processes share it; the bytes are the same.
 
     Returns:
-        The data folder of the pairs; with `shard`, while parts are missing, that of the unfinished work.
-
-    Raises:
-        InputError: If the bitext is missing or empty, lacks a column, or is in another language than the model's.
-        ModelError: If there is no translation model, or it cannot translate.
-        OutputError: If the output is in the way or cannot be written, or the unfinished job had other settings.
+        The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
     """
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
@@ -257,7 +248,7 @@ def _finish(
     values = {
         "license": inherited_metadata(settings.bitext)["license"],
         "name": Path(settings.output).name,
-        # A card is published: where the folders lie is in the provenance alone.
+        # A card is published: the paths of the folders are in the provenance alone.
         "settings": {
             **recorded,
             "model": " + ".join(map(_folder_name, settings.model)),

@@ -37,13 +37,7 @@ class BackTranslator(BatchFunction):
 
     @cached_property
     def translator(self) -> TableTranslator:
-        """The open model.
-
-        Raises:
-            UsageError: If there is no model.
-            ModelError: If a model is missing, damaged, or of another kind, or their vocabularies differ.
-            InputError: If the lexical table is missing, damaged, or that of another model.
-        """
+        """The open model."""
         table = None if self.lexical_table is None else LexicalTable.load(self.lexical_table)
         model, tokenizer = load_translation_models(self.models, device=self.device)
         if table is not None:
@@ -55,7 +49,7 @@ class BackTranslator(BatchFunction):
 
         Args:
             table: Rows with `id`, `source`, `target` and `source_lang`.
-            progress: Is told of rows as they are done.
+            progress: Called with the number of rows done since the last call.
 
         Returns:
             The pairs, and the numbers of `sentences` and `pairs`, with as `skipped` the `id` of every row that has no

@@ -32,7 +32,7 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
 
     @property
     def is_redrawn(self) -> bool:
-        """Whether its words are cut anew in every epoch."""
+        """Whether its words are cut again in every epoch."""
         return isinstance(self.labels, RedrawnSentences)
 
     def set_epoch(self, epoch: int) -> np.ndarray:
@@ -65,12 +65,9 @@ def tokenize_bitext(
         sources: Source sentences.
         targets: Their translations.
         max_units: Pairs with a side of more units are left out (the reference: 50), the end token not counted.
-        bpe_dropout: Share of the merges left out at random, anew in every epoch (Provilkov et al. 2020); the length
+        bpe_dropout: Share of the merges left out at random, redrawn in every epoch (Provilkov et al. 2020); the length
             limits are for sentences with all merges.
         seed: Seed of what is left out.
-
-    Raises:
-        InputError: If nothing is left.
     """
     source_side = tokenizer(list(sources), truncation=True)
     target_side = tokenizer(text_target=list(targets), truncation=True)

@@ -58,16 +58,10 @@ class _StopSearch(LogitsProcessor):
 
 
 class _LengthLimits(LogitsProcessor):
-    """Ends every hypothesis that has reached the length limit of its own source, whatever else is in the batch.
+    """Ends every hypothesis that has reached the length limit of its own source, whatever else is in the batch."""
 
-    `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
-    out of the n-best list. Here a cut hypothesis is given an end token that costs more than any real one.
-
-    Args:
-        limits: For each sentence the greatest number of units of a translation, with the end token.
-        num_beams: Rows per sentence.
-        end: The end token.
-    """
+    # `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
+    # out of the n-best list. Here a cut hypothesis is given an end token that costs more than any real one.
 
     def __init__(self, limits: Sequence[int], num_beams: int, end: int) -> None:
         self.limits = torch.tensor(limits).repeat_interleave(num_beams)
@@ -87,14 +81,7 @@ class _LengthLimits(LogitsProcessor):
 def length_batches(
     lengths: Sequence[int], num_beams: int, rows: int = _HYPOTHESES_PER_BATCH, units: int | None = None
 ) -> Iterator[list[int]]:
-    """Yields indices of sentences of similar length, longest first; a batch may always hold one sentence.
-
-    Args:
-        lengths: Their numbers of units.
-        num_beams: Rows of a sentence.
-        rows: Most rows in a batch.
-        units: Most rows * length of the longest sentence in a batch, if given.
-    """
+    """Yields indices of sentences of similar length, longest first; a batch may always hold one sentence."""
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     start = 0
     while start < len(order):
@@ -114,15 +101,7 @@ def search_batches(
     *,
     sentences: int | None = None,
 ) -> Iterator[list[int]]:
-    """Yields batches for :func:`translate_batch`, as :func:`length_batches`, that a search has the memory for.
-
-    Args:
-        model: The translation model.
-        lengths: Numbers of units of the sources.
-        num_beams: Beam width.
-        fast: As for :func:`translate_batch`.
-        sentences: Most sentences in a batch, if given.
-    """
+    """Yields batches for :func:`translate_batch`, as :func:`length_batches`, that a search has the memory for."""
     if fast is None:
         fast = fast_search_applies(model)
     rows = _HYPOTHESES_PER_BATCH if sentences is None else min(_HYPOTHESES_PER_BATCH, sentences * num_beams)
@@ -222,10 +201,10 @@ def translate_batch(
         early_stopping=False,
         do_sample=False,
     )[:, 1:]
-    found = (sequences if units_of is None else units_of[sequences]).tolist()
+    unit_ids = (sequences if units_of is None else units_of[sequences]).tolist()
     kept: list[list[tuple[tuple[int, ...], bool]]] = []
     for index, limit in enumerate(limits):
-        own = found[index * num_return_sequences : (index + 1) * num_return_sequences]
+        own = unit_ids[index * num_return_sequences : (index + 1) * num_return_sequences]
         distinct = list(dict.fromkeys(_units(row[:limit], end) for row in own))
         finished_only = [item for item in distinct if item[1]]
         kept.append(finished_only or distinct[:1])
@@ -266,11 +245,8 @@ def translate(
         num_beams: Beam width; 1 is greedy search.
         length_penalty: See :func:`translate_batch`.
         constraints: Length limits and bans.
-        progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
+        progress: A tqdm-like object whose `update(n)` is called with the number of sentences done.
         fast: See :func:`translate_batch`.
-
-    Raises:
-        TypeError: If a text is not a string.
     """
     texts = list_of_texts(texts)
     input_ids = [list(ids) for ids in tokenizer(texts, truncation=True)["input_ids"]] if texts else []

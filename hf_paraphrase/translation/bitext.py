@@ -23,8 +23,6 @@ class BitextSides(NamedTuple):
     """Sentences and their translations, cleaned.
 
     Attributes:
-        sources: Source sentences.
-        targets: Their translations.
         left_out: How many pairs were left out, being empty or too long.
     """
 
@@ -34,11 +32,7 @@ class BitextSides(NamedTuple):
 
 
 def read_bitext(folder: str, split: str) -> pa.Table:
-    """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`.
-
-    Raises:
-        InputError: If the folder, the split or a column is missing.
-    """
+    """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`."""
     bitext = DataFolder(folder)
     if not {"source", "target"} <= set(bitext.schema(bitext.splits[0]).names):
         raise InputError(
@@ -55,21 +49,14 @@ def read_bitext(folder: str, split: str) -> pa.Table:
 
 
 def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
-    """Returns the languages of the sides, which must be those of all bitexts.
-
-    Args:
-        tables: The bitexts by the names of their folders.
-
-    Raises:
-        InputError: If one has no pairs, or other languages than the first.
-    """
-    found: dict[str, tuple[str, str]] = {}
+    """Returns the languages of the sides, which must be those of all bitexts."""
+    languages_by_name: dict[str, tuple[str, str]] = {}
     for folder, table in tables.items():
         if not table.num_rows:
             raise InputError("no training pairs", path=folder)
-        found[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
-    first = next(iter(found.values()))
-    for folder, languages in found.items():
+        languages_by_name[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
+    first = next(iter(languages_by_name.values()))
+    for folder, languages in languages_by_name.items():
         if languages != first:
             raise InputError(
                 f"this bitext is {'→'.join(languages)}, the first one {'→'.join(first)}",
@@ -92,10 +79,6 @@ def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
     Splitting off punctuation and lower-casing, the other steps of Moses' pre-processing, are part of the model's
     tokenizer (:mod:`hf_paraphrase.tokenization.subword`), and so is what matters most of this one, so that a saved
     model takes raw text; what depends on the language, the order of quotes and commas, is done here alone.
-
-    Args:
-        texts: Sentences.
-        language: Their language code; it decides how quotes and commas are ordered.
     """
     normalizer = _normalizer(language)
     return [normalizer.normalize(text) for text in texts]
@@ -107,9 +90,6 @@ def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides
     Args:
         bitext: Rows with `source` and `target`; without `source_lang` or `target_lang` that side counts as English.
         max_words: Pairs with a side of more white-space separated words are left out.
-
-    Raises:
-        InputError: If a column is absent, or nothing is left.
     """
     table = bitext if isinstance(bitext, pa.Table) else bitext.with_format("arrow")[:]
     if not {"source", "target"} <= set(table.column_names):
@@ -143,9 +123,6 @@ def check_languages(folders: Sequence[str], model: Any, bitext: str | DataFolder
         bitext: The folder of the bitext; its first row speaks for all. Without `source_lang` or `target_lang`, that
             side is not known.
         split: Its split.
-
-    Raises:
-        InputError: If the languages differ.
     """
     data = DataFolder.open(bitext)
     present = [name for side in _SIDES if (name := f"{side}_lang") in data.schema(split).names]

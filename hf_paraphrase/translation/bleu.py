@@ -14,10 +14,7 @@ class TranslationScore:
     """Corpus scores with the signatures that make them comparable.
 
     Attributes:
-        bleu: BLEU in percent.
         chrf: chrF2 in percent.
-        bleu_signature: sacrebleu's signature of the BLEU.
-        chrf_signature: sacrebleu's signature of the chrF.
     """
 
     bleu: float
@@ -43,11 +40,7 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
 
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Lays out what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width.
-
-    Args:
-        evaluations: As in a model's `provenance.json`; those of other commands, and what cannot be read, are passed
-            over.
+    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width.
 
     Returns:
         Markdown: the table and the signatures of the scores; empty if nothing was measured.

@@ -20,12 +20,6 @@ class BpeMerges:
     Provilkov, Emelianenko and Voita 2020, Algorithm 1: again and again the first of the merges that apply is carried
     out, but each one of them is passed over with probability `dropout`, until none is left. The `tokenizers` library
     has the same thing without a seed, so that a run could not be repeated.
-
-    Args:
-        tokenizer: A tokenizer whose model is BPE without prefixes for inner units.
-
-    Raises:
-        ValueError: If the tokenizer's model is another one.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -47,40 +41,30 @@ class BpeMerges:
             word: A word all of whose characters are units.
             dropout: Probability to pass over a merge; 0 gives the tokenizer's own segmentation, 1 the characters.
             generator: The source of chance.
-
-        Returns:
-            The numbers of its units.
         """
         symbols = list(word)
         draw = generator.random
         ranks = self._ranks
         while len(symbols) > 1:
-            found = [
+            merges = [
                 (ranks[pair], position)
                 for position, pair in enumerate(itertools.pairwise(symbols))
                 if pair in ranks and draw() >= dropout
             ]
-            if not found:
+            if not merges:
                 break
-            _, position = min(found)
+            _, position = min(merges)
             symbols[position : position + 2] = [symbols[position] + symbols[position + 1]]
         return [self._ids[symbol] for symbol in symbols]
 
 
 class RedrawnSentences(Sequence[list[int]]):
-    """Tokenised sentences whose words are cut anew in every epoch.
+    """Tokenised sentences whose words are cut again in every epoch.
 
     Before the first :meth:`set_epoch` they are the tokenizer's own, and so are their :meth:`__len__` and lengths. An
     epoch draws at most :data:`VARIANTS` segmentations of a word and takes one of them at each of its occurrences; what
     it draws depends on the seed and the epoch's number alone. Special tokens and words with unknown characters stay
     as they are.
-
-    Args:
-        encodings: What the tokenizer made of the sentences.
-        merges: Its merges.
-        unknown: Number of its unknown unit.
-        dropout: Share of the merges to be passed over.
-        seed: Seed of the segmentations.
     """
 
     def __init__(

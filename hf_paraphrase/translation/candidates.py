@@ -48,13 +48,13 @@ class CandidateVocabulary:
             references: Target units of every reference, if they shall be among the candidates. This is what paper 000
                 does, and it tells the search which rare words the reference has.
         """
-        found = [self.always]
+        unit_lists = [self.always]
         for unit in {unit for ids in input_ids for unit in ids}:
             begin, end = self.table.offsets[unit], self.table.offsets[unit + 1]
-            found.append(self.table.targets[begin : min(end, begin + self.per_unit)].astype(np.int64))
+            unit_lists.append(self.table.targets[begin : min(end, begin + self.per_unit)].astype(np.int64))
         for units in references or []:
-            found.append(np.asarray(units, dtype=np.int64))
-        return torch.from_numpy(np.unique(np.concatenate(found)))
+            unit_lists.append(np.asarray(units, dtype=np.int64))
+        return torch.from_numpy(np.unique(np.concatenate(unit_lists)))
 
 
 @torch.no_grad()
@@ -68,9 +68,6 @@ def restrict_vocabulary(model: PreTrainedModel, candidates: Tensor) -> PreTraine
         model: An RNNsearch model or an ensemble of them.
         candidates: Ids of target units in ascending order without repetition, (candidates,); the padding, start and
             end token must be among them.
-
-    Raises:
-        ValueError: If `candidates` are not ascending, or lack a special token.
     """
     if isinstance(model, RnnSearchEnsemble):
         members: list[Any] = [restrict_vocabulary(member, candidates) for member in model.members]

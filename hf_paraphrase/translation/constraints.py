@@ -38,13 +38,7 @@ class SearchConstraints:
 
 
 class MinimumLengths(LogitsProcessor):
-    """Forbids the end token until a hypothesis has the least length for its own source.
-
-    Args:
-        shortest: For each sentence the least number of units of a translation, with the end token.
-        num_beams: Rows per sentence.
-        end: The end token.
-    """
+    """Forbids the end token until a hypothesis has the least length for its own source."""
 
     def __init__(self, shortest: Sequence[int], num_beams: int, end: int) -> None:
         self.shortest = torch.tensor(shortest).repeat_interleave(num_beams)

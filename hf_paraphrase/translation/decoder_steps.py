@@ -35,7 +35,7 @@ class AttentionKeys(NamedTuple):
 
     @classmethod
     def prepare(cls, keys: Tensor, dtype: torch.dtype) -> AttentionKeys:
-        """Lays out keys (batch, source length, attention) for queries in an arithmetic.
+        """Formats keys (batch, source length, attention) for queries in an arithmetic.
 
         On other devices than processors, where looking at the values would wait for all work under way, keys stay as
         they are; likewise where one is too large.
@@ -101,7 +101,6 @@ class Annotated(NamedTuple):
     """What is attended to, one row a sentence.
 
     Attributes:
-        keys: The attention's keys.
         values: (batch, source length, 3 * hidden + readout).
         penalty: What is added to the energies, −inf or nearly for padding, fp32 (batch, source length).
     """
@@ -168,7 +167,7 @@ class DecoderMatrices:
         self.attention_vector = decoder.attention_vector.detach().to(self.dtype)
 
     def product(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Product | Int8Product:
-        """Lays out some matrices, (output size, input size) each, below one another."""
+        """Formats some matrices, (output size, input size) each, below one another."""
         weight, bias = _joined(weights), _joined(biases) if biases else None
         if self.int8:
             return Int8Product(weight, bias)
@@ -257,7 +256,7 @@ class DecoderSteps:
         return gates, query, readout
 
     def annotate(self, projections: tuple[Tensor, Tensor, Tensor]) -> Annotated:
-        """Lays out what the model's decoder projects of a batch's annotations: keys, values and additive mask."""
+        """Formats what the model's decoder projects of a batch's annotations: keys, values and additive mask."""
         keys, values, penalty = projections
         return Annotated(AttentionKeys.prepare(keys, self.dtype), values.to(self.dtype), penalty)
 

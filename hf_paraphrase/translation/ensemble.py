@@ -26,11 +26,7 @@ from .loading import check_translation_model, load_translation_model
 
 
 class EnsembleCache:
-    """The caches of the members, reordered together.
-
-    Attributes:
-        members: The cache of each member.
-    """
+    """The caches of the members, reordered together."""
 
     is_compileable = False
 
@@ -48,7 +44,7 @@ class EnsembleCache:
 
 
 class _EnsembleEncoder(nn.Module):
-    """Runs the encoders of all members; their annotations lie side by side in the last axis."""
+    """Runs the encoders of all members; their annotations are concatenated in the last axis."""
 
     main_input_name = "input_ids"
 
@@ -77,12 +73,6 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
 
     As Jean et al. (2015 §5.2) do it. A hypothesis' score is the mean of its log-probabilities under
     the members; step by step these geometric means of probabilities do not sum to one, and are not renormalised.
-
-    Args:
-        members: The models; sizes may differ, vocabularies may not.
-
-    Raises:
-        ValueError: If there is no member, or the vocabularies have different sizes.
     """
 
     config_class = RnnSearchConfig
@@ -93,7 +83,7 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
             raise ValueError("an ensemble needs a model")
         if len({(member.config.vocab_size, member.config.source_vocab_size) for member in members}) > 1:
             raise ValueError("the models of an ensemble have different vocabularies")
-        # `post_init` is left out on purpose: it would initialise the members anew.
+        # `post_init` is left out on purpose: it would initialise the members again.
         super().__init__(members[0].config)
         self.members = nn.ModuleList(members)
         self.encoder = _EnsembleEncoder(members)
@@ -208,16 +198,12 @@ def load_translation_models(
     Args:
         folders: The folders, or the only one.
         device: Where to compute; a GPU if there is one and None is given.
-
-    Raises:
-        UsageError: If there is no folder.
-        ModelError: If a folder is missing, damaged, or holds another kind of model, or the vocabularies differ.
     """
     if isinstance(folders, str | os.PathLike):
         folders = [folders]
     if not folders:
         raise UsageError("there is no translation model to open", remedy="name the folder of at least one")
-    # A mistake in the last name is told before the first model is read.
+    # A mistake in the last name is reported before the first model is read.
     for folder in folders:
         check_translation_model(folder)
     opened = [load_translation_model(folder, device=device) for folder in folders]

@@ -48,11 +48,7 @@ class TranslationEvaluationSettings(SearchSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for the card of several models.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.update_card and len(self.model) > 1:
             raise UsageError("--update-card with several models", remedy="an ensemble has no card: give one --model")
@@ -60,12 +56,7 @@ class TranslationEvaluationSettings(SearchSettings):
 
 @dataclass(frozen=True)
 class BeamScore(TranslationScore):
-    """The scores of a beam width.
-
-    Attributes:
-        num_beams: The beam width.
-        sentences: How many sentences were translated.
-    """
+    """The scores of a beam width."""
 
     num_beams: int
     sentences: int
@@ -81,7 +72,6 @@ class EvaluatedTranslation:
 
     Attributes:
         scores: Those of every beam width, in order.
-        translations: The translations of the last one.
     """
 
     scores: list[BeamScore]
@@ -94,11 +84,6 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
 
     Returns:
         The scores of each beam width, and the translations.
-
-    Raises:
-        InputError: If the bitext is missing or empty, or in another language than the model's.
-        ModelError: If there is no translation model.
-        OutputError: If a file is in the way, or the card cannot take the scores.
     """
     with output_files(settings.output, settings.translations, overwrite=settings.overwrite):
         return _evaluate(settings)

@@ -32,7 +32,7 @@ class SearchStopped(Exception):
 
 
 def fast_search_applies(model: PreTrainedModel) -> bool:
-    """Tells whether :func:`fast_beam_search` knows how to decode with a model: exactly RNNsearch, no wrapper."""
+    """Returns whether :func:`fast_beam_search` knows how to decode with a model: exactly RNNsearch, no wrapper."""
     return type(model) is RnnSearchForConditionalGeneration
 
 
@@ -72,10 +72,6 @@ def fast_beam_search(
         What `generate` returns: units with the start token, (batch * returned sequences, length), or with
         `return_dict_in_generate` an output object with `sequences` and `sequences_scores` (scores of single steps are
         not kept). Where there are fewer hypotheses than asked for, the best one is repeated with a score of −1e9.
-
-    Raises:
-        SearchStopped: If the search was ended so.
-        ValueError: If a setting is asked for that this search does not know, or `candidates` lacks the end token.
     """
     _check_settings(generation_config, stopping_criteria, input_ids)
     steps_dtype = None
@@ -88,11 +84,10 @@ def fast_beam_search(
 
 
 class _Search:
-    """One batch of sentences on the way to their n-best lists.
+    """One batch of sentences on the way to their n-best lists."""
 
-    Names of axes: `batch` is all sentences, `active` those whose lists are not final, `width` the hypotheses of a
-    beam (one before the first step), `beams` its full width.
-    """
+    # Names of axes: `batch` is all sentences, `active` those whose lists are not final, `width` the hypotheses of a
+    # beam (one before the first step), `beams` its full width.
 
     def __init__(
         self,
@@ -162,8 +157,8 @@ class _Search:
                 raise SearchStopped
             attended = self.steps.attend(state, annotated)
             readout = attended.readout if word_readout is None else attended.readout + word_readout
-            found = self._rank(readout)
-            rows, kept = self._advance(found)
+            continuations = self._rank(readout)
+            rows, kept = self._advance(continuations)
             if not self.active.numel():
                 return self._result()
             if kept is not None:
@@ -179,10 +174,10 @@ class _Search:
             logits, offsets = self._processed(logits, offsets), self.scores
         if self.banned is not None:
             logits.index_fill_(1, self.banned, -torch.inf)
-        found = best_continuations(logits, offsets, self.kept)
+        continuations = best_continuations(logits, offsets, self.kept)
         if self.candidates is None or self.processors:
-            return found
-        return found._replace(columns=self.candidates[found.columns])
+            return continuations
+        return continuations._replace(columns=self.candidates[continuations.columns])
 
     def _processed(self, logits: Tensor, offsets: Tensor) -> Tensor:
         """Applies processors to the log-probabilities of all units, (rows, vocabulary)."""
@@ -194,25 +189,20 @@ class _Search:
         processed: Tensor = self.processors(self.prefixes.flatten(0, 1), log_probs)
         return processed.contiguous()
 
-    def _advance(self, found: Continuations) -> tuple[Tensor, Tensor | None]:
-        """Moves the best continuations that end into the lists and makes the others the next beam.
-
-        Returns:
-            For every row of the next step the row of this one that it continues, and the positions among the active
-            sentences of those that stay active, None if all do.
-        """
-        units, length = found.columns, self.prefixes.shape[2]
+    def _advance(self, continuations: Continuations) -> tuple[Tensor, Tensor | None]:
+        """Moves finished continuations into the lists; returns parent rows, and the active positions or None."""
+        units, length = continuations.columns, self.prefixes.shape[2]
         ending = torch.isin(units, self.ends)
         if length + 1 >= self.max_length:
             ending = torch.ones_like(ending)
-        parents = found.parents
+        parents = continuations.parents
         prefixes = torch.cat(
             [self.prefixes.gather(1, parents.unsqueeze(2).expand(-1, -1, length)), units.unsqueeze(2)], dim=2
         )
         # As `generate`: only the best `beams` continuations may finish, the others only fill the beam up.
-        self._finish(prefixes[:, : self.beams], found.scores[:, : self.beams], ending[:, : self.beams])
+        self._finish(prefixes[:, : self.beams], continuations.scores[:, : self.beams], ending[:, : self.beams])
         # A stable sort keeps the order of the scores, dead continuations last.
-        scores = found.scores.masked_fill(ending, -torch.inf)
+        scores = continuations.scores.masked_fill(ending, -torch.inf)
         scores, best = scores.sort(dim=1, descending=True, stable=True)
         scores, best = scores[:, : self.beams], best[:, : self.beams]
         self.prefixes = prefixes.gather(1, best.unsqueeze(2).expand(-1, -1, length + 1))
@@ -263,9 +253,9 @@ class _Search:
         lists = self.finished_scores[self.active]
         worst = lists.amin(1)
         improvable = self.scores[:, 0] / generated**self.penalty > worst
-        # Without any hypothesis that could go on there is nothing to wait for either.
+        # Without any hypothesis that could continue there is nothing to wait for either.
         improvable &= self.scores[:, 0] > -torch.inf
-        # What is not a number goes on to the end, so that whoever scores the list sees it.
+        # NaN is kept to the end, so that whoever scores the list sees it.
         improvable |= self.scores[:, 0].isnan()
         if self.early is True:
             improvable &= worst == -torch.inf
@@ -294,10 +284,8 @@ class _Search:
 
 
 def _is_empty(mask: Tensor) -> bool:
-    """Tells whether nothing is true in a mask, on a processor; a GPU would be waited for, and does what is to be done.
-
-    Either way the result is the same: what would be done changes nothing where nothing is true.
-    """
+    """Returns whether a mask on the CPU has no true element; always false on a GPU, where asking would synchronise."""
+    # The result is the same either way: the work that is skipped changes nothing for an empty mask.
     return mask.device.type == "cpu" and not bool(mask.any())
 
 

@@ -17,13 +17,10 @@ _ZERO = 128
 
 
 def int8_is_fast(device: str | None = None) -> bool:
-    """Tells whether 8-bit products are worth it: on a processor that multiplies and adds them in one instruction.
+    """Returns whether 8-bit products are worth it: on a processor that multiplies and adds them in one instruction.
 
     Without that instruction oneDNN adds pairs of products in 16 bits, which overflow. AVX-VNNI alone, without AVX-512,
     is not enough: there oneDNN writes results in bfloat16 with its reference code, some thousand times as slow.
-
-    Args:
-        device: As torch names it; a processor if not given.
     """
     if (device or "cpu") != "cpu" or not _HAS_OPERATORS:
         return False
@@ -43,7 +40,7 @@ class Int8Product:
         weight = weight.detach().to(torch.float32, copy=True)
         low, high = weight.aminmax(dim=1)
         self.scales = torch.maximum(-low, high).clamp_min_(torch.finfo(torch.float32).tiny) / _STEPS
-        # In place: a large matrix of numbers that is made anew takes longer than its rounding.
+        # In place: a large matrix of numbers that is created again takes longer than its rounding.
         rounded = weight.div_(self.scales.unsqueeze(1)).round_().to(torch.int8)
         self.weight = torch.ops.onednn.qlinear_prepack(rounded, None)
         self.zeros = torch.zeros(len(rounded), dtype=torch.int32)

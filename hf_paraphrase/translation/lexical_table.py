@@ -52,15 +52,7 @@ class LexicalTable:
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
     def save(self, path: str | os.PathLike[str], *, units: str | None = None) -> None:
-        """Writes the table to a safetensors file, by way of a temporary one.
-
-        Args:
-            path: The file.
-            units: The fingerprint of the units that it is about, for :func:`recorded_units`.
-
-        Raises:
-            OutputError: If it cannot be written.
-        """
+        """Writes the table to a safetensors file, by way of a temporary one."""
         from safetensors import SafetensorError
         from safetensors.numpy import save_file
 
@@ -73,11 +65,7 @@ class LexicalTable:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LexicalTable:
-        """Reads a table.
-
-        Raises:
-            InputError: If the file is missing or is not a lexical table.
-        """
+        """Reads a table."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -127,10 +115,8 @@ class _Bitext:
         self.target_starts = np.cumsum(self.target_lengths) - self.target_lengths
 
     def blocks(self, tension: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yields, for some sentences, source and target unit and prior of every entry, and where target units begin.
-
-        A target unit has one entry for the null word and one for every source unit of its sentence.
-        """
+        """Yields source unit, target unit and prior of every entry of some sentences, and where target units begin."""
+        # A target unit has one entry for the null word and one for every source unit of its sentence.
         sizes = (self.source_lengths + 1) * self.target_lengths
         block = np.cumsum(sizes) // _ENTRIES_PER_BLOCK
         edges = np.flatnonzero(np.diff(block, prepend=-1))
@@ -196,9 +182,6 @@ def estimate_from_units(
         tension: How strongly alignments prefer the diagonal (fast_align starts from 4); 0 is IBM model 1.
         translations: How many translations of a source unit are kept at most.
         min_probability: Less likely translations are not kept.
-
-    Raises:
-        InputError: If no sentence pair has units on both sides.
     """
     bitext = _Bitext(sources, targets, null=source_vocab_size)
     if not len(bitext.targets):
@@ -245,7 +228,7 @@ class LexicalTableSettings(Settings):
     tension: float = setting("how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0, at_least=0)
     translations: int = setting("translations kept of each source unit, at most", 100, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
-    max_sentences: int | None = setting("use only the first so many pairs of each folder", None, at_least=1)
+    max_sentences: int | None = setting("use only the first N pairs of each folder", None, at_least=1)
     overwrite: bool = setting("replace an existing file", False)
 
 
@@ -255,11 +238,6 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
 
     Returns:
         The table.
-
-    Raises:
-        InputError: If a bitext is missing, in other languages than the model's, or has no pair to learn from.
-        ModelError: If there is no translation model.
-        OutputError: If the file is in the way or cannot be written.
     """
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         table, units = _estimated(settings)

@@ -42,11 +42,7 @@ def load_translation_model(
 
 
 def check_translation_model(folder: str | os.PathLike[str]) -> None:
-    """Makes sure that there is a translation model under a name, without reading its weights.
-
-    Raises:
-        ModelError: If the folder is missing or holds another kind of model.
-    """
+    """Checks that there is a translation model under a name, without reading its weights."""
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
 
 
@@ -69,7 +65,7 @@ def _special_units(
             raise ModelError(
                 f"the {name} unit of the translation model is {unit!r}, none of its {model.config.vocab_size:,} units",
                 path=folder,
-                remedy="save the model and its tokenizer anew",
+                remedy="save the model and its tokenizer again",
             )
     return {
         "decoder_start_token_id": units["start"],

@@ -26,15 +26,7 @@ _ENERGIES_AT_ONCE = 1 << 23
 
 @dataclass
 class _Depth:
-    """All distinct prefixes of one length, the sentences' in turn.
-
-    Attributes:
-        sentences: The sentence of each prefix, ascending.
-        parents: For each prefix, the row of the prefix without its last unit, one depth above.
-        words: Its last unit; −1 at the root.
-        rows: Which prefix is continued, ascending, one entry for every scored continuation.
-        units: By which unit.
-    """
+    """All distinct prefixes of one length, the sentences' in turn."""
 
     sentences: list[int]
     parents: list[int]
@@ -95,11 +87,7 @@ def prefix_tree_scores(
 def _prefix_tree(
     sentences: Sequence[int], hypotheses: Sequence[Sequence[int]]
 ) -> tuple[list[_Depth], list[list[int]]]:
-    """Builds the prefix tree.
-
-    Returns:
-        Its depths from the root on, and for every hypothesis the numbers of the continuations it is made of.
-    """
+    """Builds the prefix tree: its depths from the root, and the continuations of every hypothesis."""
     paths: list[list[int]] = [[] for _ in hypotheses]
     roots: dict[int, list[int]] = {}
     for index in sorted(range(len(hypotheses)), key=sentences.__getitem__):
@@ -132,10 +120,8 @@ def _prefix_tree(
 
 
 def _attend(steps: DecoderSteps, state: Tensor, sentences: Sequence[int], annotated: Annotated) -> Attended:
-    """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together.
-
-    So lists of one hypothesis take one call, and none of unequal lists is filled up.
-    """
+    """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
+    # So lists of one hypothesis take one call, and none of unequal lists is filled up.
     length, size = annotated.keys.keys.shape[1:]
     most = max(1, _ENERGIES_AT_ONCE // (length * size))
     owners, first, counts = np.unique(np.asarray(sentences, np.int64), return_index=True, return_counts=True)

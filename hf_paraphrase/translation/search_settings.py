@@ -1,4 +1,4 @@
-"""What the verbs that translate are told about their models and their beam search."""
+"""The settings of the verbs that translate, for their models and their beam search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class SearchSettings(Settings):
-    """The models that translate, and limits on what they may say."""
+    """The models that translate, and limits on their output."""
 
     GROUP: ClassVar[str] = "search for translations"
 
@@ -51,11 +51,7 @@ class SearchSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, a device that is not here, and limits that no length satisfies.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)

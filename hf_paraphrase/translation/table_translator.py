@@ -36,7 +36,7 @@ MOST_THREADS = 8
 MOST_PLAIN_THREADS = 2
 """The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
 _ORDINARY_UNITS = 20
-"""Units of the source by which a broken model or device is told from sentences that are too much for it."""
+"""Units of the source by which a broken model or device is distinguished from sentences that are too much for it."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,6 @@ class TableTranslator:
         tokenizer: Its tokenizer.
         options: The settings of the search.
         table: The lexical table from which candidate vocabularies are chosen, if the options want them.
-
-    Raises:
-        ModelError: If the options want 8 bits of a device that has no instructions for them.
-        ValueError: If they want 8 bits of a search that has none.
     """
 
     def __init__(
@@ -132,7 +128,7 @@ class TableTranslator:
 
         Args:
             bitext: Rows with `id`, `source`, `target` and `source_lang`.
-            progress: Is told of sentences as they are done.
+            progress: Called with the number of sentences done since the last call.
 
         Returns:
             The pairs in the order of the rows and their ranks, and for every row that has none its `id` and `reason`.
@@ -148,8 +144,8 @@ class TableTranslator:
         lengths = [len(input_ids[index]) for index in todo]
         # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
         sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
-        found = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
-        batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in found]
+        index_batches = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
+        batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in index_batches]
         with one_thread(), closing(self._outcomes(batches)) as outcomes:
             for batch, outcome in outcomes:
                 nbests = self._one_by_one(batch) if outcome is None else outcome
@@ -175,7 +171,7 @@ class TableTranslator:
                 reasons[index] = "no translation ends within the length limit"
             elif not hypotheses:
                 reasons[index] = "the model translates it into nothing"
-            # Of a model that writes no capitals both sides of a pair have none, or case would tell them apart.
+            # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
             reference = rows[index]["target"].lower() if self.lower_case else rows[index]["target"]
             for rank, hypothesis in enumerate(hypotheses):
                 values = (
@@ -222,8 +218,10 @@ class TableTranslator:
         failed: list[tuple[_Batch, None]] = []
         self.stop.clear()
         try:
-            found = in_threads(lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads)
-            for batch, outcome in zip(batches, found, strict=True):
+            outcomes = in_threads(
+                lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads
+            )
+            for batch, outcome in zip(batches, outcomes, strict=True):
                 if isinstance(outcome, str):
                     failed.append((batch, None))
                 else:
@@ -235,30 +233,28 @@ class TableTranslator:
         yield from failed
 
     def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
-        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures.
-
-        The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
-        as if it had not.
-        """
-        found = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
-        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in found]
+        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures."""
+        # The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
+        # as if it had not.
+        outcomes = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
+        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in outcomes]
 
     def _attempt(
         self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
     ) -> list[list[Hypothesis]] | str:
         # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
         try:
-            found = self._search(input_ids, candidates)
-            if not all(math.isfinite(item.log_prob) for nbest in found for item in nbest):
+            hypotheses = self._search(input_ids, candidates)
+            if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
                 return "the search failed: the model's probabilities are not finite"
-            return found
+            return hypotheses
         except (MemoryError, torch.OutOfMemoryError):
             return "the search ran out of memory"
         except RuntimeError as error:
             return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
 
     def _check_search(self, failure: str) -> None:
-        """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
+        """Distinguishes sentences that cannot be translated from a model or a device that no longer works."""
         if isinstance(self._attempt([self.translatable or self._ordinary_source()], None), str):
             raise ModelError(
                 f"{failure}; nor can any other",
@@ -267,7 +263,7 @@ class TableTranslator:
             )
 
     def _ordinary_source(self) -> list[int]:
-        """Makes a source as long as most sentences, of the first units that are none of the special ones."""
+        """Makes a source as long as most sentences, of the first units that are not special."""
         special = set(self.tokenizer.all_special_ids)
         units = [unit for unit in range(int(self.model.config.source_vocab_size)) if unit not in special]
         return [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], int(self.tokenizer.eos_token_id)]
@@ -290,11 +286,6 @@ class TableTranslator:
 
 
 def threads_for(device: torch.device, *, fast: bool = True) -> int:
-    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one.
-
-    Args:
-        device: Where the model is.
-        fast: Whether the search is :func:`~.fast_search.fast_beam_search`.
-    """
+    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one."""
     most = MOST_THREADS if fast else MOST_PLAIN_THREADS
     return min(most, torch.get_num_threads()) if device.type == "cpu" else 1

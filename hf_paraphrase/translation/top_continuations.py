@@ -10,7 +10,7 @@ from torch import Tensor
 _BLOCK = 64
 """Logits that share one maximum; the search for the best ones first looks at the maxima alone."""
 _CHUNK = 1 << 19
-"""Logits that are looked at together: what a core's cache holds."""
+"""Logits that are processed together: what a core's cache holds."""
 
 
 class Continuations(NamedTuple):
@@ -50,8 +50,8 @@ def log_normalizers(logits: Tensor) -> Tensor:
 def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int = _BLOCK) -> Continuations:
     """Finds the `count` greatest sums of an offset and a logit for each sentence.
 
-    The greatest of every block of logits bound what is in it, so the best `count` continuations lie in the `count`
-    best blocks; only those are looked at closely (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
+    The greatest of every block of logits bound what is in it, so the best `count` continuations are in the `count`
+    best blocks; only those are examined (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
     the logits.
 
     Args:
@@ -89,10 +89,8 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
 
 
 def _block_maxima(strided: Tensor) -> Tensor:
-    """Computes the maximum over the members of blocks, (rows, members, blocks) with a power of two of members.
-
-    Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
-    """
+    """Computes the maximum over the members of blocks, (rows, members, blocks) with a power of two of members."""
+    # Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
     if strided.device.type != "cpu" or strided.shape[1] & (strided.shape[1] - 1):
         return strided.amax(1)
     rows, members, blocks = strided.shape

@@ -37,11 +37,6 @@ def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrained
 
     Returns:
         The model, opened from its folder, and its tokenizer.
-
-    Raises:
-        InputError: If the bitext lacks columns or splits, or nothing in it can be trained on.
-        ModelError: If the initial model is none, or the training diverged.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     inputs = [*settings.bitext, *([settings.initial_model] if settings.initial_model is not None else [])]
     with TrainingRun(settings, command="train-nmt", inputs=inputs) as run:
@@ -206,12 +201,7 @@ def _kept_if_better(
     first: Sequence[dict[str, float]],
     second: Sequence[dict[str, float]],
 ) -> list[dict[str, float]]:
-    """Puts the weights of before the second stage back unless its dev BLEU is higher.
-
-    Returns:
-        Its log, with steps and epochs counted from the beginning of the first and `frozen_embeddings` 1 in every
-        entry.
-    """
+    """Restores the weights of before the second stage unless its dev BLEU is higher; returns its log."""
     best_before, best_now = (
         max((entry["eval_bleu"] for entry in entries if "eval_bleu" in entry), default=-math.inf)
         for entries in (first, second)
@@ -316,12 +306,7 @@ def _new_model(
 
 
 def _check_initial_model(folder: str, languages: tuple[str, str]) -> None:
-    """Checks, before anything is written, that a run on bitext of these languages can go on from a model.
-
-    Raises:
-        InputError: If it translates from or to another language.
-        ModelError: If it is no translation model.
-    """
+    """Checks, before anything is written, that a run on bitext of these languages can continue from a model."""
     from ..artefacts.model_loading import check_model_type
     from ..models.configuration_rnn_search import RnnSearchConfig
 
@@ -336,11 +321,7 @@ def _check_initial_model(folder: str, languages: tuple[str, str]) -> None:
 
 
 def _initial_model(settings: TranslationTrainingSettings, folder: str) -> tuple[Any, Any]:
-    """Opens the model to go on from, with the dropouts and the label smoothing of this run.
-
-    Raises:
-        ModelError: If it is damaged.
-    """
+    """Opens the model to continue from, with the dropouts and the label smoothing of this run."""
     from ..artefacts.model_loading import load_model_folder
     from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
@@ -350,7 +331,7 @@ def _initial_model(settings: TranslationTrainingSettings, folder: str) -> tuple[
 
 
 def _taken_over(config: Any, tokenizer: Any) -> dict[str, Any]:
-    """Returns the settings that a run has from the model it went on from, to be recorded as they were."""
+    """Returns the settings that a run has from the model it continued from, to be recorded as they were."""
     names = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase", "vocab_size")
     return {
         **{name: getattr(config, name) for name in names},

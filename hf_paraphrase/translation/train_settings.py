@@ -1,4 +1,4 @@
-"""What `train-nmt` is told."""
+"""The settings of `train-nmt`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "twice counts twice, and the dev set is that of the first",
         path=True,
     )
-    max_pairs: int | None = setting("train on a random sample of so many pairs; for a first try", None, at_least=1)
+    max_pairs: int | None = setting("train on a random sample of N pairs; for a first try", None, at_least=1)
     initial_model: str | None = setting(
-        "a translation model to go on from: its weights and its tokenizer are taken, and with them vocabulary, casing "
-        "and sizes, whatever the flags say",
+        "a translation model to continue from: its weights and its tokenizer are taken, and with them vocabulary, "
+        "casing and sizes, whatever the flags say",
         None,
         path=True,
     )
@@ -53,8 +53,8 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "share of whole word embeddings left out while training (paper: 0)", 0.0, at_least=0, below=1
     )
     bpe_dropout: float = setting(
-        "share of the BPE merges left out at random, so that every epoch cuts words anew (Provilkov et al. 2020, who "
-        "take 0.1; paper: 0)",
+        "share of the BPE merges left out at random, so that every epoch segments words differently "
+        "(Provilkov et al. 2020, who take 0.1; paper: 0)",
         0.0,
         at_least=0,
         below=1,
@@ -116,11 +116,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, or one that another excludes.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} must be even: the readout is halved by maxout")

@@ -98,14 +98,12 @@ class TranslationTrainingArguments(TrainingArguments):
     )
     max_words: int = field(default=80, metadata={"help": "pairs with a longer side are left out, in words"})
     max_units: int | None = field(default=None, metadata={"help": "the same in sub-word units"})
-    bpe_dropout: float = field(default=0.0, metadata={"help": "share of the merges left out, anew in every epoch"})
+    bpe_dropout: float = field(
+        default=0.0, metadata={"help": "share of the merges left out, drawn again in every epoch"}
+    )
 
     def __post_init__(self) -> None:
-        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given.
-
-        Raises:
-            ValueError: If they are refused there, or ask for a model that is spread over processes.
-        """
+        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given."""
         refuse_sharding(self)
         given = self.warmup_steps
         self.warmup_steps = 0.0 if given is None else given
@@ -134,9 +132,6 @@ class TranslationTrainer(Trainer):
         callbacks: As for the Trainer.
         optimizers: As there.
         **settings: As there.
-
-    Raises:
-        InputError: If a data set lacks a column, or nothing in it can be trained on.
     """
 
     def __init__(
@@ -190,7 +185,7 @@ class TranslationTrainer(Trainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns batches of similar length, shuffled anew every epoch by the seed."""
+        """Returns batches of similar length, shuffled again every epoch by the seed."""
         dataset = self.train_dataset
         assert isinstance(dataset, TokenizedBitext)
         sampler = MaxiBatchSampler(
@@ -261,14 +256,14 @@ class TranslationTrainer(Trainer):
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=self.args.bf16):
             translations = translate(model, self.processing_class, dev.sources, num_beams=1)
-        found = {"bleu": corpus_scores(translations, dev.targets).bleu}
+        scores = {"bleu": corpus_scores(translations, dev.targets).bleu}
         if self.compute_metrics is not None:
-            found |= self.compute_metrics(EvalPrediction(predictions=translations, label_ids=dev.targets))
-        metrics = {f"{metric_key_prefix}_{name.removeprefix('eval_')}": value for name, value in found.items()}
+            scores |= self.compute_metrics(EvalPrediction(predictions=translations, label_ids=dev.targets))
+        metrics = {f"{metric_key_prefix}_{name.removeprefix('eval_')}": value for name, value in scores.items()}
         self.log(metrics)
         control: TrainerControl = self.control  # type: ignore[has-type]
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
-        log(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {found['bleu']:.2f}")
+        log(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {scores['bleu']:.2f}")
         return metrics
 
     def finite_log(self) -> list[dict[str, float]]:
@@ -315,24 +310,18 @@ class TranslationTrainer(Trainer):
 
 def finished_checkpoints(folder: Path) -> list[Path]:
     """Lists, in order, the checkpoints that were written completely (their `trainer_state.json` comes last)."""
-    found = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+    folders = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
+    return sorted(folders, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
     """Computes the mean of the weights of checkpoints of one training run.
 
-    The weights of late checkpoints lie in one basin, so their mean is a model too, about as good as an ensemble of
+    The weights of late checkpoints are in one basin, so their mean is a model too, about as good as an ensemble of
     them and as fast as one of them (Junczys-Dowmunt et al. 2016 §4.1 found so for Adadelta-trained RNNsearch models).
-
-    Args:
-        folders: Model folders with `model.safetensors`; they are read one after the other.
 
     Returns:
         The mean of each weight, taken in float64, in the type in which the first checkpoint has it.
-
-    Raises:
-        ValueError: If there is no checkpoint, or two have different weights by name or shape.
     """
     from safetensors.torch import load_file
 

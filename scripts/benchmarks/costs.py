@@ -26,24 +26,14 @@ _GB = 1e9
 
 
 class Prices(NamedTuple):
-    """What is paid.
-
-    Attributes:
-        core_hour: For a core and an hour.
-        gb_month: For a gigabyte and a month.
-    """
+    """What is paid."""
 
     core_hour: float
     gb_month: float
 
 
 class Need(NamedTuple):
-    """What a stage needs.
-
-    Attributes:
-        core_hours: Hours of one core.
-        gb: Gigabytes of its output.
-    """
+    """What a stage needs."""
 
     core_hours: float
     gb: float
@@ -82,11 +72,7 @@ def main() -> int:
 
 
 def read_record(path: Path) -> dict[str, list[Cost]]:
-    """Reads what was measured of the stages with one process that have more than one size.
-
-    Raises:
-        InputError: If the file cannot be read or is no such record, or has too few rows to tell what one costs.
-    """
+    """Reads what was measured of the stages with one process that have more than one size."""
     try:
         found: Mapping[str, Sequence[Mapping[str, float]]] = json.loads(path.read_text(encoding="utf-8"))
         stages = {name: [Cost(**cost) for cost in costs] for name, costs in found.items()}  # type: ignore[arg-type]
@@ -98,7 +84,7 @@ def read_record(path: Path) -> dict[str, list[Cost]]:
         raise InputError("no record of growth.py", path=path, remedy="growth.py --record FILE writes one") from error
     for name, (start, *_, largest) in stages.items():
         if largest.processors < start.processors:
-            message = f"`{name}` took less over {largest.rows:,} rows than to start, so a row's cost cannot be told"
+            message = f"`{name}` took less over {largest.rows:,} rows than to start, so the cost of a row is unknown"
             raise InputError(message, path=path, remedy="give growth.py more --rows")
     return stages
 
@@ -113,7 +99,7 @@ def need(name: str, costs: Sequence[Cost], pairs: int) -> Need:
 
 
 def columns(needs: Sequence[Need], prices: Prices) -> list[str]:
-    """Lays out core-hours, gigabytes and money of each number of pairs."""
+    """Formats core-hours, gigabytes and money of each number of pairs."""
     return [
         f"{value:.2g}" if value < 10 else f"{value:,.0f}"
         for item in needs

@@ -77,9 +77,6 @@ class Encoder(NamedTuple):
 
     Attributes:
         key: What the ratio to it is called.
-        library: Its name.
-        settings: What differs from its defaults.
-        encode: Embeds sentences.
     """
 
     key: str
@@ -119,22 +116,14 @@ def read_arguments() -> argparse.Namespace:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
+    """Refuses numbers that make no sense."""
     check_least(
         arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0, "processes": 0}
     )
 
 
 def read_sentences(text: str | None, count: int) -> list[str]:
-    """Reads the first `count` lines that are not empty, or those of the sample, repeated if they are too few.
-
-    Raises:
-        InputError: If the file cannot be read or has no line that is not empty.
-    """
+    """Reads the first `count` lines that are not empty, or those of the sample, repeated if they are too few."""
     if text is None:
         from hf_paraphrase.data.sample import sample_bitext
 
@@ -208,11 +197,7 @@ def sentence_transformers_encoders(folder: Path) -> list[Encoder]:
 
 
 def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
-    """Makes sure that all encoders compute the same, on sentences without unknown words.
-
-    Raises:
-        ValueError: If a vector of one of them differs by more than rounding.
-    """
+    """Checks that all encoders compute the same, on sentences without unknown words."""
     encoder = SentenceEncoder.from_pretrained(folder)
     unknown = encoder.tokenizer.unk_token_id
     sample = sentences[:20_000]

@@ -41,12 +41,6 @@ def compare_processes(
 ) -> dict[str, float]:
     """Starts each library in processes of its own, in turns, and writes a table.
 
-    Args:
-        libraries: What the ratio to each is called, and its name; ours first.
-        folder: The folder to open.
-        sentences: What is encoded.
-        rounds: How many processes there are of each library.
-
     Returns:
         How many times our start and our peak go into those of every other library.
     """
@@ -89,7 +83,7 @@ def main() -> int:
     library, folder, text = sys.argv[1:]
     sentences = json.loads(Path(text).read_text(encoding="utf-8"))
     before = time.process_time()
-    # What the sentences took to be read is no part of it.
+    # What the sentences took to be read is not part of it.
     read = before - _AT_FIRST
     encode = opened(library, folder)
     encode(sentences[:FIRST])

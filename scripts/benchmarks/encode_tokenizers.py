@@ -97,11 +97,7 @@ KINDS: dict[str, Callable[[list[str], int], PreTrainedTokenizerFast]] = {
 
 
 def tokenizer_of_file(path: str) -> PreTrainedTokenizerFast:
-    """Opens a `tokenizer.json`, e.g. BERT's own, and takes away the special tokens round a text.
-
-    Raises:
-        InputError: If it cannot be opened.
-    """
+    """Opens a `tokenizer.json`, e.g. BERT's own, and takes away the special tokens round a text."""
     from tokenizers import Tokenizer
 
     try:

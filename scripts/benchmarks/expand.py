@@ -1,7 +1,7 @@
 """Times the expansion of sentences against a plain loop over NLTK's WordNet, in one run.
 
 The loop goes word by word: it tags a sentence with the loop of the tagger's own package, asks NLTK's reader for the
-synsets of every noun, verb, adjective and adverb that is no stop word, draws a share of them, and puts the first
+synsets of every noun, verb, adjective and adverb that is not a stop word, draws a share of them, and puts the first
 definition in the place of each. It inflects nothing and minds no articles, as paper 004 did. Both hold the sentences
 in memory, and the contestants take turns, so that a slow minute of the machine meets all of them.
 
@@ -78,11 +78,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def read_sentences(path: str | None, count: int) -> list[str]:
-    """Reads the first sentences of a file, or takes those of the sample.
-
-    Raises:
-        HfParaphraseError: If the file is missing or empty.
-    """
+    """Reads the first sentences of a file, or takes those of the sample."""
     if path is None:
         from hf_paraphrase.data.sample import sample_bitext
 
@@ -95,11 +91,7 @@ def read_sentences(path: str | None, count: int) -> list[str]:
 
 
 def nltk_reader(wordnet: Path, folder: Path) -> Any:
-    """Opens a copy of WordNet with NLTK, which opens nothing outside its data path and wants more files.
-
-    Raises:
-        UsageError: If NLTK is not installed.
-    """
+    """Opens a copy of WordNet with NLTK, which opens nothing outside its data path and wants more files."""
     try:
         import nltk
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -145,11 +137,7 @@ def plain_loop(sentences: list[str], reader: Any, tagger: Any, share: float) -> 
 
 
 def compare_definitions(wordnet: WordNet, reader: Any, sentences: list[str]) -> None:
-    """Makes sure that both give the words of some sentences the same definitions.
-
-    Raises:
-        ValueError: If they differ.
-    """
+    """Checks that both give the words of some sentences the same definitions."""
     words = {word.lower() for sentence in sentences for word in split_words(sentence)[1::2]}
     compared = 0
     for lemma in sorted(words):

@@ -39,13 +39,7 @@ FORMS = {
 
 
 class Form(NamedTuple):
-    """One form of the model.
-
-    Attributes:
-        name: What it is called.
-        encoder: The encoder.
-        megabytes: The size of its weights.
-    """
+    """One form of the model."""
 
     name: str
     encoder: SentenceEncoder
@@ -58,7 +52,7 @@ def main() -> int:
         description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument("--model", required=True, help="folder of a sentence encoder")
-    parser.add_argument("--data", required=True, help="folder below which the STS sets lie")
+    parser.add_argument("--data", required=True, help="folder below which the STS sets are")
     parser.add_argument("--sentences", type=int, default=5_000, help="STS sentences to time, at most")
     parser.add_argument("--single", type=int, default=300, help="STS sentences to time one a call, at most")
     parser.add_argument("--batch-size", type=int, default=64, help="sentences in a padded batch")

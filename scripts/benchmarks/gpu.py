@@ -73,11 +73,7 @@ def main() -> int:
 
 
 def chosen_device(given: str | None) -> str:
-    """Returns the device to measure.
-
-    Raises:
-        UsageError: If it is not here or one of several, or none was named and there is no GPU.
-    """
+    """Returns the device to measure."""
     if given is not None:
         AcceleratorSettings(device=given).check()
         return given

@@ -47,9 +47,7 @@ class Cost:
     """What a stage took.
 
     Attributes:
-        rows: How many rows it had.
         wall: Seconds from its start to its end.
-        processors: Seconds of all processors together.
         peak: The most memory of one process, in bytes.
         written: What went towards the disk, in bytes.
         stored: What the output takes there, in bytes.
@@ -68,9 +66,7 @@ class Stage:
     """A verb, with one process or two.
 
     Attributes:
-        name: What it is called.
         commands: Makes the command lines, which run at the same time, from the folder of what earlier stages left.
-        output: What it leaves there.
         needs: What earlier stages have left there for it.
     """
 
@@ -87,7 +83,7 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=500, help="rows of the runs that stand for starting")
     parser.add_argument("--stages", nargs="+", default=[], help="stages by their names; all if none is given")
     parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
-    parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is room")
+    parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
     parser.add_argument("--record", type=Path, default=None, help="file to keep all measurements in, e.g. growth.json")
     parser.add_argument("--plot", type=Path, default=None, help="a picture to make, e.g. growth.png")
     arguments = parser.parse_args()
@@ -207,11 +203,7 @@ STAGES = (
 
 
 def measured(commands: Sequence[Words], rows: int, output: Path) -> Cost:
-    """Runs command lines that make an output at the same time and accounts for all processes that they start.
-
-    Raises:
-        HfParaphraseError: If one of them fails.
-    """
+    """Runs command lines that make an output at the same time and accounts for all processes that they start."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
     started = time.perf_counter()
     with tempfile.TemporaryFile() as shown:
@@ -299,7 +291,7 @@ def expected_seconds(costs: Sequence[Cost], rows: int) -> float:
 
 
 def summary(costs: dict[str, list[Cost]]) -> str:
-    """Lays out for each stage what its largest run took and how it grows."""
+    """Formats for each stage what its largest run took and how it grows."""
     lines = []
     for name, found in costs.items():
         last, before = found[-1], found[-2]
@@ -322,11 +314,7 @@ def summary(costs: dict[str, list[Cost]]) -> str:
 
 
 def draw(costs: dict[str, list[Cost]], path: Path) -> None:
-    """Draws processor time and peak memory over the rows, on logarithmic axes.
-
-    Raises:
-        UsageError: If matplotlib is not installed.
-    """
+    """Draws processor time and peak memory over the rows, on logarithmic axes."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

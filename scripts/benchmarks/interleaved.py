@@ -36,7 +36,6 @@ class Contestant(NamedTuple):
 
     Attributes:
         key: What its ratio is called in the report; empty for what has none.
-        name: What the table says.
         rate: Takes a turn and returns a rate per second.
     """
 
@@ -49,7 +48,6 @@ class Turns(NamedTuple):
     """What the timed turns of a contestant gave.
 
     Attributes:
-        rates: The rate of each.
         mebibytes: The most memory that one of them took, above what the process held before it; None where the system
             does not tell.
     """
@@ -67,7 +65,6 @@ class Comparison(NamedTuple):
     """A column of ratios.
 
     Attributes:
-        heading: What stands above it.
         ratios: Computes it from the median rates of the contestants.
     """
 
@@ -97,15 +94,7 @@ def argument_parser(documentation: str | None) -> argparse.ArgumentParser:
 
 
 def check_least(arguments: argparse.Namespace, least: Mapping[str, int]) -> None:
-    """Refuses numbers that make no sense.
-
-    Args:
-        arguments: The command line.
-        least: For each name of a number the least value that it may have.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
+    """Refuses numbers that make no sense."""
     for name, bound in least.items():
         if getattr(arguments, name) < bound:
             raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
@@ -123,11 +112,6 @@ def take_turns(
     contestants: Sequence[Contestant], rounds: int, *, warm: Callable[[], None] = lambda: None
 ) -> list[Turns]:
     """Lets the contestants take turns.
-
-    Args:
-        contestants: What is timed.
-        rounds: The timed turns of each.
-        warm: Called after the turns that warm up, e.g. to compare what they computed.
 
     Returns:
         What the timed turns of each contestant gave.
@@ -149,7 +133,7 @@ def take_turns(
 
 
 def _forgotten_peak() -> int | None:
-    """Lets the peak of this process's memory start anew; returns what it holds now, in KiB."""
+    """Lets the peak of this process's memory start again; returns what it holds now, in KiB."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         return _of_status("VmRSS")
@@ -172,19 +156,7 @@ def measure(
     width: int = 40,
     warm: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """Lets the contestants take turns and writes a table of their rates and of the memory that their turns took.
-
-    Args:
-        unit: Of the rates, as the table says it.
-        contestants: What is timed.
-        rounds: The timed turns of each.
-        comparison: The last column of the table; None to leave it out.
-        width: Of the column of names, in characters.
-        warm: As for :func:`take_turns`.
-
-    Returns:
-        The median rate of each contestant.
-    """
+    """Lets the contestants take turns and writes a table of their rates and of the memory that their turns took."""
     turns = take_turns(contestants, rounds, warm=warm)
     medians = [statistics.median(found.rates) for found in turns]
     header = f"{unit:{width}}{'median':>12}{'min':>12}{'max':>12}{'MiB':>9}"
@@ -224,11 +196,7 @@ def write_ratios(ratios: Mapping[str, float]) -> None:
 
 
 def exit_code(name: str, work: Callable[[], None]) -> int:
-    """Runs a benchmark; an error that the user can mend becomes one line.
-
-    Args:
-        name: Of the benchmark.
-        work: What it does.
+    """Runs a benchmark; an error that the user can fix becomes one line.
 
     Returns:
         The exit code: 0 done, 2 bad usage or bad input.

@@ -198,11 +198,7 @@ def take_turn(name: str, prepare: Prepare, path: Path, lines: int, folder: Path,
 
 
 def check_same(kept: dict[str, list[str]]) -> None:
-    """Makes sure that all keep the same rows in the same order.
-
-    Raises:
-        HfParaphraseError: If they do not.
-    """
+    """Checks that all keep the same rows in the same order."""
     ours = next(iter(kept.values()))
     for name, ids in kept.items():
         if ids != ours:

@@ -9,8 +9,8 @@ Quality is the mean of Pearson's r over the STS sets of paper 000 that are there
 chosen on it, the dev part of the STS benchmark, the average precision of the cosine on labelled pairs, and with
 `--transfer` the accuracy on transfer tasks. Speed is sentences a second from text to vectors, on the same sentences
 in one run; the contestants take turns, and a peer is timed with its defaults and with settings that may suit it
-better, of which the fastest count. A slow one gets fewer sentences: so many that a turn takes `--seconds`. The floor
-of trigrams has no vectors; it is timed on pairs. Size is that of the files on the disk.
+better, of which the fastest count. A slow one gets fewer sentences: so many that a turn takes `--seconds`. The
+baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files on the disk.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def read_arguments() -> argparse.Namespace:
         help="folders of model2vec, for example what it distils of a teacher in an environment of its own" + named,
     )
     parser.add_argument("--glove", nargs="*", default=[], help="word vectors in the text layout of GloVe" + named)
-    parser.add_argument("--data", help="folder below which the STS sets lie")
+    parser.add_argument("--data", help="folder below which the STS sets are")
     parser.add_argument(
         "--labelled",
         nargs="*",
@@ -76,7 +76,7 @@ def read_arguments() -> argparse.Namespace:
         help="labelled pairs: files of PIT-2015, text files with a label (1 = paraphrase), a tab and two sentences a "
         "line, or data folders" + named,
     )
-    parser.add_argument("--transfer", help="folder below which transfer tasks lie; takes minutes an encoder")
+    parser.add_argument("--transfer", help="folder below which transfer tasks are; takes minutes an encoder")
     parser.add_argument("--text", help="sentences to time, one a line; none = those of the pairs, shuffled")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
@@ -109,12 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuses what cannot work, before hours are spent.
-
-    Raises:
-        UsageError: If a number is too small, or what is needed is not given or not installed.
-        OutputError: If a file cannot be written.
-    """
+    """Refuses what cannot work, before hours are spent."""
     check_least(arguments, {"sentences": 2, "rounds": 1})
     if arguments.limit is not None and arguments.limit < 2:
         raise UsageError(f"--limit must be at least 2, not {arguments.limit}")
@@ -131,11 +126,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def given_places(arguments: argparse.Namespace) -> tuple[Named, Named, Named, Named]:
-    """Reads what is to be compared: our encoders, the built-in one among them, and what the peers are made of.
-
-    Raises:
-        UsageError: If two have the same name.
-    """
+    """Reads what is to be compared: our encoders, the built-in one among them, and what the peers are made of."""
     models = arguments.model
     if BUILTIN_FOLDER.is_dir() and BUILTIN not in models:
         models = [*models, BUILTIN]
@@ -150,11 +141,7 @@ def given_places(arguments: argparse.Namespace) -> tuple[Named, Named, Named, Na
 
 
 def named_places(given: Sequence[str]) -> list[tuple[str, str]]:
-    """Reads names and places.
-
-    Args:
-        given: `PLACE` or `NAME=PLACE` each; a place without a name has that of its folder or file.
-    """
+    """Reads names and places."""
     parts = [("", item) if os.path.lexists(item) else _parted(item) for item in given]
     places = [place for _, place in parts]
     short = dict(zip(places, short_names(places), strict=True)) if places else {}
@@ -194,11 +181,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> Record:
 
 
 def sentences_to_time(text: str | None, sets: QualitySets, count: int) -> list[str]:
-    """Reads the sentences that are timed, or takes those of the pairs in an order that is always the same.
-
-    Raises:
-        InputError: If the file is missing, or has fewer than two lines that are not empty.
-    """
+    """Reads the sentences that are timed, or takes those of the pairs in an order that is always the same."""
     if text is None:
         found = sets.sentences()
         random.Random(0).shuffle(found)

@@ -17,8 +17,8 @@ from hf_paraphrase.encoders.distillation.teacher import Teacher
 from hf_paraphrase.encoders.distillation.word_vectors import DISTILLED_DIMENSION
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, Encode, Scorer, Similarity
 from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
-from hf_paraphrase.evaluation.floors import FLOORS, Encode, Scorer, Similarity
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -33,12 +33,11 @@ _LARGER_BATCH = 256
 
 @dataclass(frozen=True)
 class Compared:
-    """An encoder or a floor.
+    """An encoder or a baseline.
 
     Attributes:
         name: What the table and the picture call it.
         ours: Whether it is an encoder of this package.
-        encode: Embeds sentences.
         ways: Settings in which it is timed, by what they are called; the fastest counts.
         size: Of what is on the disk, in bytes.
         dimension: Components of a vector; None where there is no dense one.
@@ -54,7 +53,7 @@ class Compared:
     similarity: Similarity | None = None
 
     def scorer(self) -> Scorer:
-        """Gives what an evaluation takes."""
+        """Returns what an evaluation takes."""
         return Scorer(self.name, "model", self.encode, self.similarity)
 
 
@@ -67,20 +66,7 @@ Named = Sequence[tuple[str, str]]
 def compared_encoders(
     models: Named, teachers: Named, distilled: Named, glove: Named, *, folder: Path, note: Note
 ) -> list[Compared]:
-    """Opens everything, ours first.
-
-    Args:
-        models: Our encoders.
-        teachers: Sentence encoders, which are compared and distilled.
-        distilled: Folders of model2vec.
-        glove: Files of word vectors.
-        folder: A place to write to.
-        note: Is told of each peer that is left out, and why.
-
-    Raises:
-        ModelError: If a folder cannot be opened.
-        InputError: If a file of word vectors is missing or malformed.
-    """
+    """Opens everything, ours first."""
     found = [our_encoder(name, place) for name, place in models]
     for number, (name, place) in enumerate(teachers):
         found += teacher_and_forms(name, place, note)
@@ -129,11 +115,7 @@ def model2vec_distillation(name: str, place: str, folder: Path, note: Note) -> I
 
 
 def model2vec_folder(name: str, folder: Path, note: Note) -> Iterator[Compared]:
-    """Opens a folder that model2vec wrote, as its users do.
-
-    Raises:
-        ModelError: If it cannot be opened.
-    """
+    """Opens a folder that model2vec wrote, as its users do."""
     model2vec = _installed("model2vec", note)
     if model2vec is None:
         return
@@ -179,13 +161,13 @@ def word_averages(name: str, path: Path, folder: Path) -> Compared:
 
 
 def weighted_trigrams() -> Compared:
-    """Gives the floor that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
-    floor = FLOORS["weighted-trigrams"]
-    similarity = floor.similarity
+    """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
+    baseline = UNTRAINED_BASELINES["weighted-trigrams"]
+    similarity = baseline.similarity
     assert similarity is not None
     size = _size(Path(inspect.getfile(english_trigram_frequencies)))
     ways = {"compared in pairs": lambda texts: similarity(texts[::2], texts[1::2])}
-    return Compared("weighted trigrams, untrained", False, floor.encode, ways, size, None, similarity)
+    return Compared("weighted trigrams, untrained", False, baseline.encode, ways, size, None, similarity)
 
 
 def bytes_below(folder: Path) -> int:

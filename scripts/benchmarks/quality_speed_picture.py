@@ -1,6 +1,6 @@
 """The picture of `quality_speed.py`: quality against speed, with the size of each encoder as the area of its mark.
 
-No label lies on another or on a mark as long as there is room: each has places round its mark to choose among, and
+No label covers another or on a mark as long as there is room: each has places round its mark to choose among, and
 chooses again until none gains by it.
 """
 
@@ -45,7 +45,7 @@ class Box:
         return cls(x - half_width, y - half_height, x + half_width, y + half_height)
 
     def common_area(self, other: Box) -> float:
-        """Computes the area that lies in both."""
+        """Computes the area of the intersection."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
@@ -61,7 +61,6 @@ class Place:
     """A place for a label.
 
     Attributes:
-        box: What the label covers.
         gap: Between it and the edge of its mark.
         across: On which side of the mark it is: −1 left, 0 above or below, 1 right.
     """
@@ -86,13 +85,7 @@ def places_round(mark: Box, width: float, height: float) -> list[Place]:
 
 
 def choose_places(choices: Sequence[Sequence[Place]], marks: Sequence[Box], frame: Box) -> list[Place]:
-    """Chooses a place for each label so that they lie on one another and on marks as little as possible.
-
-    Args:
-        choices: The places of each label, the preferred ones first.
-        marks: The marks, in the order of the labels.
-        frame: What the labels should not leave.
-    """
+    """Chooses a place for each label so that they overlap one another and marks as little as possible."""
     chosen = [options[0] for options in choices]
 
     def cost(label: int, place: Place, preference: int) -> float:
@@ -112,27 +105,13 @@ def choose_places(choices: Sequence[Sequence[Place]], marks: Sequence[Box], fram
 
 
 def check_picture(path: Path) -> None:
-    """Refuses a file of another kind.
-
-    Raises:
-        UsageError: If its name ends otherwise.
-    """
+    """Refuses a file of another kind."""
     if path.suffix not in SUFFIXES:
         raise UsageError(f"--plot {path} is neither PNG nor SVG", remedy="end its name in .png or .svg")
 
 
 def draw_picture(record: Record, column: str | None, path: Path) -> None:
-    """Writes the picture, as PNG and as SVG beside each other.
-
-    Args:
-        record: The figures.
-        column: Which quality is drawn; None for the first.
-        path: One of the two files.
-
-    Raises:
-        UsageError: If no encoder has this quality.
-        OutputError: If it cannot be written.
-    """
+    """Writes the picture, as PNG and as SVG beside each other."""
     column = record.columns[0] if column is None else column
     rows = [row for row in record.rows if column in row.quality]
     if not rows:

@@ -22,13 +22,9 @@ class Row:
     """One encoder.
 
     Attributes:
-        name: What it is called.
         ours: Whether it is one of this package.
         quality: Its figures × 100 by the names of the columns.
         sentences_per_second: The median over the timed turns, of its fastest settings.
-        least: The lowest rate of these turns.
-        most: The highest.
-        timed: The sentences of a turn.
         settings: The fastest settings; empty for the defaults.
         size: What is on the disk, in bytes.
         dimension: Components of a vector; None where there is no dense one.
@@ -53,7 +49,7 @@ class Row:
         return self.size / 1e6
 
     def figures(self) -> dict[str, Any]:
-        """Gives all that the table has as plain values, rounded."""
+        """Returns all that the table has as plain values, rounded."""
         return {
             **{key: round(value, 2) for key, value in self.quality.items()},
             "sentences_per_second": float(f"{self.sentences_per_second:.4g}"),
@@ -83,21 +79,13 @@ class Record:
         return list(dict.fromkeys(name for row in self.rows for name in row.quality))
 
     def write(self, path: Path) -> None:
-        """Writes everything as JSON.
-
-        Raises:
-            OutputError: If it cannot be written.
-        """
+        """Writes everything as JSON."""
         content = {"facts": self.facts, "rows": [asdict(row) for row in self.rows]}
         write_text_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """Reads what :meth:`write` has written.
-
-        Raises:
-            InputError: If the file is missing, or is another one.
-        """
+        """Reads what :meth:`write` has written."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             rows = tuple(Row(**row) for row in content["rows"])
@@ -111,11 +99,7 @@ class Record:
         return cls(facts, rows)
 
     def write_csv(self, path: Path) -> None:
-        """Writes one line an encoder, with its figures as they were measured.
-
-        Raises:
-            OutputError: If it cannot be written.
-        """
+        """Writes one line an encoder, with its figures as they were measured."""
         sets = list(dict.fromkeys(name for row in self.rows for name in row.sets))
         plain = [item.name for item in fields(Row) if item.name not in ("quality", "sets")]
         text = io.StringIO()
@@ -127,7 +111,7 @@ class Record:
         write_text_whole(path, text.getvalue())
 
     def table(self) -> str:
-        """Lays out quality, speed and size, ending in a newline."""
+        """Formats quality, speed and size, ending in a newline."""
         header = ["encoder", *self.columns, "sentences/s", "min", "max", "MB", "components", "timed with"]
         rows: Sequence[Sequence[str]] = [
             [

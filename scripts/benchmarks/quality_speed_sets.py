@@ -16,8 +16,8 @@ from hf_paraphrase.data.sources.graded_files import recognise_graded_file
 from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.evaluation.baselines import Scorer
 from hf_paraphrase.evaluation.dev import TEST_GROUP
-from hf_paraphrase.evaluation.floors import Scorer
 from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score
 from hf_paraphrase.evaluation.labelled_set import LabelledSet, read_labelled_folder, require_both_classes
 from hf_paraphrase.evaluation.sts import DEV_MEAN, MEAN_GROUPS, evaluate_scored
@@ -54,8 +54,7 @@ class QualitySets:
 
     Attributes:
         graded: The STS sets of paper 000 that are at hand, STS 2016, and the dev part of the STS benchmark.
-        labelled: Pairs of which people said whether they are paraphrases; their scores are the labels.
-        transfer: Transfer tasks, if they are wanted.
+        labelled: Pairs that people labelled as paraphrases or not; their scores are the labels.
     """
 
     graded: tuple[GradedSet, ...]
@@ -68,7 +67,7 @@ class QualitySets:
         return list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
 
     def measure(self, scorer: Scorer) -> Quality:
-        """Scores an encoder or a floor; each distinct sentence of the pairs is encoded once."""
+        """Scores an encoder or a baseline; each distinct sentence of the pairs is encoded once."""
         scored = score(scorer, (*self.graded, *self.labelled))
         sts = evaluate_scored(scored[: len(self.graded)])
         sets = {item.key: item.pearson for item in sts.sets}
@@ -91,17 +90,7 @@ class QualitySets:
 def read_quality_sets(
     data: Path, labelled: Sequence[tuple[str, Path]], transfer: Path | None, limit: int | None
 ) -> QualitySets:
-    """Reads all data.
-
-    Args:
-        data: The folder below which the STS sets lie.
-        labelled: Names and places of labelled pairs, see :func:`read_labelled`.
-        transfer: The folder below which the transfer tasks lie; None for none.
-        limit: So many pairs of each set and examples of each task at most, spread over it; None for all.
-
-    Raises:
-        InputError: If something is missing or malformed, or a set has no paraphrase or nothing else.
-    """
+    """Reads all data."""
     wanted = {*MEAN_GROUPS[TEST_GROUP], *MEAN_GROUPS[DEV_MEAN], STS_BENCHMARK}
     graded = [item for item in find_sts_sets(data).sets if item.key in wanted]
     if not graded:
@@ -123,9 +112,6 @@ def read_labelled(name: str, path: Path) -> GradedSet:
         name: What they are called.
         path: A data folder, of which the split `test` is taken or the only one; a file of PIT-2015; or any other text
             file with a label (1 = paraphrase), a tab and two sentences a line, plain or compressed.
-
-    Raises:
-        InputError: If it is missing or malformed, or all labels are equal.
     """
     if path.is_dir():
         splits = DataFolder(path).splits

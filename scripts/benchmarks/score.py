@@ -73,11 +73,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:
-    """Reads the first pairs of a data folder, or makes some of the sample's sentences.
-
-    Raises:
-        HfParaphraseError: If the folder is not one of pairs, or has none.
-    """
+    """Reads the first pairs of a data folder, or makes some of the sample's sentences."""
     if folder is None:
         from hf_paraphrase.data.sample import sample_bitext
 
@@ -121,11 +117,7 @@ def grams_of(tokens: list[str], order: int) -> list[Any]:
 
 
 def compare_values(table: pa.Table, rows: list[Row]) -> None:
-    """Makes sure that both compute the same; BLEU only alike, because the two smooth it differently.
-
-    Raises:
-        ValueError: If a value of the loop differs.
-    """
+    """Checks that both compute the same; BLEU only alike, because the two smooth it differently."""
     scored = add_measures(table.slice(0, len(rows)), MEASURES)
     names = [name for name in scored.column_names if name not in {"sentence1", "sentence2"}]
     different = {}

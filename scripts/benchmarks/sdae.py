@@ -49,13 +49,7 @@ from train import StepTimes
 
 
 class PlainAutoencoder(nn.Module):
-    """The same network, one step after the other.
-
-    Args:
-        vocabulary: The number of words.
-        embedding: The dimension of the word vectors.
-        hidden: The dimension of the states.
-    """
+    """The same network, one step after the other."""
 
     def __init__(self, vocabulary: int, embedding: int, hidden: int) -> None:
         super().__init__()
@@ -114,11 +108,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
+    """Refuses numbers that make no sense."""
     least = {"vocabulary": 4, "embedding": 1, "hidden": 1, "batch": 1, "steps": 10, "rounds": 1}
     check_least(arguments, least)
 
@@ -173,11 +163,7 @@ def train_plain(arguments: argparse.Namespace, collator: SdaeCollator) -> float:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measures everything and writes the report, the ratios as one JSON object on its last line.
-
-    Raises:
-        InputError: If the text has no sentence of two words or more.
-    """
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
     if arguments.text is None:
         texts = [pair.english for pair in sample_bitext()["train"]]
     else:

@@ -4,7 +4,7 @@ Both segment with the same model, learnt from the text itself. The tokenizer get
 encoding, and normalises and splits them itself, in one thread; it segments each different word once, and every turn
 begins without any that it knows. Morfessor gets the words of the same sentences, normalised and split beforehand, so
 that its time is that of its search alone: once token by token as it offers it, and once with a table that remembers
-the words it has segmented, which is no part of it. A text is segmented token by token, so the first is the peer; the
+the words it has segmented, which is not part of it. A text is segmented token by token, so the first is the peer; the
 second, and a run over the different words of the text only, say how far remembering goes. So does the tokenizer of the
 `tokenizers` library by itself, which remembers nothing.
 
@@ -66,11 +66,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def read_sentences(path: str | None, column: int, number: int) -> list[str]:
-    """Reads sentences, evenly over a file, or takes those of the built-in sample.
-
-    Raises:
-        InputError: If the file is missing or damaged, or a line lacks the field.
-    """
+    """Reads sentences, evenly over a file, or takes those of the built-in sample."""
     if path is None:
         from hf_paraphrase.data.sample import sample_bitext
 
@@ -98,7 +94,7 @@ def morfessor_model(morphs: Morphs) -> Any:
 def compare(tokenizer: Any, model: Any, words: Sequence[str]) -> int:
     """Counts the different words that the two segment differently.
 
-    Those are ties, and characters that are no morphs by themselves.
+    Those are ties, and characters that are not morphs by themselves.
     """
     ids = tokenizer(list(words), add_special_tokens=False)["input_ids"]
     found = (tokenizer.convert_ids_to_tokens(row) for row in ids)

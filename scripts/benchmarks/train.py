@@ -61,7 +61,7 @@ class StepTimes(TrainerCallback):
         self.ends: list[float] = []
 
     def on_step_end(self, args: Any, state: TrainerState, *others: Any, **kwargs: Any) -> None:
-        """Notes the time; where the rate begins and ends, that at which a GPU has done what it was told."""
+        """Notes the time; where the rate begins and ends, that at which a GPU has done its work."""
         if state.global_step in {state.max_steps // 10 + 1, state.max_steps} and torch.cuda.is_available():
             torch.cuda.synchronize()
         self.ends.append(self.now())
@@ -102,11 +102,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
+    """Refuses numbers that make no sense."""
     least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10, "rounds": 1}
     check_least(arguments, least)
 

@@ -56,14 +56,7 @@ END = 2
 
 
 class JoeyNmt:
-    """JoeyNMT in its own interpreter.
-
-    Args:
-        python: The interpreter.
-
-    Raises:
-        OSError: If it cannot be started or lacks JoeyNMT.
-    """
+    """JoeyNMT in its own interpreter."""
 
     def __init__(self, python: str) -> None:
         worker = str(Path(__file__).with_name("joeynmt_worker.py"))
@@ -177,11 +170,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
+    """Refuses numbers that make no sense."""
     least = dict.fromkeys(["hidden", "embedding", "batch", "source", "steps", "train_batch", "updates", "rounds"], 1)
     least |= {"vocabulary": 10, "candidates": 10, "beams": 2, "train_vocabulary": 10, "train_length": 2}
     check_least(arguments, least)

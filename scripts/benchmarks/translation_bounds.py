@@ -23,12 +23,7 @@ SIZE = 2048
 
 
 def product_rates(clock: Callable[[], float], turns: int) -> dict[str, float]:
-    """Measures the operations (a product and a sum are two) a second in each arithmetic, the best of some turns.
-
-    Args:
-        clock: Tells the seconds.
-        turns: How many, after one to warm up.
-    """
+    """Measures the operations (a product and a sum are two) a second in each arithmetic, the best of some turns."""
     left, right = torch.randn(2, SIZE, SIZE).unbind()
     products: dict[str, Callable[[], object]] = {
         "fp32": partial(affine, left, right),
@@ -50,12 +45,7 @@ def product_rates(clock: Callable[[], float], turns: int) -> dict[str, float]:
 
 
 def search_operations(model: RnnSearchForConditionalGeneration, candidates: int | None = None) -> int:
-    """Counts the operations of a step of one hypothesis, its previous word and the attention left out.
-
-    Args:
-        model: The model.
-        candidates: Units that the output layer has; all if not given.
-    """
+    """Counts the operations of a step of one hypothesis, its previous word and the attention left out."""
     decoder, gru = model.decoder, model.decoder.gru
     matrices = [gru.gate_weight, gru.candidate_weight, decoder.attention_query, decoder.state_to_readout.weight]
     count = sum(matrix.numel() for matrix in [*matrices, decoder.readout_to_output.weight])
@@ -79,16 +69,7 @@ def search_bounds(
     beams: int,
     candidates: int,
 ) -> dict[str, float]:
-    """Computes the most hypothesis-steps a second of each search, and of those whose lists are scored in fp32.
-
-    Args:
-        model: The model.
-        rates: From :func:`product_rates`.
-        lists: Units of the lists, as many hypotheses a sentence as there are beams; those of a sentence share
-            beginnings, which are scored once.
-        beams: Beam width.
-        candidates: How many units a search over candidates has.
-    """
+    """Computes the most hypothesis-steps a second of each search, and of those whose lists are scored in fp32."""
     prefixes = {(row // beams, *units[:end]) for row, units in enumerate(lists) for end in range(len(units))}
     share = len(prefixes) / sum(map(len, lists))
     bounds = {}
@@ -108,12 +89,7 @@ def training_bounds(model: RnnSearchForConditionalGeneration, rates: Mapping[str
 
 
 def bounds_table(bounds: Mapping[str, float], peer: float | None) -> str:
-    """Lays out the most that products allow, and its ratio to the rate of the peer, in the columns of the measured.
-
-    Args:
-        bounds: By what is done the rate.
-        peer: The rate of the peer in the same run, if it was there.
-    """
+    """Formats the most that products allow, and its ratio to the rate of the peer, in the columns of the measured."""
     lines = [f"{'by products alone, at most':<40}"]
     for name, rate in bounds.items():
         lines.append(f"{name:<40}{rate:12,.0f}{'' if peer is None else f'{rate / peer:47.2f}'}")

@@ -42,7 +42,7 @@ def _page(verb: str, row: Verb) -> str:
 
 
 def _flags(recipe: Recipe[..., Any]) -> str:
-    """Lays out what a settings dataclass says of itself: its docstring and a row a field."""
+    """Formats what a settings dataclass says of itself: its docstring and a row a field."""
     settings = cast(Any, recipe.settings)
     config = "| `--config` | text |  | a YAML file of `flag: value`; flags given beside it win |"
     return f"{_prose(settings.__doc__ or '')}\n\n{settings_table(settings, _names, 'flag')}\n{config}\n"
@@ -53,13 +53,7 @@ def settings_table(
     names: Callable[[dataclasses.Field[Any]], str] = lambda field: f"`{field.name}`",
     title: str = "setting",
 ) -> str:
-    """Returns a Markdown table of the fields of a settings dataclass, those without a default first.
-
-    Args:
-        settings: The dataclass.
-        names: How a field is called.
-        title: What the fields are.
-    """
+    """Returns a Markdown table of the fields of a settings dataclass, those without a default first."""
     hints = typing.get_type_hints(settings)
     rows = [
         f"| {names(field)} | {_cell(_values(field, hints[field.name]))} | {_default(field)} | {_meaning(field)} |"
@@ -78,7 +72,7 @@ def _prose(text: str) -> str:
 
 
 def is_setting(field: dataclasses.Field[Any]) -> bool:
-    """Tells whether `setting` declared a field, and not a library that the dataclass inherits from."""
+    """Returns whether `setting` declared a field, and not a library that the dataclass inherits from."""
     return "constraints" in field.metadata
 
 

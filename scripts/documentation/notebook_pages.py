@@ -11,11 +11,7 @@ _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def notebook_page(path: Path) -> str:
-    """Returns the Markdown of a notebook.
-
-    Args:
-        path: A notebook of version 4, with its outputs.
-    """
+    """Returns the Markdown of a notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return "\n\n".join(_markdown(cell) for cell in cells) + "\n"
 

@@ -1,4 +1,4 @@
-"""The reference of the Python side: a page a room, with the public names that it has."""
+"""The reference of the Python side: a page for each package, with its public names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import hf_paraphrase
 from command_pages import is_setting, settings_table
 from hf_paraphrase.commands.verbs import all_recipes
 
-ROOMS = {
+PACKAGES = {
     "encoders": "Sentence encoders",
     "data": "Data",
     "tokenization": "Tokenizers",
@@ -30,41 +30,37 @@ ROOMS = {
     "registry": "Registries",
     "errors": "Errors",
 }
-"""The rooms and modules whose names are public, each with the title of its page."""
+"""The packages and modules whose names are public, each with the title of its page."""
 _MORE = {"registry": ["Registry", "import_file"]}
 """Public names of modules that list none."""
 
 
 def public_names() -> dict[str, dict[str, Any]]:
-    """Returns for each room its public objects by name: those of the package first, then what else the room names.
-
-    Raises:
-        LookupError: If a public name of the package is in no room that has a page.
-    """
-    found: dict[str, dict[str, Any]] = {room: {} for room in ROOMS}
+    """Returns for each package its public objects by name: those of `hf_paraphrase` first, then its others."""
+    found: dict[str, dict[str, Any]] = {package: {} for package in PACKAGES}
     for name in hf_paraphrase.__all__:
         if not name.startswith("__"):
             value = getattr(hf_paraphrase, name)
-            room = value.__module__.split(".")[1]
-            if room not in found:
-                raise LookupError(f"{name} is in {room}, which has no page: add it to ROOMS")
-            found[room][name] = value
-    for room, names in list(found.items()):
-        module = importlib.import_module(f"hf_paraphrase.{room}")
-        for name in [*getattr(module, "__all__", []), *_MORE.get(room, [])]:
+            package = value.__module__.split(".")[1]
+            if package not in found:
+                raise LookupError(f"{name} is in {package}, which has no page: add it to PACKAGES")
+            found[package][name] = value
+    for package, names in list(found.items()):
+        module = importlib.import_module(f"hf_paraphrase.{package}")
+        for name in [*getattr(module, "__all__", []), *_MORE.get(package, [])]:
             names.setdefault(name, getattr(module, name))
-        # What one meets first stands first: classes of the package itself, then verbs, then the parts below them.
+        # In the order of use: classes of the package itself, then verbs, then the parts below them.
         order = {
             name: (name not in hf_paraphrase.__all__, not isinstance(value, type)) for name, value in names.items()
         }
-        found[room] = {name: names[name] for name in sorted(names, key=order.__getitem__)}
+        found[package] = {name: names[name] for name in sorted(names, key=order.__getitem__)}
     return found
 
 
 def python_pages() -> dict[str, str]:
-    """Returns the Markdown of each page by its room."""
+    """Returns the Markdown of each page by its package."""
     verbs = _verbs()
-    return {room: _page(room, names, verbs) for room, names in public_names().items()}
+    return {package: _page(package, names, verbs) for package, names in public_names().items()}
 
 
 def _verbs() -> dict[Any, tuple[str, str]]:
@@ -76,22 +72,29 @@ def _verbs() -> dict[Any, tuple[str, str]]:
     return found
 
 
-def _page(room: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]) -> str:
-    module = importlib.import_module(f"hf_paraphrase.{room}")
-    lines = [f"# {ROOMS[room]}", "", f"Module `hf_paraphrase.{room}`.", "", _without_roles(module.__doc__ or ""), ""]
+def _page(package: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]) -> str:
+    module = importlib.import_module(f"hf_paraphrase.{package}")
+    lines = [
+        f"# {PACKAGES[package]}",
+        "",
+        f"Module `hf_paraphrase.{package}`.",
+        "",
+        _without_roles(module.__doc__ or ""),
+        "",
+    ]
     for name, value in names.items():
         settings = getattr(value, "settings", None) if callable(value) else None
         if settings in verbs:
             lines += [_function_of_verb(name, value, *verbs[settings]), ""]
         else:
-            lines += [f"::: hf_paraphrase{'' if name in hf_paraphrase.__all__ else f'.{room}'}.{name}", ""]
+            lines += [f"::: hf_paraphrase{'' if name in hf_paraphrase.__all__ else f'.{package}'}.{name}", ""]
             if dataclasses.is_dataclass(value) and any(map(is_setting, dataclasses.fields(value))):
                 lines += [settings_table(value), ""]
     return "\n".join(lines)
 
 
 def _function_of_verb(name: str, recipe: Any, verb: str, page: str) -> str:
-    """Lays out a recipe, whose parameters are the flags of its verb: its text, and what it gives back and raises."""
+    """Formats a recipe, whose parameters are the flags of its verb: its text, and what it gives back and raises."""
     fields = inspect.signature(recipe).parameters.values()
     keywords = [f"{field.name}=…" for field in fields if field.default is field.empty]
     text, *sections = re.split(r"^(Args|Returns|Raises):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)

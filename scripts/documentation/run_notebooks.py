@@ -73,7 +73,9 @@ def run(path: Path, *, write: bool) -> int:
         if old["cell_type"] == "code" and bool(printed(old)) != bool(printed(new))
     ]
     for number in changed:
-        print(f"{path.name}: cell {number} shows something else than the file says: --write keeps it", file=sys.stderr)
+        print(
+            f"{path.name}: cell {number} shows something other than the file says: --write keeps it", file=sys.stderr
+        )
     return int(bool(changed))
 
 
@@ -82,7 +84,7 @@ def tidy(cell: dict[str, Any]) -> None:
     cell["metadata"] = {}
     if cell["cell_type"] == "code":
         shown = [output for output in cell["outputs"] if output.get("name") != "stderr"]
-        # Bars and tables of a training that goes on are drawn anew all the time.
+        # Bars and tables of a running training are redrawn all the time.
         shown = [output for output in shown if not _DRAWN & set(output.get("data", {}))]
         cell["outputs"] = [{key: output[key] for key in _KEPT if key in output} for output in shown]
 

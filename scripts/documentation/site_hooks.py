@@ -21,11 +21,11 @@ from mkdocs.structure.pages import Page
 
 from command_pages import JOURNEYS, command_pages, overview, title_of
 from notebook_pages import notebook_page
-from python_pages import ROOMS, python_pages
+from python_pages import PACKAGES, python_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
-"""Pages that lie in the root of the repository, and what they are called on the site."""
+"""Pages in the root of the repository, and what they are called on the site."""
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 _EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):<code>(?:~[\w.]*\.)?")
@@ -36,14 +36,14 @@ _FETCHED = re.compile(
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the pages of the reference, which are made anew each time, into the navigation."""
+    """Puts the pages of the reference, which are created again each time, into the navigation."""
     verbs: list[Any] = [{"All verbs": "reference/command_line/index.md"}]
     for journey, names in JOURNEYS.items():
         verbs.append({title_of(journey): [f"reference/command_line/{verb}.md" for verb in names]})
-    rooms = [{title: f"reference/python/{room}.md"} for room, title in ROOMS.items()]
+    packages = [{title: f"reference/python/{package}.md"} for package, title in PACKAGES.items()]
     for section in config.nav or []:
         if isinstance(section, dict) and "Reference" in section:
-            section["Reference"] = [{"Command line": verbs}, {"Python": rooms}]
+            section["Reference"] = [{"Command line": verbs}, {"Python": packages}]
     return config
 
 
@@ -51,7 +51,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds pages that are no files of `docs/`, and the files of the repository that pages link to."""
     made = {"reference/command_line/index.md": overview()}
     made |= {f"reference/command_line/{verb}.md": text for verb, text in command_pages().items()}
-    made |= {f"reference/python/{room}.md": text for room, text in python_pages().items()}
+    made |= {f"reference/python/{package}.md": text for package, text in python_pages().items()}
     for name, place in PAGES_OF_THE_ROOT.items():
         made[place] = (ROOT / name).read_text(encoding="utf-8")
     for notebook in [file for file in files if file.src_uri.endswith(".ipynb")]:
@@ -84,11 +84,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs.
-
-    Raises:
-        PluginError: For an equation that has a command that nothing draws.
-    """
+    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs."""
 
     def drawn(equation: re.Match[str]) -> str:
         display = "block" if equation[1] == "div" else "inline"
@@ -101,23 +97,14 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Refuses a site that fetches something from elsewhere.
-
-    Raises:
-        PluginError: With the file and what it would fetch.
-    """
+    """Refuses a site that fetches something from elsewhere."""
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix in {".html", ".css"} and (found := _FETCHED.search(path.read_text(encoding="utf-8"))):
             raise PluginError(f"{path} fetches something while it is looked at: {found[0]}")
 
 
 def _in_the_repository(page: str, name: str) -> str | None:
-    """Returns the path in the repository that a link of a page means; None where it means none that is there.
-
-    Args:
-        page: The page, as the site calls it.
-        name: What it links to.
-    """
+    """Returns the path in the repository that a link of a page means; None where no such file exists."""
     if "://" in name or name.startswith("mailto:"):
         return None
     homes = {place: original for original, place in PAGES_OF_THE_ROOT.items()}
@@ -137,5 +124,5 @@ def _page_of(target: str) -> str | None:
 
 
 def _place_of_file(target: str) -> str:
-    """Returns where a file of the repository lies on the site: text under a name that makes browsers show it."""
+    """Returns where a file of the repository is on the site: text under a name that makes browsers show it."""
     return f"files/{target}" if target.endswith((".png", ".svg")) else f"files/{target}.txt"

@@ -37,11 +37,7 @@ KINDS = ("kill", "full_disk", "two_at_once", "damaged_input")
 
 
 class Probes:
-    """Disturbs runs; each method returns what it found, a line each.
-
-    Args:
-        outputs: The undisturbed runs.
-    """
+    """Disturbs runs; each method returns what it found, a line each."""
 
     def __init__(self, outputs: Outputs) -> None:
         self.outputs = outputs

@@ -33,9 +33,7 @@ class Case:
         name: Its name, and that of its output before `ending`.
         line: The words after `hf-paraphrase`, without `--output NAME`.
         ending: The suffix of an output that is a file.
-        writes: Whether it has an output.
         for_others: Whether it only makes inputs and fixtures and is not disturbed itself.
-        prints: Whether it prints to standard output.
     """
 
     name: str
@@ -78,12 +76,7 @@ class Case:
         return field is not None and all(flag(name) in self.line.split() for name in constraints_of(field).only_with)
 
     def words(self, paths: dict[str, Path], *more: str) -> list[str]:
-        """Returns the words of the command line.
-
-        Args:
-            paths: The outputs of the cases that it reads, and `sample`.
-            *more: Further words.
-        """
+        """Returns the words of the command line."""
         words = [_INPUT.sub(lambda match: f"{paths[match[1]]}{match[2]}", word) for word in self.line.split()]
         return [*words, *(["--output", self.output] if self.writes else []), *more]
 
@@ -96,12 +89,7 @@ CASES = {
 
 
 class Outputs:
-    """Makes the output of each case once, when it is first asked for, in a folder that several processes may share.
-
-    Args:
-        folder: Where they are made.
-        run: Runs a command line in a folder.
-    """
+    """Makes the output of each case once, when it is first asked for, in a folder that several processes may share."""
 
     def __init__(self, folder: Path, run: Callable[[list[str], Path], Ended]) -> None:
         self.folder = folder
@@ -120,11 +108,7 @@ class Outputs:
         return {name: self[name] for name, _ in case.inputs}
 
     def run_of(self, name: str) -> Ended:
-        """Returns how the undisturbed run of a case ended.
-
-        Raises:
-            RuntimeError: If it fails.
-        """
+        """Returns how the undisturbed run of a case ended."""
         case, folder, record = CASES[name], self.folder / name, self.folder / f"{name}.json"
         words = case.words(self.paths(case))
         with FileLock(self.folder / f"{name}.lock"):

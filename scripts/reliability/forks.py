@@ -33,8 +33,6 @@ class Ended(NamedTuple):
 
     Attributes:
         code: The exit code, or minus the number of the signal that ended it.
-        stdout: What it printed.
-        stderr: What it logged.
         changes: How many changes of the file system it made, where they were counted.
     """
 
@@ -123,14 +121,7 @@ def run_here(words: Sequence[str], folder: Path) -> Ended:
 
 
 class Fork:
-    """A run of a verb in a fork.
-
-    Args:
-        words: The words after `hf-paraphrase`.
-        folder: Where it runs; its temporary files are beside it.
-        at: Before which change of the file system in `folder` it calls `act`, counted from 1.
-        act: What it calls.
-    """
+    """A run of a verb in a fork."""
 
     def __init__(
         self, words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = lambda: None

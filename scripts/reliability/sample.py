@@ -56,7 +56,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def _shared(judged: list[Any]) -> Iterator[str]:
-    """Gives paraphrases one French sentence in common, as a pivot needs."""
+    """Returns paraphrases with one French sentence in common, as a pivot needs."""
     for number, pair in enumerate(item for item in judged if item.label):
         yield f"La phrase {number} .\t{pair.sentence1}"
         yield f"La phrase {number} .\t{pair.sentence2}"

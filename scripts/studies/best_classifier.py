@@ -33,11 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read(folder: Path) -> tuple[float, dict[str, str]]:
-    """Reads the accuracy of a classifier on its dev part, in per cent, and its settings.
-
-    Raises:
-        InputError: If the folder has no record of a classifier.
-    """
+    """Reads the accuracy of a classifier on its dev part, in per cent, and its settings."""
     path = folder / "provenance.json"
     try:
         record = json.loads(path.read_text(encoding="utf-8"))

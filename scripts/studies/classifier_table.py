@@ -1,4 +1,4 @@
-"""Lays out table 8 of paper 000: how well classifiers tell references from translations, over seeds.
+"""Formats table 8 of paper 000: how well classifiers tell references from translations, over seeds.
 
     python scripts/studies/classifier_table.py fr=DIR de=DIR
 
@@ -42,11 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read(folder: Path) -> Accuracies:
-    """Reads what the records of classifiers say.
-
-    Raises:
-        InputError: If there is no classifier, or a record is malformed.
-    """
+    """Reads what the records of classifiers say."""
     found: Accuracies = {}
     for path in sorted(folder.glob("*/provenance.json")):
         kind, _, seed = path.parent.name.rpartition("_")
@@ -63,7 +59,7 @@ def read(folder: Path) -> Accuracies:
 
 
 def tables(found: Mapping[str, Accuracies]) -> str:
-    """Lays out accuracies and findings."""
+    """Formats accuracies and findings."""
     rows = [
         [f"{name}: {title}", *(spread([measured[part] for measured in kinds[kind].values()]) for part in PARTS)]
         for name, kinds in found.items()

@@ -1,7 +1,7 @@
 """Trains encoders of several configurations on several sets of pairs with several seeds, and prints one table.
 
 Each cell is `train-encoder --config FILE --pairs DIR --seed N`, the epoch chosen on the dev data, followed by
-`evaluate`. What is finished is noted in a file, so an interrupted comparison goes on where it was. Flags after `--` go
+`evaluate`. Finished runs are noted in a file, so an interrupted comparison continues where it was. Flags after `--` go
 to every `train-encoder`. A second table, differences.md, compares each configuration with the first one, seed by
 seed, over seeds and sentence pairs and for all of the table together (`evaluation/verdicts.py`); ten seeds of Avg and
 five of GRAN are what it takes.
@@ -74,12 +74,7 @@ def arguments() -> argparse.Namespace:
 
 
 def read_groups(options: argparse.Namespace) -> dict[str, list[str]]:
-    """Reads the groups of sets: by name the keys of their sets.
-
-    Raises:
-        UsageError: If a group has no name, or one of its sets is not there.
-        InputError: If the sets cannot be read.
-    """
+    """Reads the groups of sets: by name the keys of their sets."""
     if not options.group:
         return {}
     keys = [item.key for item in find_sts_sets(options.data).sets if item.family != "STS16"]
@@ -214,11 +209,7 @@ def main() -> int:
 
 
 def compare(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]:
-    """Trains and evaluates what is not noted yet, and returns all runs and the names of the sets of pairs.
-
-    Raises:
-        InputError: If an input is missing.
-    """
+    """Trains and evaluates what is not noted yet, and returns all runs and the names of the sets of pairs."""
     options.output.mkdir(parents=True, exist_ok=True)
     sets = dict(item.partition("=")[::2] for item in options.pairs)
     inputs = [options.data, options.dev_data, *([options.initial_vectors] if options.initial_vectors else [])]

@@ -31,15 +31,11 @@ class Cell:
 
     @classmethod
     def read(cls, text: str) -> Cell:
-        """Reads `MODEL: PAIRS` or `MODEL over TOKENIZER: PAIRS`.
-
-        Raises:
-            UsageError: If it is something else.
-        """
+        """Reads `MODEL: PAIRS` or `MODEL over TOKENIZER: PAIRS`."""
         encoder, colon, pairs = text.partition(": ")
         model, _, tokenizer = encoder.partition(" over ")
         if not colon:
-            raise UsageError(f"`{text}` is no cell", remedy="write MODEL: PAIRS, e.g. gran: 5000 misranked 20")
+            raise UsageError(f"`{text}` is not a cell", remedy="write MODEL: PAIRS, e.g. gran: 5000 misranked 20")
         return cls(model, tokenizer, pairs)
 
     def __str__(self) -> str:
@@ -94,11 +90,7 @@ class Design:
 
 
 def read_design(path: Path) -> Design:
-    """Reads a design.
-
-    Raises:
-        UsageError: If a claim or a cell is malformed, or a cell is of no model of the design, or of none at all.
-    """
+    """Reads a design."""
     found = yaml.safe_load(path.read_text(encoding="utf-8"))
     tables = {
         name: Table(tuple(table["columns"]), tuple(_claim(row) for row in table["claims"]))
@@ -117,5 +109,5 @@ def read_design(path: Path) -> Design:
 
 def _claim(row: list[str]) -> Claim:
     if len(row) not in (4, 6) or row[1] not in ("above", "below"):
-        raise UsageError(f"`{row}` is no claim", remedy="give a text, above or below, and two or four cells")
+        raise UsageError(f"`{row}` is not a claim", remedy="give a text, above or below, and two or four cells")
     return Claim(row[0], row[1], tuple(Cell.read(text) for text in row[2:]))

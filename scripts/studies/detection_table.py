@@ -101,7 +101,7 @@ def contrast(claim: Claim, measured: Measured, comparisons: int) -> Interval:
 
 
 def cells_table(measured: Mapping[str, Measured]) -> str:
-    """Lays out a row a cell: mean and standard deviation over the seeds."""
+    """Formats a row a cell: mean and standard deviation over the seeds."""
     first = next(iter(measured.values()))
     rows = [
         [str(cell), str(len(first[cell]))]
@@ -112,7 +112,7 @@ def cells_table(measured: Mapping[str, Measured]) -> str:
 
 
 def claims_table(table: Table, judged: Mapping[Claim, Mapping[str, Interval]]) -> str:
-    """Lays out a row a claim."""
+    """Formats a row a claim."""
     rows = []
     for claim in table.claims:
         if claim not in judged:

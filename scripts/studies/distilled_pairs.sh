@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Not timed as a whole: hours on two cores, of which 10,000 captions translated with a beam of 4 are about six minutes and
 # twelve encoders the most.
-# A distilled encoder goes on learning from pairs: what back-translations and pairs by people add to it.
+# A distilled encoder continues to learn from pairs: what back-translations and pairs by people add to it.
 # Usage: bash scripts/studies/distilled_pairs.sh DATA ENCODER WORK
 #   DATA     holds multi30k/ manythings/ twitter_url/ wikisplit/ asset/ turkcorpus/ ppdb/ to learn from, and sts/ sick/
 #            stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz, of which nothing may be learned

@@ -1,4 +1,4 @@
-"""Gives frequent words that a file of word vectors lacks the vectors that their contexts call for.
+"""Returns frequent words that a file of word vectors lacks the vectors that their contexts call for.
 
     python scripts/studies/fill_vectors.py --vectors glove.100d.txt --text FILE [FILE …] --output filled.txt.gz
 
@@ -59,16 +59,8 @@ def missing_vectors(
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Makes vectors for the words of a text that have none.
 
-    Args:
-        vectors: The vectors of words that have one.
-        sentences: The text.
-        least: How often a word must occur.
-
     Returns:
         The words, the most frequent first, and their vectors (words, dimension).
-
-    Raises:
-        InputError: If the text has too few words that have a vector to tell what contexts call for.
     """
     words = sentence_vocabulary(sentences, min_frequency=least)
     known = np.array([word in vectors.index for word in words], bool)
@@ -101,7 +93,7 @@ def context_means(
         The means (words, dimension), and which words have such neighbours at all (words,).
     """
     size = len(matrix)
-    # Gaps as wide as the window keep sentences apart.
+    # Gaps as wide as the window separate sentences.
     gap = [-1] * WINDOW
     line = np.array([word for sentence in ids for word in (*sentence, *gap)], np.int64)
     counts = csr_array((size, size))

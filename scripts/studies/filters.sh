@@ -69,7 +69,7 @@ done
 for process in "${started[@]}"; do wait "$process"; done
 
 # 4. The grids: one seed chooses each filter's range of each language on STS 2016; what is chosen and random pairs have
-# all seeds. They go on until the best is inside, or too few pairs are left for a draw; their loose end is no filter.
+# all seeds. They continue until the best is inside, or too few pairs are left for a draw; their loose end is no filter.
 ranges=(--keep "length<="{7,10,15,20,30} "cost<="{0.6,0.8,1,1.2} "cost_with_end<="{0.5,0.7,0.9,1.1}
   "cost_in_length<="{0.1,0.25,0.5,0.75,0.9} "perplexity<="{20,40,75,150,300} "reference_probability>="{0.1,0.2,0.4,0.6}
   "overlap_1<="{0.6,0.7,0.8,0.9} "overlap_2<="{0.1,0.2,0.3,0.4,0.6,0.8} "overlap_3<="{0,0.1,0.2,0.4,0.6,0.8}

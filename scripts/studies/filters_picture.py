@@ -26,11 +26,7 @@ def gains(table: str) -> dict[str, Interval]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Draws the picture.
-
-    Args:
-        words: The command line.
-    """
+    """Draws the picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", nargs="+", type=Path, required=True, help="NAME/table.md, NAME is the encoder")
     parser.add_argument("--output", type=Path, required=True, help="PNG file")

@@ -69,11 +69,7 @@ def _columns(data: Path, pattern: str, wanted: slice) -> Iterator[str]:
 
 
 def glosses(wordnet: Path) -> Iterator[tuple[list[str], str, list[str]]]:
-    """Streams the synsets of WordNet: their words, the definition, and the examples, which stand in quotes behind it.
-
-    Args:
-        wordnet: The folder `dict` of WordNet 3.0.
-    """
+    """Streams the synsets of WordNet: words, definition, and the examples, which follow it in quotes."""
     for part in ("noun", "verb", "adj", "adv"):
         path = wordnet / f"data.{part}"
         if not path.is_file():

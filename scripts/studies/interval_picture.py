@@ -17,14 +17,7 @@ _MARKERS = "oD"
 def draw_intervals(
     path: Path, rows: Sequence[tuple[str, Sequence[Interval]]], columns: Sequence[str], unit: str
 ) -> None:
-    """Draws a point with its interval for each row and column; those that leave 0 out are filled.
-
-    Args:
-        path: The PNG file.
-        rows: A text and its intervals, one a column; an interval without ends is a point.
-        columns: What the intervals of a row are of; for the legend.
-        unit: What the axis is in.
-    """
+    """Draws a point with its interval for each row and column; those that leave 0 out are filled."""
     row_inches = _INCHES_A_ROW + _INCHES_AN_INTERVAL * len(columns)
     figure, axes = new_figure(_WIDTH, _INCHES_ROUND_THEM + row_inches * len(rows))
     axis = axes[0, 0]

@@ -37,15 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def join(folders: list[str], output: str) -> int:
-    """Writes the rows of all folders, one folder after the other.
-
-    Returns:
-        How many there are.
-
-    Raises:
-        InputError: If a folder has other columns than the first, or two have one name.
-        OutputError: If the output is in the way.
-    """
+    """Writes the rows of all folders, one folder after the other."""
     opened = {Path(folder).resolve().name: DataFolder(folder) for folder in folders}
     if len(opened) < len(folders):
         raise InputError("two folders have the same name", path=folders[0], remedy="rename one of them")

@@ -49,8 +49,6 @@ class JudgedPairs:
     """Pairs with what people said of each, parted into folds.
 
     Attributes:
-        sentences1: The first sentence of each.
-        sentences2: The second one.
         gold: A class or a score for each (n,).
     """
 
@@ -77,14 +75,7 @@ class JudgedPairs:
 
 
 class JudgedSets:
-    """All sets.
-
-    Args:
-        detection: The data folder of the pairs of `detection`.
-        data: The folder that holds `msrp`, `sick` and `sts`; what is not asked for need not be there.
-        split: The split of `detection`.
-        positive_above: The pairs of `detection` with a score above this are paraphrases; None where labels tell it.
-    """
+    """All sets."""
 
     def __init__(
         self, detection: Path, data: Path, split: str = "validation", positive_above: float | None = None
@@ -140,7 +131,7 @@ class JudgedSets:
         return {"cosine": cosine_similarities(first, second), "right": right}
 
     def transfer(self, encode: Encode) -> dict[str, Numbers]:
-        """Tells whether each pair of MSRPC is judged right, each pair's score in SICK, and the cosines in STS."""
+        """Returns whether each pair of MSRPC is judged right, each pair's score in SICK, and the cosines in STS."""
 
         # Steps and penalties of the regressions are of a given size; the vectors of an encoder whose words started at
         # random have a length of 0.05, and its products are lost beside them.

@@ -39,11 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def precision_at(path: Path) -> NDArray[np.float64]:
-    """Reads a curve of `evaluate-mining`: the best precision (recalls,) in per cent at each of `RECALLS` or beyond it.
-
-    Raises:
-        InputError: If the file is none of a curve.
-    """
+    """Reads a curve of `evaluate-mining`: the best precision (recalls,) in per cent at each of `RECALLS` or above."""
     try:
         curve = np.genfromtxt(path, names=True, delimiter="\t")
         recall, precision = 100 * np.atleast_1d(curve["recall"]), 100 * np.atleast_1d(curve["precision"])

@@ -5,7 +5,7 @@
 Each folder is what `evaluate-mining` wrote for everything that was trained with one seed, with the classifiers
 `random`, `zero`, `remove` and `hard` of `mining.sh`. Verdicts are those of `evaluation/verdicts.py`, over the seeds,
 paired, and the pairs, for all findings together. The hidden pairs are the same for all seeds and classifiers, and a
-report has only numbers of them; drawn anew they are as if all seeds found the same ones and two classifiers others,
+report has only numbers of them; drawn again they are as if all seeds found the same ones and two classifiers others,
 which makes an interval rather too wide than too narrow.
 """
 
@@ -51,11 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_report(folder: Path) -> Report:
-    """Reads the results of a report.
-
-    Raises:
-        InputError: If they are missing, damaged, or of other classifiers.
-    """
+    """Reads the results of a report."""
     path = folder / "results.json"
     try:
         found: Report = json.loads(path.read_text(encoding="utf-8"))
@@ -120,7 +116,7 @@ A threshold that was chosen is compared with chosen ones only, a fixed one with 
 
 
 def drawn_f1(found: Sequence[Mapping[str, float]], seed: int) -> NDArray[np.float64]:
-    """Computes F1 × 100 of each seed with the pairs drawn anew (replicates, seeds).
+    """Computes F1 × 100 of each seed with the pairs drawn again (replicates, seeds).
 
     F1 depends on how many pairs are right, false and missed. Each number varies by its root, and for all seeds alike.
     """

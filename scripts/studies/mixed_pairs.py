@@ -2,7 +2,7 @@
 
     python scripts/studies/mixed_pairs.py --pairs DIR DIR=10000 --output FILE
 
-`DIR=N` takes a random sample of so many pairs. The order of all is random.
+`DIR=N` takes a random sample of N pairs. The order of all is random.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ FUNCTION_WORDS = 150
 """So many of the most frequent words of the text are no content words."""
 BINS = np.linspace(-1, 1, 201)
 DEVIATIONS = np.linspace(-8, 8, 161)
-"""The same in standard deviations from the mean, by which encoders of wide and narrow cosines are told apart alike."""
+"""The same in standard deviations from the mean, comparable between encoders of wide and narrow cosines."""
 SMOOTHED, LEAST_RISE = 3.0, 0.02
 """A bump is a peak of the distribution, smoothed over so many bins, that rises above the valleys beside it by this
 share of the highest peak."""
@@ -49,8 +49,6 @@ class Measure(NamedTuple):
     """What is looked at.
 
     Attributes:
-        says: The column of the table.
-        finding: What the paper says of it.
         first_minus_second: Whether the paper has more of it with the first encoder.
     """
 
@@ -104,16 +102,12 @@ def _named(text: str) -> tuple[str, list[str]]:
 
 
 def is_negated(words: Sequence[str]) -> bool:
-    """Tells whether a sentence has a word of negation."""
+    """Returns whether a sentence has a word of negation."""
     return any(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in words)
 
 
 def sample(path: Path, count: int, queries: int) -> tuple[list[str], list[int]]:
-    """Draws different sentences, and the places of the queries among them: of five to nine words, half negated.
-
-    Raises:
-        InputError: If the text has too few.
-    """
+    """Draws different sentences, and the places of the queries among them: of five to nine words, half negated."""
     lines = [line for line in dict.fromkeys(path.read_text(encoding="utf-8").split("\n")) if line.strip()]
     sentences = random.Random(SEED).sample(lines, min(count, len(lines)))
     kinds: dict[bool, list[int]] = {True: [], False: []}
@@ -130,10 +124,7 @@ class Words:
     """The words of all sentences, punctuation left out.
 
     Attributes:
-        sentences: The sentences.
-        sets: The words of each.
         negated: Whether each is negated, (sentences,).
-        function: The most frequent words.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -178,7 +169,7 @@ def look(
 
 
 def has_second_bump(distributions: Numbers) -> bool:
-    """Tells whether a distribution has a peak to the right of its highest one that mainly negated sentences make.
+    """Returns whether a distribution has a peak to the right of its highest one that mainly negated sentences make.
 
     Args:
         distributions: Those of negated sentences and of others, which make it together (2, bins).
@@ -190,7 +181,7 @@ def has_second_bump(distributions: Numbers) -> bool:
 
 
 def table(found: dict[str, dict[str, Numbers]]) -> str:
-    """Lays out a row a measure: both encoders over the seeds, and their difference over seeds and queries."""
+    """Formats a row a measure: both encoders over the seeds, and their difference over seeds and queries."""
     first, second = found
     draws = np.random.default_rng(SEED)
     rows = []
@@ -212,7 +203,7 @@ def table(found: dict[str, dict[str, Numbers]]) -> str:
 
 
 def draw(path: Path, curves: dict[str, Numbers]) -> None:
-    """Draws for each encoder how cosines of negated queries are distributed, those with negated sentences apart."""
+    """Draws for each encoder the distribution of cosines of negated queries, with negated sentences separately."""
     figure, axes = new_figure(9.0, 3.2, columns=len(curves))
     middles = (BINS[1:] + BINS[:-1]) / 2
     for axis, (name, counts) in zip(axes[0], curves.items(), strict=True):

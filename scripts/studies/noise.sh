@@ -2,7 +2,7 @@
 # 70 minutes of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in English, on tweets: false pairs among the
 # training pairs that were candidates for good ones (table 3), words instead of morphs (table 2), PPDB as training pairs
 # (table 6), news, captions and STS as other tasks (table 7), and the cosine against people's score (figure 2).
-# Candidates are pairs of tweets on one news link, of which people said whether they are paraphrases, so the share of
+# Candidates are pairs of tweets on one news link, that people labelled as paraphrases or not, so the share of
 # false ones is known; encoders are tested on PIT-2015's dev set, tweets too.
 # Usage: bash scripts/studies/noise.sh DATA WORK
 #   DATA  holds twitter_url/ and ppdb/ to learn from, pit2015/ msrp/ sick/ sts/, of which nothing may be learned, and

@@ -23,7 +23,6 @@ class Mixture:
     """How many pairs an encoder is trained on, and how many in a hundred of them are wrong.
 
     Attributes:
-        number: The pairs.
         misranked: Of a hundred, those that were candidates and that people judged no paraphrases.
         random: Of a hundred, those whose second sentence is exchanged at random.
     """
@@ -34,16 +33,12 @@ class Mixture:
 
     @classmethod
     def read(cls, text: str) -> Mixture:
-        """Reads `NUMBER`, `NUMBER misranked SHARE` or `NUMBER random SHARE`, shares in per cent.
-
-        Raises:
-            UsageError: If it is something else.
-        """
+        """Reads `NUMBER`, `NUMBER misranked SHARE` or `NUMBER random SHARE`, shares in per cent."""
         number, *rest = text.split()
         shares = dict(zip(rest[::2], rest[1::2], strict=False))
         known = len(rest) == 2 * len(shares) and shares.keys() <= {"misranked", "random"}
         if not known or not all(word.isdecimal() for word in (number, *shares.values())):
-            raise UsageError(f"`{text}` is no mixture", remedy="write e.g. 5000, or 5000 misranked 20")
+            raise UsageError(f"`{text}` is not a mixture", remedy="write e.g. 5000, or 5000 misranked 20")
         mixture = cls(int(number), **{name: int(share) for name, share in shares.items()})
         if mixture.misranked + mixture.random > 100:
             raise UsageError(f"`{text}`: more than all pairs would be wrong", remedy="give shares of at most 100")
@@ -55,16 +50,6 @@ def draw_pairs(judged: Path, mixture: Mixture, seed: int, output: Path) -> None:
 
     A larger draw of a seed holds the smaller ones: of the paraphrases and of the others always the first ones of one
     order are taken.
-
-    Args:
-        judged: A data folder with the columns sentence1, sentence2 and label; without a label it is a ranked one, of
-            which the first pairs are taken, none of which counts as wrong.
-        mixture: How many.
-        seed: Of the order.
-        output: The data folder to make.
-
-    Raises:
-        InputError: If there are too few of a kind.
     """
     folder, sides = DataFolder(judged), ["sentence1", "sentence2"]
     if "label" in folder.schema("train").names:

@@ -46,11 +46,7 @@ def main() -> int:
 
 
 def named(text: str) -> tuple[str, list[str]]:
-    """Reads a name and its folders.
-
-    Raises:
-        UsageError: If one of them is missing.
-    """
+    """Reads a name and its folders."""
     name, _, folders = text.partition("=")
     if not name or not folders:
         raise UsageError(f"--model {text}: no name, or no folder", remedy="give NAME=DIR")
@@ -58,13 +54,7 @@ def named(text: str) -> tuple[str, list[str]]:
 
 
 def compared(models: Sequence[tuple[str, list[str]]], sets: Sequence[GradedSet], paired: bool) -> list[list[str]]:
-    """Makes the rows of the table.
-
-    Args:
-        models: The name and the folders of each encoder; with the first one all are compared.
-        sets: The sets.
-        paired: Whether the folders of each encoder belong to those of the first, in their order.
-    """
+    """Makes the rows of the table."""
     families: dict[str, list[int]] = {}
     for place, item in enumerate(sets):
         families.setdefault(item.family, []).append(place)

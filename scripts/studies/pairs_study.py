@@ -64,14 +64,10 @@ class PairsCell:
 
     @classmethod
     def read(cls, text: str) -> PairsCell:
-        """Reads `ENCODER SOURCE NUMBER`; an encoder's name may have spaces.
-
-        Raises:
-            UsageError: If it is something else.
-        """
+        """Reads `ENCODER SOURCE NUMBER`; an encoder's name may have spaces."""
         *encoder, source, number = text.split() if len(text.split()) > 2 else ("", "", "")
         if not encoder or not (number == "all" or number.isdecimal()):
-            raise UsageError(f"`{text}` is no cell", remedy="write ENCODER SOURCE NUMBER, e.g. gran back 24000")
+            raise UsageError(f"`{text}` is not a cell", remedy="write ENCODER SOURCE NUMBER, e.g. gran back 24000")
         return cls(" ".join(encoder), source, None if number == "all" else int(number))
 
 
@@ -119,10 +115,6 @@ def study(options: argparse.Namespace) -> tuple[dict[str, str], dict[Claim, dict
 
     Returns:
         The texts of the table, the claims and the examples, and the intervals of each claim by column.
-
-    Raises:
-        UsageError: If the design does not fit.
-        InputError: If something cannot be read.
     """
     design = yaml.safe_load(os.path.expandvars(options.design.read_text(encoding="utf-8")))
     claims = read_claims(design.get("claims", []))
@@ -148,15 +140,11 @@ def _named(words: Sequence[str]) -> dict[str, Path]:
 
 
 def read_claims(rows: Sequence[Sequence[str]]) -> list[Claim]:
-    """Reads the claims of a design.
-
-    Raises:
-        UsageError: If one of them is not of four parts, or its relation is unknown.
-    """
+    """Reads the claims of a design."""
     claims = []
     for row in rows:
         if len(row) != 4 or row[2] not in _CLAIMS:
-            raise UsageError(f"`{row}` is no claim", remedy=f"give a text, a cell, one of {_CLAIMS}, and a cell")
+            raise UsageError(f"`{row}` is not a claim", remedy=f"give a text, a cell, one of {_CLAIMS}, and a cell")
         claims.append(Claim(row[0], PairsCell.read(row[1]), row[2], PairsCell.read(row[3])))
     return claims
 
@@ -182,11 +170,7 @@ def by_length(sets: Sequence[GradedSet]) -> list[GradedSet]:
 
 
 def read_columns(columns: Mapping[str, Sequence[str]], sets: Sequence[GradedSet]) -> dict[str, list[int]]:
-    """Finds the sets of each column.
-
-    Raises:
-        UsageError: If one of them is not there.
-    """
+    """Finds the sets of each column."""
     found: dict[str, list[int]] = {}
     for name, wanted in columns.items():
         found[name] = [place for place, item in enumerate(sets) if {item.key, item.family} & set(wanted)]
@@ -201,11 +185,7 @@ def train(
     cells: Sequence[PairsCell],
     sets: Sequence[GradedSet],
 ) -> dict[PairsCell, list[TuningRun]]:
-    """Trains every cell with the seeds of its encoder; the first seeds of all cells come first.
-
-    Raises:
-        UsageError: If a cell has an unknown source or encoder, or a source has fewer pairs than a cell asks for.
-    """
+    """Trains every cell with the seeds of its encoder; the first seeds of all cells come first."""
     folders = _named(options.pairs)
     settings = {}
     for name, given in encoders.items():
@@ -245,7 +225,7 @@ def train(
 def mean_table(
     runs: Mapping[PairsCell, Sequence[TuningRun]], columns: Mapping[str, Sequence[int]], sets: Sequence[GradedSet]
 ) -> str:
-    """Lays out a row a cell: Pearson's r × 100, mean and standard deviation over the seeds."""
+    """Formats a row a cell: Pearson's r × 100, mean and standard deviation over the seeds."""
     rows = []
     for cell, found in runs.items():
         scores = [spread([_score(run, places, sets) for run in found]) for places in columns.values()]
@@ -275,7 +255,7 @@ def judge(
 
 
 def claims_table(intervals: Mapping[Claim, Mapping[str, Interval]], columns: Sequence[str]) -> str:
-    """Lays out a row a claim: the difference in each column with its interval, and the verdict."""
+    """Formats a row a claim: the difference in each column with its interval, and the verdict."""
     rows = []
     for claim, found in intervals.items():
         cells = [f"{item.text()}: {item.verdict(claim.relation)}" for item in found.values()]  # type: ignore[arg-type]
@@ -299,7 +279,7 @@ def _drawn(runs: Sequence[TuningRun], places: Sequence[int], sets: Sequence[Grad
 
 
 def examples(first: Sequence[TuningRun], second: Sequence[TuningRun], graded: GradedSet) -> str:
-    """Lays out the pairs of a set that one side places far better than the other among all pairs of the set.
+    """Formats the pairs of a set that one side places far better than the other among all pairs of the set.
 
     What counts is how far a pair's place by the cosine (its mean over the seeds) is from its place by people's scores.
     """

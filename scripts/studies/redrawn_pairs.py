@@ -1,4 +1,4 @@
-"""Computes Pearson's r x 100 of an encoder on each STS set with its sentence pairs drawn anew.
+"""Computes Pearson's r x 100 of an encoder on each STS set with its sentence pairs drawn again.
 
     python scripts/studies/redrawn_pairs.py --model DIR --data DIR --output FILE.json
 
@@ -39,14 +39,10 @@ def redrawn(model: Path, data: str | Path) -> dict[str, list[float]]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Writes the file.
-
-    Args:
-        words: The command line.
-    """
+    """Writes the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, type=Path, help="the folder of an encoder")
-    parser.add_argument("--data", required=True, help="the folder below which the STS sets lie")
+    parser.add_argument("--data", required=True, help="the folder below which the STS sets are")
     parser.add_argument("--output", required=True, type=Path, help="the JSON file to make")
     options = parser.parse_args(words)
     try:

@@ -75,7 +75,7 @@ def level(found: BySeed) -> Interval:
 
 
 def steps_table(found: dict[Cell, dict[float, BySeed]]) -> str:
-    """Lays out a row a step and encoder."""
+    """Formats a row a step and encoder."""
     comparisons = sum(len(levels) - 1 for levels in found.values())
     rows = []
     for cell, levels in found.items():

@@ -51,7 +51,6 @@ class Run:
     Attributes:
         sets: Pearson's r x 100 by family and name of an STS set.
         ranks: Spearman's rho x 100 of those that have it.
-        tasks: Accuracy by transfer task.
         drawn: The first of these on redrawn sentence pairs, by set; in draws of all runs alike.
         scores: By column of the table, over what all runs have.
         updates: How many it was trained for; None if it does not say.
@@ -70,11 +69,7 @@ class Run:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads a file of results.
-
-    Raises:
-        InputError: If it is no JSON object.
-    """
+    """Reads a file of results."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -85,12 +80,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_runs(work: Path) -> dict[str, dict[int, Run]]:
-    """Reads the runs that are evaluated, by variant and seed.
-
-    Raises:
-        InputError: If there is none, a file is malformed, or the runs have not the same number of updates or no set in
-            common.
-    """
+    """Reads the runs that are evaluated, by variant and seed."""
     runs: dict[str, dict[int, Run]] = {name: {} for name in VARIANTS}
     for path in sorted((work / "sts").glob("*.json")):
         name, _, seed = path.stem.rpartition("_")
@@ -126,11 +116,7 @@ def read_runs(work: Path) -> dict[str, dict[int, Run]]:
 
 
 def check_updates(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
-    """Makes sure that all runs that say it have the same number of updates.
-
-    Raises:
-        InputError: If they have not.
-    """
+    """Checks that all runs that say it have the same number of updates."""
     found: dict[int, list[str]] = {}
     for name, of in runs.items():
         for seed, run in of.items():
@@ -146,11 +132,7 @@ def check_updates(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
 
 
 def score(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
-    """Fills in the columns of the table: means over the sets and the tasks that all evaluated runs have.
-
-    Raises:
-        InputError: If they have no set in common.
-    """
+    """Fills in the columns of the table: means over the sets and the tasks that all evaluated runs have."""
     every = [run for of in runs.values() for run in of.values()]
     shared = [key for key in every[0].sets if all(key in run.sets for run in every)]
     if not shared:
@@ -198,7 +180,7 @@ def redrawn_means(
 
 
 def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
-    """Lays out means and standard deviations over the seeds, and the verdicts, as Markdown."""
+    """Formats means and standard deviations over the seeds, and the verdicts, as Markdown."""
     columns = list(dict.fromkeys(name for of in runs.values() for run in of.values() for name in run.scores))
     lines = [
         "| variant | seeds | dev loss (nats a word) | 1 - cos to expansion | " + " | ".join(columns) + " |",
@@ -233,7 +215,7 @@ def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
 
 
 def one_by_one(runs: Mapping[str, Mapping[int, Run]]) -> list[str]:
-    """Lays out the sets of STS14 one by one, Pearson's r x 100; nothing if they are not there."""
+    """Formats the sets of STS14 one by one, Pearson's r x 100; nothing if they are not there."""
     keys = list(
         dict.fromkeys(key for of in runs.values() for run in of.values() for key in run.sets if key[0] == SINGLY)
     )

@@ -5,7 +5,7 @@ or given ones, fine-tuned freely, and fine-tuned with the regulariser, its weigh
 dev part with the first seed, among the given ones and some beyond their ends until the best lies inside. MR and CR
 have no parts of their own: a tenth is drawn to be tested on. What is said of each row of the test part is noted, so
 that intervals are over seeds and rows (`evaluation/verdicts.py`), those with a common sentence drawn together. What is
-finished is noted in a file, so an interrupted study goes on where it was.
+finished is noted in a file, so an interrupted study continues where it was.
 
     python scripts/studies/supervised_runs.py --sick DIR --transfer DIR --encoders avg=DIR gran=DIR \
         --initial-vectors FILE --output DIR
@@ -64,12 +64,7 @@ def arguments() -> argparse.Namespace:
 
 
 class Task:
-    """A task with its test part.
-
-    Args:
-        name: One of :data:`TASKS`.
-        options: The arguments.
-    """
+    """A task with its test part."""
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
         self.name = name
@@ -102,11 +97,7 @@ def part(folder: Path, split: str, output: Path) -> None:
 
 
 class Study:
-    """Runs cells, each once, and keeps what they gave.
-
-    Args:
-        options: The arguments.
-    """
+    """Runs cells, each once, and keeps what they gave."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -158,10 +149,6 @@ class Study:
 def best_weight(score: Callable[[float], float], weights: Sequence[float]) -> float:
     """Finds the weight of the highest score, with the grid carried on by tens until the best is at neither end.
 
-    Args:
-        score: Scores a weight.
-        weights: The weights to begin with.
-
     Returns:
         The best weight, the smallest of equal ones; that at an end after :data:`MOST_STEPS` steps beyond it.
     """
@@ -178,14 +165,7 @@ def best_weight(score: Callable[[float], float], weights: Sequence[float]) -> fl
 
 
 def compare(rows: list[dict[str, Any]], task: Task, encoder: str, comparisons: int) -> dict[str, Interval]:
-    """Computes what regularising gains over the other ways, by these, with intervals over seeds and test rows.
-
-    Args:
-        rows: What was measured.
-        task: The task.
-        encoder: The encoder.
-        comparisons: How many differences are judged together.
-    """
+    """Computes what regularising gains over the other ways, by these, with intervals over seeds and test rows."""
     mine = [row for row in rows if (row["task"], row["encoder"]) == (task.name, encoder)]
     found = {way: {row["seed"]: row for row in mine if row["way"] == way} for way in (REGULARIZED, FREE, VECTORS)}
     scores = {way: {seed: row["test"] for seed, row in side.items()} for way, side in found.items()}

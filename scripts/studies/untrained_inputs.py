@@ -52,12 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measured(sets: Sequence[GradedSet], vectors: dict[str, str]) -> str:
-    """Makes the table.
-
-    Args:
-        sets: The sets.
-        vectors: The files of word vectors by name.
-    """
+    """Makes the table."""
     texts = [text for item in sets for text in (*item.sentences1, *item.sentences2)]
     made = {
         (weighted, tokens, name): average(texts, Path(file), treebank=treebank, weighted=weighted)

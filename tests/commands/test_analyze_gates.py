@@ -145,8 +145,8 @@ def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_pa
         (["--model", "gran", "--tagged", "tagged.txt", "--tags", "tags.txt"], "--tags belongs to one file of --text"),
         (["--model", "gran", "--text", "absent.txt"], "no such file"),
         (["--model", "gran", "--text", "empty.txt"], "the file is empty"),
-        (["--model", "gran", "--text", "blank.txt"], "there are no words in it"),
-        (["--model", "gran", "--tagged", "text.txt"], "neither words nor tags"),
+        (["--model", "gran", "--text", "blank.txt"], "the file contains no words"),
+        (["--model", "gran", "--tagged", "text.txt"], "words and tags cannot be detected"),
         (["--model", "gran", "--text", "text.txt", "--tags", "tagged.txt"], "lines, but"),
     ],
 )

@@ -155,7 +155,7 @@ def test_vectors_that_encode_wrote_take_the_place_of_the_text(avg, text, lines, 
     [
         ("neighbours --model avg --text text", "give --query or --queries"),
         ("neighbours --model avg avg --text text --query w1", "is given twice"),
-        ("neighbours --model avg --text text --query unheard", "know no word"),
+        ("neighbours --model avg --text text --query unheard", "in the encoders' vocabularies"),
         ("similarities --model avg --query w1", "give --text, --vectors or both"),
         ("similarities --model avg --query w1 --vectors v.npy v.npy", "give one file for each"),
         ("similarities --model avg --query w1 --vectors v.npy", "but the encoder"),

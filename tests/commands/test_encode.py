@@ -78,7 +78,7 @@ def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "standard input: it is empty"),
+        (b"", "standard input: the input is empty"),
         (b"w1\n\xff", "standard input:2: not UTF-8"),
         ("w1 w2\n".encode("utf-16-le"), "standard input: UTF-16, not UTF-8"),
         (b"w1\rw2\r", "standard input: 2 carriage returns and no line feed"),

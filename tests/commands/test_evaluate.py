@@ -53,7 +53,7 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def test_models_and_floors_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):
+def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):
     output = tmp_path / "results.json"
     code = run(
         "evaluate", "--model", "runs/avg", "runs/gran", "--data", sts, "--suite", "sts",

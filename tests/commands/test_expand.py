@@ -47,7 +47,7 @@ def test_a_line_gives_a_line_and_the_counts_go_to_standard_error(text, tmp_path,
     assert captured.out == ""
     assert "4 of 4 expandable words expanded, in 2 of 5 sentences" in captured.err
     assert "nothing to expand, which stay as they are: 2" in captured.err
-    assert "no English words: 1" in captured.err
+    assert "are not English: 1" in captured.err
     assert [path.name for path in output.parent.iterdir()] == ["out.txt"]
 
 

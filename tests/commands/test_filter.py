@@ -65,7 +65,7 @@ def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance
         (["--by", "rank"], "--by ranks for --first or --max-tokens"),
         (["--by", "pmi", "--first", "3"], "--by: there is no column pmi"),
         (["--by", "id", "--first", "3"], "--by: the column id holds string, not numbers"),
-        (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few different sentences"),
+        (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few distinct sentences"),
         (["--split", "dev"], "no split `dev`"),
         (["--decontaminate", "/does/not/exist"], "/does/not/exist"),
         (["--unknown"], "--unknown"),

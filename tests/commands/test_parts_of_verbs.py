@@ -131,9 +131,9 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
         (
             "filter",
             ["--first", 3],
-            "--first looks at all pairs, and --shard at a part of them (filter the output once more",
+            "--first needs all pairs, and --shard has a part of them (filter the output once more",
         ),
-        ("filter", ["--noise", 0.1], "--noise looks at all pairs"),
+        ("filter", ["--noise", 0.1], "--noise needs all pairs"),
         ("encode", ["--columns", "nothing"], "nothing"),
         ("encode", ["--columns", "number"], "split `train`: the column number holds int64, not text"),
         ("back-translate", ["--overwrite"], "--overwrite"),

@@ -155,7 +155,7 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
         (["--language-model", "absent.arpa"], "absent.arpa"),
         (["--language-model-text", "absent.txt"], "absent.txt"),
         (["--language-model-text", "EMPTY"], "no word (give sentences with words, one a line)"),
-        (["--language-model-text", "FOREIGN"], "knows none of the words"),
+        (["--language-model-text", "FOREIGN"], "is in the language model's vocabulary"),
         (["--measures", "perplexity"], "perplexity needs --language-model (give it, or leave the measure out)"),
         (["--encoder", "absent"], "absent"),
         (["--translation-model", "absent"], "absent"),

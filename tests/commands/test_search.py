@@ -125,7 +125,7 @@ def test_a_file_of_queries_gives_one_object_a_line_in_its_order(index, tmp_path,
     assert [len(item["neighbours"]) for item in found] == [2, 0, 2, 0]
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
     assert "1 of 4 queries have no neighbours: they are blank" in captured.err
-    assert "1 of 4 queries have no neighbours: the encoder knows none of their words" in captured.err
+    assert "1 of 4 queries have no neighbours: none of their words is in the encoder's vocabulary" in captured.err
 
 
 def test_a_corpus_is_searched_without_an_index_of_its_own_to_the_same_answer(model, corpus, index, capsys, tmp_path):

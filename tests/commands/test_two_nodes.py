@@ -82,7 +82,7 @@ def test_an_encoder_of_two_nodes_is_that_of_one_process_with_the_joint_batch(pai
     trained, said = encoder_of_two_nodes
     assert main(encoder(pairs, tmp_path / "one", 8)) == 0
     check_equal(trained, tmp_path / "one")
-    assert said.count("token vectors of") == said.count("the encoder lies in") == 1
+    assert said.count("token vectors of") == said.count("encoder saved to") == 1
     assert [path.name for path in trained.parent.iterdir()] == ["two"]
     assert "Adam over the rows of a batch" in (trained / "README.md").read_text()
 

@@ -36,7 +36,7 @@ SENTENCE = st.lists(st.sampled_from(["a", "b", "c", "dé"]), max_size=14).map(" 
     size=st.integers(4, 6),
     share=st.sampled_from([0.3, 0.5, 0.7, 1.0]),
 )
-def test_rows_that_are_met_are_those_of_the_definition(texts, known, size, share):
+def test_rows_that_match_are_those_of_the_definition(texts, known, size, share):
     index = Containment(size, share)
     index.add("set", pa.array(known, pa.string()))
     found = index.match(pa.array(texts, pa.string())).get("set", np.zeros(len(texts), dtype=bool))
@@ -55,7 +55,7 @@ def test_the_size_of_the_batch_and_slices_of_arrays_change_nothing(texts, known)
     assert together.tolist() == single
 
 
-def test_a_share_that_only_two_sets_together_reach_meets_neither():
+def test_a_share_that_only_two_sets_together_reach_matches_neither():
     index = Containment(4, 0.7)
     index.add("one", pa.array(["x a b c d e"]))
     index.add("two", pa.array(["d e f g h i"]))
@@ -63,14 +63,16 @@ def test_a_share_that_only_two_sets_together_reach_meets_neither():
     assert list(index.match(pa.array(["d e f g h"]))) == ["two"]
 
 
-def test_rows_met_by_ngrams_only_are_counted_apart_and_a_list_of_fingerprints_meets_whole_sentences_only(tmp_path):
+def test_rows_matched_by_ngrams_only_are_counted_separately_and_a_list_of_fingerprints_matches_whole_sentences_only(
+    tmp_path,
+):
     sentence = "the old man walks his small brown dog in the park"
     (tmp_path / "eval.txt").write_text(f"{sentence}\nanother one is here\n")
     (tmp_path / "list.txt").write_text(f"{fingerprint_sentence(sentence)}\n")
     texts = [f"Today {sentence}, again.", sentence.upper(), "He sees that another one is here.", "Clean is this one."]
     sets = load_fingerprints([tmp_path / "eval.txt", tmp_path / "list.txt"], ngrams=8)
-    met, counts = sets.match([pa.array(texts)])
-    assert met.tolist() == [True, True, False, False]
+    matched, counts = sets.match([pa.array(texts)])
+    assert matched.tolist() == [True, True, False, False]
     assert counts == {"eval.txt": 1, "list.txt": 1, "eval.txt (8-grams)": 1}
     assert sets.names == ["eval.txt", "eval.txt (8-grams)", "list.txt"]
     assert load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0].tolist() == [

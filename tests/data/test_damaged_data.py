@@ -89,7 +89,7 @@ def test_every_kind_of_text_is_text(folder, kind):
 def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
     column = pa.array(["a"])
     pq.write_table(pa.table([column, column, column], names=["sentence1", "sentence1", "sentence2"]), shard(folder))
-    with pytest.raises(InputError, match="sentence1 is there twice"):
+    with pytest.raises(InputError, match="sentence1 occurs twice"):
         DataFolder(folder).table("train")
 
 
@@ -136,7 +136,7 @@ def test_evaluation_sets_of_endless_lists_are_read_without_a_traceback(tmp_path,
         load_fingerprints([str(tmp_path)])
 
 
-def test_text_that_is_no_utf_8_is_told_of_its_file_and_not_of_the_place_where_it_is_wanted(tmp_path):
+def test_text_that_is_not_utf_8_is_reported_with_its_file_and_not_where_it_is_wanted(tmp_path):
     offsets, letters = pa.py_buffer(np.array([0, 1, 3], np.int32).tobytes()), pa.py_buffer(b"a\xff\xfe")
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, letters])
     (tmp_path / "data").mkdir()

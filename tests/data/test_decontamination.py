@@ -60,14 +60,14 @@ def test_golden_fingerprint_of_a_sentence():
 
 
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.lists(st.integers(0, 40), max_size=20))
-def test_rows_are_met_exactly_if_a_set_has_their_sentence(one, other, rows):
+def test_rows_match_exactly_if_a_set_has_their_sentence(one, other, rows):
     text = "sentence number {} of all".format
     sets = {
         name: fingerprint_sentences(pa.array(map(text, chosen), pa.string()))[0]
         for name, chosen in (("a", one), ("b", other))
     }
-    met, counts = Fingerprints(sets).match([[text(row) for row in rows]])
-    assert met.tolist() == [row in one | other for row in rows]
+    matched, counts = Fingerprints(sets).match([[text(row) for row in rows]])
+    assert matched.tolist() == [row in one | other for row in rows]
     expected = {name: sum(row in chosen for row in rows) for name, chosen in (("a", one), ("b", other))}
     assert counts == {name: count for name, count in expected.items() if count}
 
@@ -104,7 +104,7 @@ def test_nulls_empty_input_and_chunked_arrays_are_accepted():
     assert Fingerprints({}).contains(["one two three four"]).tolist() == [False]
 
 
-def test_rows_are_dropped_if_any_column_is_met_and_each_set_counts_its_own(tmp_path):
+def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_path):
     (tmp_path / "one.txt").write_text("the cat sat down\tthe dog sat down\n")
     (tmp_path / "two.txt").write_text("the cat sat down\nthe cow sat down\n")
     (tmp_path / "three.txt").write_text("nobody ever says this\n")
@@ -227,7 +227,7 @@ def test_what_cannot_be_checked_against_is_an_error_not_a_silent_pass(tmp_path):
 
 
 @pytest.mark.real_data
-def test_held_out_list_meets_the_multi30k_sentences_that_it_was_made_to_find(real_data_dir):
+def test_held_out_list_matches_the_multi30k_sentences_that_it_was_made_to_find(real_data_dir):
     path = real_data_dir / "held_out.sha256-16.txt.gz"
     sets = load_fingerprints([path])
     with gzip.open(path, "rt", encoding="ascii") as stream:

@@ -27,13 +27,13 @@ def test_rows_with_a_side_in_another_language_are_left_out_and_doubtful_ones_sta
     assert counts == {"empty_side": 1, "wrong_language": 3}
 
 
-def test_written_standards_that_corpora_do_not_tell_apart_are_one_language():
+def test_written_standards_that_corpora_do_not_distinguish_are_one_language():
     pytest.importorskip("py3langid")
     danish_like = "Regjeringen la i går frem et nytt lovforslag om pensjon for alle arbeidstakere."
     assert OtherLanguages("no", "nb", 0.5).right(pa.array([danish_like]), pa.array([danish_like])).tolist() == [True]
 
 
-def test_what_cannot_work_is_said_before_any_reading(monkeypatch):
+def test_what_cannot_work_is_reported_before_any_reading(monkeypatch):
     pytest.importorskip("py3langid")
     with pytest.raises(UsageError, match="does not know the language `sms`"):
         OtherLanguages("sms", "en", 0.9)

@@ -18,7 +18,7 @@ def test_words_are_counted_as_python_splits_them(texts):
     assert count_words(pa.array(texts, pa.string())).tolist() == [len(text.split()) for text in texts]
 
 
-def test_each_row_counts_under_the_first_rule_that_meets_it():
+def test_each_row_counts_under_the_first_rule_that_applies():
     rows = pa.table(
         {
             "source": ["", "a b c d", "a", "a b", "a b c d e", "\u00a0\u2028"],
@@ -67,7 +67,7 @@ def test_punctuation_is_normalised_by_the_rules_of_the_language():
     assert normalize_punctuation(texts, "de").to_pylist()[2] == '"Ja"'
 
 
-def test_keys_tell_columns_apart_that_read_the_same_when_joined():
+def test_keys_distinguish_columns_that_read_the_same_when_joined():
     left = text_keys(pa.array(["ab", "a", "ab"]), pa.array(["c", "bc", "c"]))
     assert left[0] == left[2] != left[1]
     assert text_keys(pa.array(["", "\t"])).size == 2

@@ -143,7 +143,7 @@ def test_plain_text_under_a_compressed_name_is_named_as_such(tmp_path):
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKERS)
-def test_a_compressed_file_under_a_plain_name_is_told_how_to_name_it(tmp_path, suffix, pack):
+def test_a_compressed_file_under_a_plain_name_is_reported_with_a_name_to_use(tmp_path, suffix, pack):
     path = tmp_path / "a.txt"
     path.write_bytes(pack(b"text\n"))
     with pytest.raises(InputError, match=rf"compressed, .*add \{suffix} to its name"):
@@ -302,16 +302,16 @@ def test_every_skipped_line_is_recorded_and_the_count_of_a_far_line_costs_one_bi
     errors = LineErrors("skip", record=lambda *record: listed.append(record))
     fields_of(path, ["a", "b"], errors)
     assert [(place, line) for place, line, _ in listed] == [(path, i) for i in range(1, 501)]
-    errors.meet("again", path, 500, "mend it")
-    errors.meet("far", path, 10_000_000, "mend it")
+    errors.handle("again", path, 500, "fix it")
+    errors.handle("far", path, 10_000_000, "fix it")
     assert errors.count == 501
     assert len(errors._seen) < 1_300_000
 
 
-def test_a_unit_number_counts_once_where_lines_do_not_tell_records_apart(tmp_path):
+def test_a_unit_number_counts_once_where_lines_do_not_distinguish_records(tmp_path):
     errors = LineErrors("skip")
     for number in (1, 2, 2):
-        errors.meet_record("bad", tmp_path, 1, "mend it", number)
+        errors.handle_record("bad", tmp_path, 1, "fix it", number)
     assert errors.count == 2
 
 

@@ -61,7 +61,7 @@ def test_a_larger_corpus_gets_lists_and_says_what_they_find(catalogue, text_file
     assert "% of the true neighbours are found" in shown({"avg": found})
 
 
-def test_what_is_behind_the_limit_is_left_out_and_that_is_said(catalogue, text_file, monkeypatch):
+def test_what_is_behind_the_limit_is_left_out_and_that_is_logged(catalogue, text_file, monkeypatch):
     monkeypatch.setattr(corpora, "MOST_SENTENCES", 3)
     corpus = UserCorpus(catalogue, text_file)
     assert (corpus.count, corpus.cut) == (3, True) and "the others are left out" in status_of(corpus)
@@ -90,11 +90,11 @@ def test_a_corpus_of_which_the_encoder_knows_nothing_and_a_damaged_model_are_ref
     path = tmp_path / "foreign.txt"
     path.write_text("ääkkönen\nõhtu\n")
     corpus = UserCorpus(catalogue, path)
-    with pytest.raises(InputError, match="knows no word"):
+    with pytest.raises(InputError, match="in the encoder's vocabulary"):
         corpus.read("avg")
     with pytest.raises(HfParaphraseError):
         corpus.read("damaged")
-    with pytest.raises(InputError, match="knows no word"):
+    with pytest.raises(InputError, match="in the encoder's vocabulary"):
         corpus.read("avg")
 
 
@@ -126,7 +126,7 @@ def test_a_map_of_one_sentence_and_a_histogram_of_one_value_are_drawn(catalogue,
     assert "2 of 5 kept" in picture and "x &amp; y" in picture
 
 
-def test_uploads_and_paths_are_told_apart_and_encoders_counted():
+def test_uploads_and_paths_are_distinguished_and_encoders_counted():
     assert source_of(None, " ") is None and source_of("/a/b.txt", "") == Path("/a/b.txt")
     with pytest.raises(UsageError, match="an upload and a path"):
         source_of("/a/b.txt", "/c")

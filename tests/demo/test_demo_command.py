@@ -85,9 +85,9 @@ def test_a_folder_without_models_and_a_missing_package_are_refused(models, tmp_p
     monkeypatch.undo()
     pytest.importorskip("gradio")
     assert main(["demo", "--models", str(tmp_path)]) == 2
-    assert "no sentence encoder or translation model lies in this folder" in error_of(capfd)
+    assert "no sentence encoder or translation model in this folder" in error_of(capfd)
 
 
-def test_a_page_without_translation_models_says_so(gradio):
+def test_a_page_without_translation_models_reports_it(gradio):
     with served_page(DemoSettings(port=0)) as url, urllib.request.urlopen(f"{url}/config") as answer:
         assert "there is no translation model among the --models" in answer.read().decode()

@@ -125,7 +125,7 @@ def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_
         pass
 
 
-def test_models_compute_where_they_are_told(models):
+def test_models_compute_on_the_given_device(models):
     # A device without memory, which every machine has.
     catalogue = ModelCatalogue([str(models)], device="meta")
     with catalogue.translator("nmt") as (model, _):

@@ -39,7 +39,7 @@ def said(page, part, *texts):
 
 
 def give_file(page, part, path):
-    """Gives a file to a part of the page, and waits until its name stands there.
+    """Uploads a file to a part of the page, and waits until its name stands there.
 
     A field that was emptied just now may be drawn again after it has taken the file; a person would give it once more.
     """

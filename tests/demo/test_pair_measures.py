@@ -155,4 +155,4 @@ def test_an_uploaded_file_and_the_sample_are_pairs_too(pairs):
     assert opened.pairs.count == 40 and list(opened.pairs.measures) == ["rank"] and "bleu" in available
     assert "--pairs YOUR_FOLDER" in opened.pairs.command([]) and told[-1] == (1.0, "40 of 40 pairs measured")
     sample, _ = open_data(None, "", "train", [], lambda *given, **named: None)
-    assert (sample.pairs.count, sample.pairs.split) == (1_800, "validation") and "built-in sample" in sample.said
+    assert (sample.pairs.count, sample.pairs.split) == (1_800, "validation") and "built-in sample" in sample.summary

@@ -49,7 +49,7 @@ def test_a_text_of_which_nothing_is_known_has_no_shares(models):
     assert nothing.words == [] and word_shares(nothing, word_vectors(encoder, TEXTS[0])).shape == (0, 6)
 
 
-def test_tokens_of_no_word_stand_apart(models):
+def test_tokens_of_no_word_stay_separate(models):
     encoder = SentenceEncoder.from_pretrained(models / "avg")
     from tokenizers.processors import TemplateProcessing
 
@@ -62,7 +62,7 @@ def test_tokens_of_no_word_stand_apart(models):
     np.testing.assert_allclose(found.embedding, encoder.encode("a car"), atol=1e-6)
 
 
-def test_a_model_whose_embedding_is_no_mean_of_its_tokens_says_so(models, monkeypatch):
+def test_a_model_whose_embedding_is_no_mean_of_its_tokens_is_reported(models, monkeypatch):
     encoder = SentenceEncoder.from_pretrained(models / "avg")
     forward = encoder.model.forward
 

@@ -102,7 +102,7 @@ def test_a_folder_called_builtin_is_named_by_a_path(builtin, tmp_path):
         ["export", "--model", "builtin", "--output", "x"],
     ],
 )
-def test_where_it_was_not_installed_a_line_says_so(absent, tmp_path, capsys, words):
+def test_where_it_was_not_installed_a_line_reports_it(absent, tmp_path, capsys, words):
     write(tmp_path / "text", TEXTS)
     assert main(words) == 2
     err = capsys.readouterr().err.splitlines()
@@ -155,8 +155,8 @@ def test_evaluate_takes_it_where_nothing_is_named(builtin, tmp_path):
     found = hf_paraphrase.evaluate(data=tmp_path / "graded", suite="graded")
     assert [(item.name, item.kind) for item in found.scores] == [("builtin", "model")]
     assert found.record["results"][0]["sha256"] == fingerprint(builtin)
-    floors = hf_paraphrase.evaluate(data=tmp_path / "graded", suite="graded", baseline=["words"])
-    assert [item.name for item in floors.scores] == ["words"]
+    baselines = hf_paraphrase.evaluate(data=tmp_path / "graded", suite="graded", baseline=["words"])
+    assert [item.name for item in baselines.scores] == ["words"]
 
 
 def test_export_makes_an_ordinary_folder_of_it(builtin):

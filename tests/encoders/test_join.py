@@ -17,7 +17,7 @@ from hf_paraphrase.encoders.join import JoinSettings, join_encoders
 from hf_paraphrase.encoders.random_trigrams import random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
-from hf_paraphrase.evaluation.floors import FLOORS, weighted_trigram_similarity
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, weighted_trigram_similarity
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -130,7 +130,7 @@ def test_the_builtin_encoder_is_joined_by_its_name(models, tmp_path, monkeypatch
 
 
 def test_the_builtin_encoder_which_is_joined_already_is_refused_by_its_name_and_no_help_offers_it(models, tmp_path):
-    with pytest.raises(ModelError, match=r"^builtin: a model of type `concatenation` is no average of one table"):
+    with pytest.raises(ModelError, match=r"^builtin: a model of type `concatenation` is not an average of one table"):
         join_encoders(model=["builtin", models["trigrams"]], output=tmp_path / "joined")
     assert "builtin" not in str(JoinSettings.__dataclass_fields__["model"].metadata["help"])
 
@@ -162,7 +162,7 @@ def trigram_encoder(dimension, **settings):
     return SentenceEncoder(model.eval(), tokenizer)
 
 
-def test_cosines_of_random_trigrams_approach_those_of_the_floor_as_components_grow():
+def test_cosines_of_random_trigrams_approach_those_of_the_baseline_as_components_grow():
     exact = np.array([weighted_trigram_similarity([text] * len(TEXTS), TEXTS) for text in TEXTS])
     errors = [
         np.sqrt(np.mean([(cosines(trigram_encoder(size, seed=seed)) - exact) ** 2 for seed in range(3)]))
@@ -171,9 +171,9 @@ def test_cosines_of_random_trigrams_approach_those_of_the_floor_as_components_gr
     assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
 
 
-def test_with_seed_zero_they_are_the_vectors_of_the_floor():
-    floor = FLOORS["weighted-trigrams"].encode(TEXTS)
-    np.testing.assert_allclose(unit(trigram_encoder(300).encode(TEXTS)), unit(floor), atol=1e-5)
+def test_with_seed_zero_they_are_the_vectors_of_the_baseline():
+    baseline = UNTRAINED_BASELINES["weighted-trigrams"].encode(TEXTS)
+    np.testing.assert_allclose(unit(trigram_encoder(300).encode(TEXTS)), unit(baseline), atol=1e-5)
 
 
 def test_a_trigrams_vector_depends_on_nothing_but_the_trigram_and_the_seed():
@@ -239,7 +239,7 @@ def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(m
             {"model": ["words", "weighted-trigrams"], "frequency_constant": 0.001},
         ),
         (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
-        (ModelError, "`gran` is no average", {"model": ["words", "gran"]}),
+        (ModelError, "`gran` is not an average", {"model": ["words", "gran"]}),
         (ModelError, "no such model folder", {"model": ["words", "missing"]}),
         (InputError, "no such file", {"model": ["words", "weighted-trigrams"], "text": ["missing.txt"]}),
         (InputError, "no trigrams", {"model": ["words", "weighted-trigrams"], "text": ["blank.txt"]}),

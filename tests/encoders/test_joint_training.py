@@ -71,7 +71,7 @@ def test_gathered_rows_are_in_the_order_of_processes_and_take_their_gradient_hom
     assert found[0]["gradient"].shape == (0, 3) and torch.equal(found[1]["gradient"], 2 * rows)
 
 
-def test_waiting_processes_go_on_when_the_last_one_is_there(together):
+def test_waiting_processes_continue_when_the_last_one_is_there(together):
     assert all(load_file(together / f"gathered {process}.safetensors")["waited"] for process in range(2))
 
 

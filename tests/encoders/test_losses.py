@@ -81,7 +81,7 @@ def test_pairs_that_are_no_paraphrases_cost_nothing_beyond_the_margin():
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_every_loss_tells_its_settings_and_source(name):
+def test_every_loss_describes_its_settings_and_source(name):
     loss = LOSSES[name]()
     assert loss.settings == {"margin": loss.default_margin} and f"margin={loss.default_margin}" in repr(loss)
     assert LOSSES[name](0.7).settings == {"margin": 0.7}
@@ -91,7 +91,7 @@ def test_every_loss_tells_its_settings_and_source(name):
 
 
 class Squared(MarginLoss):
-    """Computes something else than the loss from which it has its description."""
+    """Computes something other than the loss from which it has its description."""
 
     def forward(self, vectors, negatives):
         return super().forward(vectors, negatives) ** 2

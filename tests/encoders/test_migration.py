@@ -158,7 +158,7 @@ def test_what_has_no_known_token_stays_zero_under_every_option(folder):
         ("corpus_chunk_size", 0, "corpus_chunk_size must be at least 1, not 0"),
     ],
 )
-def test_a_number_of_neighbours_or_of_a_chunk_that_is_none_is_refused(folder, name, value, said):
+def test_a_number_of_neighbours_or_of_a_chunk_that_is_invalid_is_refused(folder, name, value, said):
     encoder = SentenceEncoder.from_pretrained(folder)
     vectors = encoder.encode(TEXTS)
     with pytest.raises(UsageError, match=said):
@@ -173,7 +173,7 @@ def test_embeddings_of_two_encoders_are_not_compared():
 
 
 def test_texts_in_the_place_of_embeddings_are_refused_with_the_remedy():
-    with pytest.raises(UsageError, match=r"corpus_embeddings is no array of numbers.*encode"):
+    with pytest.raises(UsageError, match=r"corpus_embeddings is not an array of numbers.*encode"):
         semantic_search(np.ones((1, 2)), ["a text"])
 
 

@@ -90,7 +90,7 @@ def test_the_card_says_what_the_trainer_knows_and_what_it_does_not(saved):
     assert str(folder.parent) not in text
 
 
-def test_the_card_of_a_model_that_was_saved_before_training_says_so(saved, tmp_path):
+def test_the_card_of_a_model_that_was_saved_before_training_states_it(saved, tmp_path):
     trainer, _ = saved()
     trainer.state.global_step = 0
     trainer.save_model(str(tmp_path / "untrained"))

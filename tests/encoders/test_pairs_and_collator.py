@@ -107,7 +107,7 @@ def test_labelled_pairs_need_a_label_and_unlabelled_ones_a_paraphrase(tmp_path, 
         encode_pairs(labelled_folder(tmp_path / "b", [0, 0]), tokenizer)
 
 
-def test_token_ids_lie_in_nameless_files_and_leave_nothing_behind(tmp_path, tokenizer):
+def test_token_ids_are_in_nameless_files_and_leave_nothing_behind(tmp_path, tokenizer):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     pairs = encode_pairs(folder_of(tmp_path / "pairs", ROWS), tokenizer, scratch=scratch)

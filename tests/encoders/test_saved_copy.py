@@ -59,7 +59,7 @@ def test_half_precision_is_saved_as_float32(tmp_path):
     assert str(encoder.model.dtype) == "torch.float16"
 
 
-def test_an_encoder_of_no_folder_gets_a_card_that_says_so(tmp_path):
+def test_an_encoder_of_no_folder_gets_a_card_that_states_it(tmp_path):
     encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model"))
     SentenceEncoder(encoder.model, encoder.tokenizer).save_pretrained(tmp_path / "copy")
     assert "nothing says what it\nwas made from" in (tmp_path / "copy" / "README.md").read_text()

@@ -251,7 +251,7 @@ def test_modules_that_are_not_known_and_places_outside_are_refused(tmp_path):
         SentenceEncoder.from_pretrained(tmp_path / "m")
 
 
-def test_other_folders_are_none_of_them(tmp_path):
+def test_other_folders_are_not_recognised(tmp_path):
     assert open_static_folder(tmp_path) is None
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     assert open_static_folder(tmp_path) is None

@@ -279,7 +279,7 @@ def test_senseless_settings_are_refused(tmp_path, wrong):
         EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)
 
 
-def test_a_trainer_of_ones_own_takes_one_gpu_of_several_and_says_so(tmp_path, data, monkeypatch, caplog):
+def test_a_custom_trainer_takes_one_gpu_of_several_and_reports_it(tmp_path, data, monkeypatch, caplog):
     monkeypatch.setattr(
         EncoderTrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2)
     )

@@ -86,7 +86,7 @@ def test_every_source_of_pairs_gives_the_same_weights(tmp_path, rows, tokenizer)
         ([{"first": "a1", "second": "b1"}], InputError, "sentence1"),
         ([], InputError, "no pairs"),
         (["a1"], UsageError, "a pair is a str"),
-        (3, UsageError, "int is no pairs"),
+        (3, UsageError, "int is not a source of pairs"),
         (
             DatasetDict({"train": Dataset.from_list([{"sentence1": "a1", "sentence2": "b1"}])}),
             UsageError,

@@ -7,9 +7,9 @@ import pytest
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.evaluation import pair_classifier
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, Scorer
 from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.detection_suite import format_detection
-from hf_paraphrase.evaluation.floors import FLOORS, Scorer
 from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
 from hf_paraphrase.evaluation.paraphrase import describe, evaluate_detection, read_task, top_1
 from hf_paraphrase.evaluation.suite import Scores
@@ -238,15 +238,17 @@ def test_a_single_split_whose_pairs_all_hang_together_cannot_be_parted(tmp_path)
         read_task(tmp_path, test_split="validation")
 
 
-@pytest.mark.parametrize("name", FLOORS)
-def test_the_cosine_of_a_floors_vectors_is_about_the_floor(name):
+@pytest.mark.parametrize("name", UNTRAINED_BASELINES)
+def test_the_cosine_of_a_baselines_vectors_is_about_the_baseline(name):
     texts = [
         "the cat sat on the mat", "a cat sat on a mat", "dogs bark at night", "the dog barks at night",
         "an entirely different sentence about law", "",
     ]  # fmt: skip
     first, second = texts, texts[1:] + texts[:1]
-    exact = FLOORS[name].similarity(first, second)
-    projected = cosine_similarities(FLOORS[name].encode(first), FLOORS[name].encode(second))
+    exact = UNTRAINED_BASELINES[name].similarity(first, second)
+    projected = cosine_similarities(UNTRAINED_BASELINES[name].encode(first), UNTRAINED_BASELINES[name].encode(second))
     assert np.abs(exact - projected).max() < 0.2 and exact.max() > 0.4
-    assert not FLOORS[name].encode([""]).any()
-    np.testing.assert_array_equal(FLOORS[name].encode(texts)[2], FLOORS[name].encode(texts[2:3])[0])
+    assert not UNTRAINED_BASELINES[name].encode([""]).any()
+    np.testing.assert_array_equal(
+        UNTRAINED_BASELINES[name].encode(texts)[2], UNTRAINED_BASELINES[name].encode(texts[2:3])[0]
+    )

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.evaluation.floors import FLOORS
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
 from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
 from hf_paraphrase.evaluation.protocols import (
     PROTOCOLS,
@@ -242,7 +242,7 @@ def test_blank_gold_lines_leave_pairs_out_of_counts_weights_and_pools(tmp_path):
         texts = ["a\ta", "a a b\tnot scored", "a b\ta", "b\ta b", "c\tc"]
         (folder / f"STS.input.{name}.txt").write_text("".join(f"{text}\n" for text in texts))
         (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds))
-    scored = score_with_similarity(FLOORS["words"].similarity, find_sts_sets(tmp_path).sets)
+    scored = score_with_similarity(UNTRAINED_BASELINES["words"].similarity, find_sts_sets(tmp_path).sets)
     # words: similarities 1, 0.707, 0.707 for golds 1, 2, 5; and 1, 0.516 (a a b against not scored: 0) for golds 4, 3
     assert [len(item) for item in scored] == [3, 2]
     first = 100 * stats.pearsonr([1, 2**-0.5, 2**-0.5], [1, 2, 5]).statistic
@@ -320,7 +320,9 @@ def test_protocols_are_chosen_by_name_all_by_default_and_unknown_ones_are_refuse
 
 @pytest.mark.real_data
 def test_the_same_trigram_cosines_give_each_protocol_its_known_figure(real_data_dir):
-    scored = score_with_similarity(FLOORS["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets)
+    scored = score_with_similarity(
+        UNTRAINED_BASELINES["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets
+    )
     senteval, pooled = evaluate_protocol("senteval", scored), evaluate_protocol("all", scored)
     assert senteval.row("STS12 mean").pearson == pytest.approx(55.7, abs=0.1)
     assert senteval.row("STS12 wmean").pearson == pytest.approx(56.6, abs=0.1)
@@ -333,7 +335,7 @@ def test_the_same_trigram_cosines_give_each_protocol_its_known_figure(real_data_
 @pytest.mark.real_data
 def test_the_real_benchmark_and_sick_parts_are_found_by_name(real_data_dir):
     sets = [graded for name in ("stsbenchmark", "sick") for graded in find_sts_sets(real_data_dir / name).sets]
-    scored = score_with_similarity(FLOORS["trigrams"].similarity, sets)
+    scored = score_with_similarity(UNTRAINED_BASELINES["trigrams"].similarity, sets)
     benchmark, sick = evaluate_protocol("stsb", scored), evaluate_protocol("sick", scored)
     assert [(row.name, row.n) for row in benchmark.rows] == [("STS-B dev", 1500)]
     assert [(row.name, row.n) for row in sick.rows] == [("SICK train", 4500), ("SICK trial", 500)]

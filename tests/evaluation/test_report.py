@@ -15,7 +15,7 @@ def test_table_columns_line_up_and_pipes_are_escaped():
     assert lines[2].startswith("| a\\|b ") and lines[2].endswith("    1 |")
 
 
-def test_short_names_are_as_long_as_it_takes_to_tell_them_apart():
+def test_short_names_are_as_long_as_it_takes_to_distinguish_them():
     assert short_names(["runs/avg/", "runs/gran"]) == ["avg", "gran"]
     assert short_names(["one/avg", "two/avg"]) == ["one/avg", "two/avg"]
     assert short_names(["words"]) == ["words"]

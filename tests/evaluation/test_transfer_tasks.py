@@ -135,7 +135,7 @@ def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path
     assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], QUICK).paths} == {".label"}
 
 
-def test_sick_is_tested_on_its_trial_part_only_on_request_and_says_so(tmp_path):
+def test_sick_is_tested_on_its_trial_part_only_on_request_and_reports_it(tmp_path):
     write_sick(tmp_path, ("train", 90), ("trial", 31))
     with pytest.raises(InputError, match=r"SICK-R: SICK_test_annotated\.txt"):
         find_transfer_tasks(tmp_path, ["SICK-R"], QUICK)
@@ -209,7 +209,7 @@ def test_wrong_vectors_are_refused(tmp_path, vectors, expected):
         evaluate_transfer(vectors, tmp_path, protocol=QUICK)
 
 
-def test_vectors_that_tell_nothing_reach_the_majority_and_no_more(tmp_path):
+def test_vectors_that_carry_nothing_reach_the_majority_and_no_more(tmp_path):
     write_sick(tmp_path, ("train", 90), ("trial", 31), ("test_annotated", 40))
     results = evaluate_transfer(lambda texts: np.zeros((len(texts), 3)), tmp_path, protocol=QUICK)
     relatedness, entailment = results

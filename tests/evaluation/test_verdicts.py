@@ -117,7 +117,7 @@ def test_a_system_without_seeds_adds_no_variance_of_seeds():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_fewer_than_three_seeds_tell_nothing_however_alike_they_are(count):
+def test_fewer_than_three_seeds_are_inconclusive_however_alike_they_are(count):
     found = difference(by_seed([60.0] * count), by_seed([50.0] * 5)).interval()
     assert found.text() == "+10.0" and found.verdict("above") == found.verdict("little") == "cannot tell"
 
@@ -128,7 +128,7 @@ def test_equal_runs_differ_by_nothing_which_is_little():
     assert found == Interval(0.0, 0.0, 0.0) and found.verdict("little") == "holds"
 
 
-def test_the_mean_over_corpora_has_the_test_pairs_in_common_and_the_seeds_apart():
+def test_the_mean_over_corpora_has_the_test_pairs_in_common_and_separate_seeds():
     items = [
         difference(scores(5, place), scores(5, place + 10), pairs=(replicates_of(scores(5, place)),) * 2)
         for place in range(3)

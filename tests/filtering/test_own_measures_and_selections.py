@@ -145,10 +145,10 @@ def test_an_option_of_the_verb_cannot_be_one_of_a_measure(own):
     [
         ("calmer", "--keep: cannot read `calmer` (write for example overlap_1<=0.7 or 5<=length<=30, in quotes"),
         ("unheard", "--keep `unheard`: there is no column loudness (the columns are sentence1, sentence2; computed"),
-        ("empty", "the selection `empty` looks at no column"),
+        ("empty", "the selection `empty` uses no column"),
     ],
 )
-def test_what_is_wrong_with_a_named_selection_is_said(pairs, own, tmp_path, keep, problem):
+def test_what_is_wrong_with_a_named_selection_is_reported(pairs, own, tmp_path, keep, problem):
     SELECTIONS.register("unheard")(lambda loudness: loudness > 1)
     SELECTIONS.register("empty")(lambda: True)
     with pytest.raises(HfParaphraseError) as refused:
@@ -163,7 +163,7 @@ def test_what_is_wrong_with_a_named_selection_is_said(pairs, own, tmp_path, keep
         ('{"marks": np.zeros(1)}', "the measure marks: marks is of shape (1,) for 6 pairs (let it return one value"),
     ],
 )
-def test_a_measure_that_computes_something_else_than_it_says_is_refused(pairs, own, returned, problem):
+def test_a_measure_that_computes_something_other_than_it_names_is_refused(pairs, own, returned, problem):
     text, _, _ = OWN.partition('{"marks": np')
     own.write_text(f"{text}{returned}\n")
     import_file(own)

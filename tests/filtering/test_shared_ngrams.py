@@ -107,7 +107,7 @@ def test_words_of_a_length_are_counted_with_those_seen_before_or_on_the_other_si
         assert (words[row], present[row]) == (len(two), sum(token in set(tokenize(first)) for token in two))
 
 
-def test_numbers_that_agree_in_their_high_bits_only_are_told_apart(monkeypatch):
+def test_numbers_that_agree_in_their_high_bits_only_are_distinguished(monkeypatch):
     pairs = [("a b", "b c")] * 3
     spans = TokenSpans([first for first, _ in pairs] + [second for _, second in pairs])
     distinct = np.unique(spans.numbers)

@@ -238,7 +238,7 @@ def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_pat
     [
         (
             "filter --pairs p --output o --engine ray --sample 3",
-            "--sample looks at all pairs, and --engine ray at a part",
+            "--sample needs all pairs, and --engine ray has a part",
         ),
         ("filter --pairs p --output o --shard-size 3", "--shard-size is for --shard or --engine ray"),
         ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),

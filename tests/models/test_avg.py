@@ -81,7 +81,7 @@ def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(tmp_path):
     assert (config.vocab_size, config.hidden_size, config.word_dropout, config.unk_token_id) == (40, 9, 0.25, 1)
 
 
-def test_the_saved_configuration_tells_model2vec_neither_to_normalise_nor_to_cut_texts_off(tmp_path):
+def test_with_the_saved_configuration_model2vec_neither_normalises_nor_truncates(tmp_path):
     make().save_pretrained(tmp_path / "first")
     AutoModel.from_pretrained(tmp_path / "first").save_pretrained(tmp_path / "second")
     for name in ("first", "second"):

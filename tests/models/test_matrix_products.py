@@ -61,7 +61,7 @@ def test_long_products_are_not_filled_up(monkeypatch):
     affine(torch.randn(33, 8), torch.randn(8, 8))
 
 
-def test_gradients_of_rows_that_do_not_lie_one_behind_the_other_are_right():
+def test_gradients_of_rows_that_are_not_contiguous_are_right():
     torch.manual_seed(0)
     values, weight = torch.randn(6, 4, 5, requires_grad=True), torch.randn(3, 5, requires_grad=True)
     up = torch.randn(3, 6, 4).permute(1, 2, 0)

@@ -67,7 +67,7 @@ def test_a_second_copy_of_the_package_does_not_make_the_import_go_in_circles(mon
     import transformers.models.auto
 
     class AnotherFinder(_AutoModuleFinder):
-        """As the same class of a package that was imported anew."""
+        """As the same class of a package that was imported again."""
 
     monkeypatch.setattr(sys, "meta_path", [AnotherFinder(), _AutoModuleFinder(), *sys.meta_path])
     for name in _ACTIONS:

@@ -197,7 +197,7 @@ def test_under_autocast_loss_and_gradients_are_nearly_the_same_and_stay_fp32():
         assert functional.cosine_similarity(mine.flatten(), theirs.flatten(), dim=0) > 0.99, name
 
 
-def test_empty_texts_embed_to_zeros_and_can_be_said_again():
+def test_empty_texts_embed_to_zeros_and_can_be_reconstructed():
     model = make()
     for shape in ((2, 0), (2, 3), (0, 3)):
         ids = torch.zeros(shape, dtype=torch.long)
@@ -259,7 +259,7 @@ def test_initial_weights_follow_the_authors_code_or_xavier():
     assert 0.9 * bound < model.recurrent.weight_input.abs().max() <= bound
 
 
-def test_it_learns_to_say_a_handful_of_sentences_again():
+def test_it_learns_to_reconstruct_a_handful_of_sentences():
     torch.manual_seed(0)
     model = SdaeModel(SdaeConfig(vocab_size=20, hidden_size=32, embedding_size=8, initialization="xavier"))
     rows = [row for row in ROWS if row]

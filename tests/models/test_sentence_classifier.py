@@ -173,7 +173,7 @@ for name in sys.argv[1:]:
 """
 
 
-def test_code_of_an_encoder_that_lies_elsewhere_is_not_run(tmp_path, run_python):
+def test_code_of_an_encoder_that_is_elsewhere_is_not_run(tmp_path, run_python):
     for number, reference in enumerate(ELSEWHERE):
         make().save_pretrained(tmp_path / str(number))
         path = tmp_path / str(number) / "config.json"

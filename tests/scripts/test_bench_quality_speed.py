@@ -162,7 +162,7 @@ def test_a_picture_is_drawn_again_from_the_figures_without_measuring(
     assert "22 sets (2 present)" in capsys.readouterr().err
 
 
-def test_labels_of_a_crowd_lie_neither_on_one_another_nor_on_marks(load_script):
+def test_labels_of_a_crowd_cover_neither_one_another_nor_marks(load_script):
     load_script("benchmarks/quality_speed")
     from quality_speed_picture import Box, choose_places, places_round
 

@@ -72,7 +72,7 @@ def test_the_steps_run_in_their_order_and_their_commands_understand_them(run):
     assert joined.weights == [0.7, 0.3] and joined.frequency_constant == 0.001
 
 
-def test_nothing_that_the_encoder_records_tells_where_it_was_made(run, folder):
+def test_nothing_that_the_encoder_records_reveals_where_it_was_made(run, folder):
     _, calls = run()
     assert not any(str(folder) in word for words in calls for word in words)
 

@@ -155,8 +155,8 @@ def test_its_designs_are_understood_and_have_as_many_seeds_as_verdicts_ask_for(l
     ("wrong", "said"),
     [
         (DESIGN.replace('"gran: 4"', '"lstm: 4"'), "no model `lstm`"),
-        (DESIGN.replace('"gran: 4"', '"gran 4"'), "`gran 4` is no cell"),
-        (DESIGN.replace("below", "little"), "no claim"),
+        (DESIGN.replace('"gran: 4"', '"gran 4"'), "`gran 4` is not a cell"),
+        (DESIGN.replace("below", "little"), "is not a claim"),
         ('fewer_seeds: {"gran: 5": 1}' + DESIGN, "no claim has a cell `gran: 5`"),
     ],
 )

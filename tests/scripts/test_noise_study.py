@@ -51,7 +51,7 @@ def test_of_ranked_pairs_the_first_are_taken_and_none_is_misranked(load_script, 
 
 
 @pytest.mark.parametrize("text", ["5000 misranked", "many", "5000 false 20", "50 misranked 60 random 60", "5 -1"])
-def test_a_mixture_that_is_none_is_refused(load_script, text):
+def test_a_mixture_that_is_invalid_is_refused(load_script, text):
     with pytest.raises(UsageError):
         load_script("studies/noisy_pairs").Mixture.read(text)
 

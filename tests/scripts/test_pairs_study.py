@@ -110,10 +110,10 @@ def test_a_draw_of_fewer_pairs_has_those_of_a_larger_one(study, folder, load_scr
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cells": ["avg one"]}, "is no cell"),
+        ({"cells": ["avg one"]}, "is not a cell"),
         ({"cells": ["avg three 10"]}, "unknown source"),
         ({"cells": ["avg one 41"]}, "there are 40 pairs"),
-        ({"claims": [["it is better", "avg one 10", "over", "avg one 20"]]}, "is no claim"),
+        ({"claims": [["it is better", "avg one 10", "over", "avg one 20"]]}, "is not a claim"),
         ({"columns": {"test": ["STS14"]}}, "no set STS14"),
     ],
 )

@@ -40,7 +40,7 @@ def test_a_run_is_killed_before_a_change_of_the_file_system(artefacts, tmp_path)
         assert not output.exists() or (change > 1 and output.read_bytes() == whole)
 
 
-def test_a_full_disk_meets_the_run(artefacts, tmp_path):
+def test_a_full_disk_is_handled_by_the_run(artefacts, tmp_path):
     case = CASES["fingerprint"]
     ended = run(case.words(artefacts.paths(case)), tmp_path / "run", 1, fill_the_disk())
     assert ended.code == 2 and len(ended.errors) == 1

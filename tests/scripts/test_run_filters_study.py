@@ -74,7 +74,7 @@ def test_what_is_there_is_not_made_again_and_the_tables_are_printed(run, tmp_pat
     assert (tmp_path / "work/documents.txt").read_text() == "some news .\n"
 
 
-def test_a_language_that_fails_ends_the_study_and_the_next_run_goes_on_there(run):
+def test_a_language_that_fails_ends_the_study_and_the_next_run_continues_there(run):
     done, calls = run(FAILING="work/de/scored")
     assert done.returncode == 3 and "tune" not in {words[0] for words in calls}
     _, calls = run()

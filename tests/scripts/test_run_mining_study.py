@@ -56,7 +56,7 @@ def write_curve(path, rows):
 
 
 def write_curves(folder):
-    """Lays out the curves of a report."""
+    """Formats the curves of a report."""
     for group in ("random_pairs", "candidates"):
         for name in NAMES:
             write_curve(folder / "curves" / group / f"{name}.tsv", [(0.5, 0.5)])
@@ -140,7 +140,7 @@ def test_the_findings_are_judged_over_the_seeds(load_script, tmp_path, capsys):
     assert rows["joint"] == ["90.0 ± 0.0", "95.0 ± 0.0"]
 
 
-def test_drawing_the_pairs_anew_varies_f1_as_a_bootstrap_of_them_does_and_alike_in_all_seeds(load_script):
+def test_drawing_the_pairs_again_varies_f1_as_a_bootstrap_of_them_does_and_alike_in_all_seeds(load_script):
     drawn = load_script("studies/mining_table").drawn_f1([{"found": 400, "right": 240, "gold": 600}] * 2, 0)
     kinds = np.repeat([0, 1, 2], [240, 160, 360])
     generator = np.random.default_rng(0)

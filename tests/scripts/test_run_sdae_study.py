@@ -86,7 +86,7 @@ def test_without_tasks_there_is_no_transfer_evaluation(run):
 
 @pytest.mark.parametrize("failing", ["models/plain_0", "suite sts --data data/sts --model work/models/noise_1"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_run_that_fails_ends_the_study_and_the_next_study_goes_on_there(run, failing, jobs):
+def test_a_run_that_fails_ends_the_study_and_the_next_study_continues_there(run, failing, jobs):
     done, calls = run(JOBS=jobs, FAILING=failing)
     assert done.returncode == 1 and "broken" in done.stderr and "the table" not in done.stdout
     failed = failing.rpartition("/")[2]

@@ -70,7 +70,7 @@ def test_what_is_there_is_not_made_again(run):
 
 
 @pytest.mark.parametrize("failing", LAST_WORDS)
-def test_a_step_that_fails_ends_the_study_with_its_status_and_the_next_run_goes_on_there(run, failing):
+def test_a_step_that_fails_ends_the_study_with_its_status_and_the_next_run_continues_there(run, failing):
     done, calls = run(FAILING=LAST_WORDS[failing])
     assert done.returncode == 3 and "broken" in done.stderr
     until = STEPS.index(failing)

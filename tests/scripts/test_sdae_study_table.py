@@ -71,14 +71,14 @@ def test_a_finding_holds_or_does_not_by_the_side_of_the_whole_interval(
     assert row[-1] == expected
 
 
-def test_one_seed_tells_nothing_and_seeds_that_only_one_variant_has_are_not_compared(work, run_script, capsys):
+def test_one_seed_is_inconclusive_and_seeds_that_only_one_variant_has_are_not_compared(work, run_script, capsys):
     assert run_script("studies/sdae_table", work(plain=[40], noise=[50, 60], regulariser=[])) == 0
     rows = rows_of(capsys.readouterr().out)
     assert rows[4][1:] == ["0", "–", "–", "–", "–", "–"]
     assert rows[-1] == ["helps as noise", "STS mean", "+10.0", "+10.0", "–", "cannot tell"]
 
 
-def test_two_seeds_tell_nothing_however_alike_they_are(work, run_script, capsys):
+def test_two_seeds_are_inconclusive_however_alike_they_are(work, run_script, capsys):
     assert run_script("studies/sdae_table", work(plain=[40, 41], noise=[50, 51], regulariser=[])) == 0
     row = rows_of(capsys.readouterr().out)[-1]
     assert row == ["helps as noise", "STS mean", "+10.0, +10.0", "+10.0", "–", "cannot tell"]

@@ -29,7 +29,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
+def test_the_study_chooses_lambda_on_dev_makes_a_table_and_continues_where_it_was(
     folder, run_script, load_script, capsys
 ):
     words = ["--sick", folder / "sick", "--transfer", folder / "transfer", "--encoders", f"Avg={folder / 'avg'}"]
@@ -62,7 +62,7 @@ def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
     assert [*again[:-2], again[-1]] == lines
 
 
-def test_a_grid_whose_best_is_at_its_end_goes_on_until_it_is_inside(load_script):
+def test_a_grid_whose_best_is_at_its_end_continues_until_it_is_inside(load_script):
     study = load_script("studies/supervised_runs")
     tried = []
 

@@ -151,7 +151,7 @@ def test_ids_with_gaps_are_refused(tmp_path):
         load_encoder_tokenizer(tmp_path)
 
 
-def test_two_tokens_with_one_id_are_told_in_one_line(tmp_path):
+def test_two_tokens_with_one_id_are_reported_in_one_line(tmp_path):
     # Which of two tokens is written again is drawn: of so many, one is surely not that of the merges.
     letters = [chr(number) for number in range(ord("a"), ord("z"))]
     names = ["[PAD]", "[UNK]", *letters, *(2 * letter for letter in letters), *(4 * letter for letter in letters)]

@@ -50,7 +50,7 @@ def segmented(tokenizer, word):
 
 
 def cost(morphs, pieces):
-    """What Morfessor minimises: the letters that are no morphs first, then the cost of the morphs."""
+    """What Morfessor minimises: the letters that are not morphs first, then the cost of the morphs."""
     total = log(morphs.tokens + morphs.boundaries)
     known = [total - log(morphs.counts[piece]) for piece in pieces if piece in morphs.counts]
     return [len(pieces) - len(known), sum(known)]
@@ -190,7 +190,7 @@ def test_saved_tokenizers_open_with_equal_ids_without_morfessor(tokenizer, tmp_p
         ("3 talo +  + ssa\n", "s:1: "),
         ("3\n", "s:1: "),
         ("3 talo ssa\n", "s:1: `talo ssa` is not a segmented word"),
-        ("3 talo + ssa\n\n1 talos + sa\n", "s:3: `talossa` is there twice"),
+        ("3 talo + ssa\n\n1 talos + sa\n", "s:3: `talossa` occurs twice"),
         ("# nothing\n", "no segmented words"),
         ("", "empty"),
     ],

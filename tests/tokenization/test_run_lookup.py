@@ -165,7 +165,7 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
     tokenizer.no_padding()
     tokenizer.no_truncation()
     expected = [item.ids for item in tokenizer.encode_batch(texts, add_special_tokens=special_tokens)]
-    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are taken apart in another way than many
+    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are split up in another way than many
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(run_lookup, "_FEW_TEXTS", limit)
             found = lookup(texts)
@@ -329,7 +329,7 @@ RUNS = ["a", "b", "the", "cat", "Cat", "\u00a0", "", "12", "sat", "mat", "can't"
 @settings(max_examples=40, deadline=None)
 @given(blocks=st.lists(st.lists(st.lists(st.sampled_from(RUNS), max_size=4).map(" ".join), max_size=9), max_size=6))
 @example(blocks=[["a b"], ["a b the", "the a b"], ["cat a b", "sat mat a 12"], ["a b the"]])
-def test_what_was_met_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, blocks):
+def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, blocks):
     _, tokenizer = lookups("none", "byte-level", "bpe")
     lookup = RunLookup.for_tokenizer(tokenizer)
     expected = [[item.ids for item in tokenizer.encode_batch(texts)] for texts in blocks]

@@ -102,7 +102,7 @@ def test_a_model_that_draws_its_pieces_is_not():
     ],
     ids=repr,
 )
-def test_an_added_token_that_may_lie_over_two_runs_is_not(token, safe):
+def test_an_added_token_that_may_cross_two_runs_is_not(token, safe):
     made = tokenizer()
     made.add_tokens([token])
     assert runs_are_separable(made) == safe

@@ -61,7 +61,7 @@ def test_english_is_split_as_the_penn_treebank_does(text, words):
     assert build_word_level_tokenizer(words).tokenize(text) == words
 
 
-def test_contractions_stay_apart_at_the_apostrophe_when_not_asked_for():
+def test_contractions_stay_separate_at_the_apostrophe_when_not_asked_for():
     tokenizer = build_word_level_tokenizer(["don", "'", "t"], contractions=False)
     assert tokenizer.tokenize("don't") == ["don", "'", "t"]
 

@@ -18,7 +18,7 @@ def collate(lengths):
 
 
 def rows(batch):
-    """Gives the units of every pair of a mini-batch, without padding."""
+    """Returns the units of every pair of a mini-batch, without padding."""
     sources = [
         row[mask.bool()].tolist() for row, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
     ]

@@ -30,7 +30,7 @@ def test_bleu_equals_its_formula():
     assert score.bleu == pytest.approx(expected)
 
 
-def test_case_is_ignored_unless_asked_for_and_the_signature_says_so():
+def test_case_is_ignored_unless_asked_for_and_the_signature_states_it():
     ignored = corpus_scores(["The Cat sat on the mat"], ["the cat sat on the mat"])
     cased = corpus_scores(["The Cat sat on the mat"], ["the cat sat on the mat"], lowercase=False)
     assert ignored.bleu == pytest.approx(100) and ignored.chrf == pytest.approx(100)

@@ -202,7 +202,7 @@ def test_logits_processors_are_honoured_as_by_generate(settings):
         assert_same(search(model, batch, fast=True, num_beams=5, candidates=everything, **settings), expected)
 
 
-def test_more_hypotheses_than_there_are_leave_copies_with_a_score_that_tells():
+def test_more_hypotheses_than_there_are_leave_copies_with_a_score_that_marks_them():
     model = make(0, vocab_size=5)
     output = model.generate(
         torch.tensor([[3, 2]]),

@@ -118,7 +118,7 @@ def test_a_table_is_saved_and_read_unchanged(tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["table.safetensors"]
 
 
-def test_a_table_knows_its_units_if_it_was_told_and_one_without_them_is_read_as_ever(tmp_path):
+def test_a_table_knows_its_units_if_they_were_recorded_and_one_without_them_is_read_as_ever(tmp_path):
     table = estimate_from_units([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
     table.save(tmp_path / "old")
     table.save(tmp_path / "new", units="abc")
@@ -145,7 +145,7 @@ def test_a_table_that_cannot_be_written_is_an_output_error_and_leaves_nothing(tm
         table.save(tmp_path / "file" / "table")
 
 
-def test_a_missing_damaged_or_foreign_file_is_an_input_error(tmp_path):
+def test_a_missing_damaged_or_unrelated_file_is_an_input_error(tmp_path):
     from safetensors.numpy import save_file
 
     path = tmp_path / "table.safetensors"

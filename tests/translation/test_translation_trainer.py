@@ -182,7 +182,7 @@ def test_limits_and_a_missing_column_of_a_dataset(parts, tmp_path):
 
 
 def test_the_trainer_of_a_dataset_learns_what_the_verb_learns(tmp_path, parts):
-    """The same pairs, seed and settings give the same bytes, by the verb's recipe and by ten lines of one's own."""
+    """The same pairs, seed and settings give the same bytes, by the verb's recipe and by ten lines of the user."""
     from transformers import set_seed
 
     from hf_paraphrase import train_translation

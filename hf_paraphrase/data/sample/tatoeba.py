@@ -25,12 +25,7 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class SamplePair:
-    """One line of the bitext.
-
-    Attributes:
-        french: A French sentence.
-        english: A translation of it by people.
-    """
+    """One line of the bitext."""
 
     french: str
     english: str
@@ -41,8 +36,6 @@ class JudgedPair:
     """Two English sentences.
 
     Attributes:
-        sentence1: The sentence that is asked about.
-        sentence2: Another one.
         label: 1 if people translated both into the same French sentence; 0 for a sentence that looks like the first
             and that no chain of translations links to it.
     """
@@ -57,16 +50,6 @@ def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list
 
     No English and no French sentence is in two splits, whatever its case and punctuation; neither are two sentences
     that a chain of translations links.
-
-    Args:
-        num_pairs: How many pairs in all; each split gives the same share of its own.
-        seed: The seed of the choice and of the order.
-
-    Returns:
-        The splits "train", "validation" and "test".
-
-    Raises:
-        InputError: The number of pairs is out of range.
     """
     if not FEWEST_PAIRS <= num_pairs <= TOTAL_PAIRS:
         raise InputError(

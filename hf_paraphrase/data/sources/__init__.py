@@ -1,7 +1,7 @@
 """Sources of bitext, paraphrases and graded sets, one file a source.
 
 Raw files of a source go in, a Parquet data folder with its card comes out (`prepare`, `prepare SOURCE`), or the rows
-of a `datasets` builder. A source of one's own is one file and one line of `hf_paraphrase.registry.SOURCES`.
+of a `datasets` builder. A source of the user is one file and one line of `hf_paraphrase.registry.SOURCES`.
 Start reading at `source`, what a source says about itself, and at a short one, `msrp`; then `corpus`, through which
 all of them run, and `preparation`, which writes the folder.
 """

@@ -118,13 +118,8 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
         return BITEXT
 
     def parts(self) -> list[Part]:
-        """Gives the training part, and those that are given as files.
-
-        Raises:
-            InputError: If catalogues are asked for and there are none.
-            UsageError: If they are not English on one side, or the fields are not named.
-        """
-        apart = "source" if self.hold_out_sources else None
+        """Returns the training part, and those that are given as files."""
+        disjoint = "source" if self.hold_out_sources else None
         languages = (self.source_lang, self.target_lang)
         punctuation = languages if self.normalize_punctuation else None
         prefix = "-".join(languages)
@@ -140,7 +135,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
             parting=Parting(
                 repeats=_REPEATS[self.drop_duplicates],
                 sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
-                apart=apart,
+                disjoint=disjoint,
                 shuffle=self.shuffle,
                 seed=self.seed,
             ),
@@ -159,7 +154,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
                         (partial(_read, read),),
                         files,
                         clean=_Cleaning(f"{prefix}-{split}", punctuation, CleaningRules()),
-                        parting=Parting(apart=apart),
+                        parting=Parting(disjoint=disjoint),
                         finish=lambda: (BITEXT, self._with_languages),
                         repeating=REPEATING,
                         early=True,
@@ -178,12 +173,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
         return [path for path in self.files() if path not in catalogues]
 
     def check(self) -> None:
-        """Checks everything that can be checked before reading.
-
-        Raises:
-            UsageError: For settings that do not fit together.
-            InputError: For a missing or empty file, or a language code that is none.
-        """
+        """Checks everything that can be checked before reading."""
         held_out = any(self.given_files(part) for part in HELD_OUT) or self.validation_size or self.test_size
         if self.hold_out_sources and not held_out:
             raise UsageError(
@@ -201,11 +191,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
         super().check()
 
     def rules(self) -> CleaningRules:
-        """Returns the rules for the rows of the training files.
-
-        Raises:
-            UsageError: If languages are to be identified and cannot be.
-        """
+        """Returns the rules for the rows of the training files."""
         languages = None
         if self.identify_languages:
             languages = OtherLanguages(self.source_lang, self.target_lang, self.language_certainty)
@@ -262,13 +248,7 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors, left_out: Counter[str]) -
 
 @dataclass(frozen=True)
 class _Cleaning:
-    """Gives rows their ids, normalises punctuation, and leaves out what no rule lets through.
-
-    Attributes:
-        prefix: The beginning of the ids.
-        punctuation: The languages by whose rules to normalise punctuation.
-        rules: What to leave out.
-    """
+    """Adds ids to rows, normalises punctuation, and leaves out what no rule lets through."""
 
     prefix: str
     punctuation: tuple[str, str] | None

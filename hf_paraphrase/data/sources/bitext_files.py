@@ -33,7 +33,7 @@ OpenBlocks = Callable[[LineErrors], Blocks]
 
 @dataclass(kw_only=True)
 class BitextFiles(HeaderSettings):
-    """Two languages, where the rows in them lie, and how each file is opened."""
+    """Two languages, where their rows are, and how each file is opened."""
 
     PATHS: ClassVar[tuple[str, ...]] = (
         "source_file",
@@ -102,12 +102,7 @@ class BitextFiles(HeaderSettings):
         return "messages" if self.gettext is not None or self.gettext_package is not None else "lines"
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For no layout, several, or a side without the other.
-            InputError: For a language code that is none.
-        """
+        """Checks that the settings are valid."""
         check_language(self.source_lang, "--source-lang")
         check_language(self.target_lang, "--target-lang")
         aligned = self.source_file is not None or self.target_file is not None
@@ -124,12 +119,7 @@ class BitextFiles(HeaderSettings):
         super().check()
 
     def training_files(self) -> tuple[tuple[Path, ...], OpenBlocks]:
-        """Returns the training files, and what opens them.
-
-        Raises:
-            InputError: If catalogues are asked for and there are none.
-            UsageError: If they are not English on one side, or the fields are not named.
-        """
+        """Returns the training files, and what opens them."""
         if self.tsv is not None:
             path = Path(self.tsv)
             names = self._field_names()
@@ -161,12 +151,7 @@ class BitextFiles(HeaderSettings):
         return (Path(source), Path(target)), partial(open_aligned, source, target)
 
     def catalogues(self) -> list[Catalogue]:
-        """Finds the gettext catalogues in the language that is not English; none without `gettext…`.
-
-        Raises:
-            InputError: If there are none, or no such package is installed.
-            UsageError: If not exactly one of the languages is English.
-        """
+        """Finds the gettext catalogues in the language that is not English; none without `gettext…`."""
         if self.gettext is None and self.gettext_package is None:
             return []
         folders = [Path(self.gettext)] if self.gettext is not None else package_folders(self.gettext_package or "")
@@ -203,11 +188,7 @@ class BitextFiles(HeaderSettings):
 
 
 def open_aligned(source: str, target: str, errors: LineErrors) -> Blocks:
-    """Streams the lines of two aligned files that can be read in both.
-
-    Raises:
-        InputError: As :func:`~hf_paraphrase.data.text_files.read_aligned`.
-    """
+    """Streams the lines of two aligned files that can be read in both."""
     for line, (source_lines, target_lines) in read_aligned([Path(source), Path(target)], errors):
         lines = np.arange(line, line + len(source_lines))
         readable = pc.and_(source_lines.is_valid(), target_lines.is_valid())

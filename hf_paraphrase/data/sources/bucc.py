@@ -54,7 +54,7 @@ class BuccSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "bucc"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "foreign", "english")
 
-    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold lie", path=True)
+    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold are", path=True)
     lang: str = setting("the foreign language", choices=LANGUAGES, names=["--lang", "--language"])
 
     @property
@@ -69,11 +69,11 @@ class BuccSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """Lists the parts that are there; gold alignments need both sides."""
-        found = self._files()
+        paths = self._files()
         parts = []
         for split in _SPLITS:
-            foreign, english = found.get(f"{split}/{self.lang}"), found.get(f"{split}/en")
-            gold = found.get(f"{split}/gold")
+            foreign, english = paths.get(f"{split}/{self.lang}"), paths.get(f"{split}/en")
+            gold = paths.get(f"{split}/gold")
             if gold is None:
                 continue
             if foreign is None or english is None:
@@ -84,7 +84,7 @@ class BuccSource(Source, LineErrorSettings):
             parts.append(Part(split, GOLD, (read,), files, texts=("source", "target")))
         for configuration, lang in (("foreign", self.lang), ("english", "en")):
             for split in _SPLITS:
-                path = found.get(f"{split}/{lang}")
+                path = paths.get(f"{split}/{lang}")
                 if path is not None:
                     read = partial(_read_sentences, path, lang)
                     parts.append(
@@ -94,8 +94,8 @@ class BuccSource(Source, LineErrorSettings):
 
     def missing(self) -> list[str]:
         """Names the files that are not there."""
-        found = self._files()
-        return [name for key, name in self._names().items() if key not in found]
+        paths = self._files()
+        return [name for key, name in self._names().items() if key not in paths]
 
     def _names(self) -> dict[str, str]:
         return {
@@ -145,10 +145,10 @@ def _read_gold(
     good = np.ones(gold.num_rows, dtype=bool)
     for side, (name, file) in enumerate(zip(("source_id", "target_id"), sides, strict=True)):
         wanted = gold.column(name).combine_chunks()
-        known = _texts(file, (lang, "en")[side], pc.unique(wanted))
-        column = [known.get(identifier) for identifier in wanted.to_pylist()]
+        texts_by_id = _texts(file, (lang, "en")[side], pc.unique(wanted))
+        column = [texts_by_id.get(identifier) for identifier in wanted.to_pylist()]
         for row in np.flatnonzero([text is None for text in column] & good):
-            errors.meet(f"`{wanted[int(row)].as_py()}` is not in {file.name}", path, int(lines[row]), "mend the line")
+            errors.handle(f"`{wanted[int(row)].as_py()}` is not in {file.name}", path, int(lines[row]), "fix the line")
         good &= np.array([text is not None for text in column], dtype=bool)
         texts.append(pa.array(column, pa.string()))
     count = gold.num_rows
@@ -168,9 +168,9 @@ def _read_gold(
 
 
 def _texts(path: Path, lang: str, wanted: pa.Array) -> dict[str, str]:
-    """Finds the sentences with the given numbers. Malformed lines are met when the side itself is read."""
-    found: dict[str, str] = {}
+    """Finds the sentences with the given numbers. Malformed lines are reported when the side itself is read."""
+    texts_by_id: dict[str, str] = {}
     for _, table in read_typed_fields(path, [_identifier("id", lang), Field("text")], LineErrors("skip")):
         table = table.filter(pc.is_in(table.column("id"), wanted))
-        found.update(zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True))
-    return found
+        texts_by_id.update(zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True))
+    return texts_by_id

@@ -24,17 +24,7 @@ from .source import Source
 
 
 class SourceBuilder(datasets.ArrowBasedBuilder):
-    """Builds one configuration of a source.
-
-    Args:
-        cache_dir: Where prepared rows are kept; the cache of `datasets` by default.
-        config_name: The configuration; the source's default one where it is left out.
-        settings: The fields of the source, and any other argument of `datasets.DatasetBuilder`.
-
-    Raises:
-        UsageError: For settings that do not fit together.
-        InputError: For files that are missing or malformed, when the rows are built.
-    """
+    """Builds one configuration of a source."""
 
     SOURCE: ClassVar[type[Source]]
 
@@ -109,11 +99,6 @@ def part_features(corpus: Corpus, name: str) -> datasets.Features:
 
 def input_state(paths: Iterable[str | Path], salt: str | None = None) -> str:
     """Makes a key for the cache of `datasets` that changes when the raw files change.
-
-    Args:
-        paths: Files and folders, of which names, sizes and modification times count; one that does not exist counts
-            by its name.
-        salt: Any further component of the key.
 
     Returns:
         16 hexadecimal digits.

@@ -39,11 +39,7 @@ def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
 
 
 def funnel_rows(counts: Mapping[str, int]) -> list[tuple[str, int, int]]:
-    """Lays out what each rule did: its name, how many records it left out or moved, and how many were left after it.
-
-    Args:
-        counts: `lines`, then what each rule left out, and `rows`.
-    """
+    """Lists each rule with the number of records that it left out or moved, and how many were left after it."""
     left = counts["lines"]
     table = []
     for rule, count in counts.items():
@@ -54,13 +50,7 @@ def funnel_rows(counts: Mapping[str, int]) -> list[tuple[str, int, int]]:
 
 
 def values_of_published(source: Source, folder: DataFolder, corpus: Corpus) -> dict[str, Any]:
-    """Returns what the card of a published set says: its YAML head, its fields with an example, and every count.
-
-    Args:
-        source: The set.
-        folder: The data folder, whose rows are written.
-        corpus: The rows and their counts.
-    """
+    """Returns what the card of a published set says: its YAML head, its fields with an example, and every count."""
     from .builder import part_features
 
     sizes = {str(size["name"]): size for size in folder.sizes()}

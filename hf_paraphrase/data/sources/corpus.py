@@ -36,18 +36,11 @@ _MOST_WORKERS = 4
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
 Keys = dict[str, np.ndarray]
-"""64-bit keys of the rows (rows,), uint64, by what they are for: `repeats`, `drawn` or `apart`."""
+"""64-bit keys of the rows (rows,), uint64, by what they are for: `repeats`, `drawn` or `disjoint`."""
 
 
 class Corpus(TemporaryRows):
     """The rows of a source, and what became of every line. Use it as a context manager.
-
-    Args:
-        source: What to read and what to keep.
-        configuration: Only the parts of this configuration; all by default.
-        work: A folder for temporary rows, as large as the raw text; the system's by default.
-        progress: Called with the number of rows after each block.
-        listing: A file for the list of all lines left out under `on_error="skip"`; none by default.
 
     Attributes:
         parts: The parts by the names of their shards, those that are drawn among them.
@@ -56,13 +49,9 @@ class Corpus(TemporaryRows):
             `to_validation`, `held_out_source`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the
             others. For a drawn part: `rows`.
         negatives: For each part, the number of negatives drawn; only where they were asked for.
-        contamination: For each evaluation set, how many training rows it met.
+        contamination: For each evaluation set, how many training rows it matched.
         malformed: The first lines left out under `on_error="skip"`.
         checked: The evaluation sets that the training rows were checked against.
-
-    Raises:
-        UsageError: For settings that do not fit together.
-        InputError: For files that are missing or malformed, and if no row of a part is left.
     """
 
     def __init__(
@@ -209,12 +198,7 @@ class Corpus(TemporaryRows):
                 self._finished[name] = finish
 
     def _select(self, part: Part, keys: Keys) -> None:
-        """Decides which rows of a part stay, which are moved to drawn parts, and in which order they come.
-
-        Args:
-            part: The part, whose rows are stored.
-            keys: The keys of its rows; taken out, so that each array lives no longer than it is needed.
-        """
+        """Decides which rows of a part stay, which are moved to drawn parts, and in which order they come."""
         store = self._stores[part.name]
         stay = np.ones(len(store), dtype=bool)
         if part.parting is not None:
@@ -261,33 +245,33 @@ class Corpus(TemporaryRows):
             counts[f"to_{name}"] = int(chosen.sum())
             self.counts[name] = {"rows": int(chosen.sum())}
         del drawn_by
-        if parting.apart is not None:
-            apart = keys.pop("apart", none)
+        if parting.disjoint is not None:
+            disjoint = keys.pop("disjoint", none)
             if part.training:
-                shared = stay & also_among(apart, np.concatenate([*self._given, apart[before & ~stay]]))
+                shared = stay & also_among(disjoint, np.concatenate([*self._given, disjoint[before & ~stay]]))
                 counts["held_out_source"] = int(shared.sum())
                 stay = stay & ~shared
             else:
-                self._given.append(apart)
+                self._given.append(disjoint)
         return stay
 
     def _contaminated(self, part: Part, stay: np.ndarray, decontaminator: Decontaminator) -> np.ndarray:
-        """Finds the rows that stay so far and that an evaluation set meets: (rows,), bool."""
+        """Finds the rows that stay so far and that an evaluation set matches: (rows,), bool."""
         columns = list(part.texts if part.compared is None else part.compared)
 
         def match(batch: tuple[int, pa.Table]) -> tuple[np.ndarray, dict[str, int]]:
             begin, table = batch
             own = np.flatnonzero(stay[begin : begin + table.num_rows])
-            found, counts = decontaminator.met(table.take(pa.array(own)), columns)
-            return begin + own[found], counts
+            contaminated, counts = decontaminator.matched(table.take(pa.array(own)), columns)
+            return begin + own[contaminated], counts
 
-        met = np.zeros(len(stay), dtype=bool)
+        matched = np.zeros(len(stay), dtype=bool)
         batches = self._stores[part.name].batches(columns)
-        for found, counts in mapped_in_order(match, batches, min(available_cores(), _MOST_WORKERS)):
-            met[found] = True
+        for contaminated, counts in mapped_in_order(match, batches, min(available_cores(), _MOST_WORKERS)):
+            matched[contaminated] = True
             for name, count in counts.items():
                 self.contamination[name] = self.contamination.get(name, 0) + count
-        return met
+        return matched
 
     def _draw_negatives(self, part: Part, seed: int) -> None:
         keys: list[list[np.ndarray]] = [[], []]
@@ -320,14 +304,7 @@ class Corpus(TemporaryRows):
 
 @dataclass(frozen=True)
 class _CleanedBlock:
-    """What became of a block of rows.
-
-    Attributes:
-        lines: The number of rows that were parsed.
-        kept: Those that the rules let through.
-        removed: How many went by each rule.
-        keys: The keys of the kept rows.
-    """
+    """What became of a block of rows."""
 
     lines: int
     kept: pa.Table
@@ -350,8 +327,8 @@ class _BlockWork:
                 keys["repeats"] = repeat_keys(*(kept.column(name).combine_chunks() for name in parting.repeats))
             if parting.sizes:
                 keys["drawn"] = text_keys(normalise_all(kept.column(parting.drawn_by).combine_chunks()))
-            if parting.apart is not None:
-                keys["apart"] = text_keys(normalise_all(kept.column(parting.apart).combine_chunks()))
+            if parting.disjoint is not None:
+                keys["disjoint"] = text_keys(normalise_all(kept.column(parting.disjoint).combine_chunks()))
         return _CleanedBlock(table.num_rows, kept, removed, keys)
 
     def _without_empty(self, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:

@@ -57,7 +57,6 @@ class Catalogue:
     """A catalogue file.
 
     Attributes:
-        path: The file.
         trusted: Whether its place says that it is in the language asked for; otherwise its header must.
     """
 
@@ -78,15 +77,8 @@ class _Text(str):
 def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
     """Finds the catalogues in a language: the file itself, or all .po and .mo files below a folder.
 
-    Where a .po and a .mo file of one name lie side by side, the .po file is taken. In a folder, the language is that
-    of the folder `LC_MESSAGES` lies in, or the name of the file or of its folder, or else what the header says.
-
-    Args:
-        path: A file, plain or compressed, or a folder.
-        lang: The language code of the translations.
-
-    Raises:
-        InputError: If there is no such file or folder, or no catalogue in the language.
+    Where a .po and a .mo file have one name, the .po file is taken. In a folder, the language is that
+    of the folder above `LC_MESSAGES`, or the name of the file or of its folder, or else what the header says.
     """
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
@@ -96,7 +88,7 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
         return [Catalogue(path, trusted=False)]
     files = [file for file in sorted(path.rglob("*")) if file.is_file() and _kind(file) is not None]
     sources = {_stem(file) for file in files if _kind(file) == ".po"}
-    found: list[Catalogue] = []
+    catalogues: list[Catalogue] = []
     others: set[str] = set()
     for file in files:
         if _kind(file) == ".mo" and _stem(file) in sources:
@@ -105,37 +97,34 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
         standard = place.parent.name == "LC_MESSAGES"
         tags = [place.parent.parent.name] if standard else [place.name, place.parent.name]
         if any(is_language(tag, lang) for tag in tags):
-            found.append(Catalogue(file, trusted=True))
+            catalogues.append(Catalogue(file, trusted=True))
         elif standard and language_tag(tags[0]):
             others.update(tags)
         else:
-            found.append(Catalogue(file, trusted=False))
-    if not found:
+            catalogues.append(Catalogue(file, trusted=False))
+    if not catalogues:
         names = ", ".join(sorted(others)[:20])
         raise InputError(
             f"no catalogue in {lang}" if names else "no gettext catalogue (.po, .mo)",
             path=path,
             remedy=f"there are {names}" if names else "name the folder that holds them",
         )
-    return found
+    return catalogues
 
 
 def package_folders(package: str) -> list[Path]:
-    """Returns the folders of an installed Python package without importing it.
-
-    Raises:
-        UsageError: If the name is no name of a package.
-        InputError: If no such package is installed.
-    """
+    """Returns the folders of an installed Python package without importing it."""
     if not package.isidentifier():
-        raise UsageError(f"--gettext-package `{package}` is no name", remedy="give one top-level package, e.g. django")
+        raise UsageError(
+            f"--gettext-package `{package}` is not a package name", remedy="give one top-level package, e.g. django"
+        )
     try:
-        found = importlib.util.find_spec(package)
+        spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
-        found = None
-    if found is None or not found.submodule_search_locations:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
         raise InputError(f"no package `{package}` is installed here", remedy="install it, or give --gettext a folder")
-    return [Path(folder) for folder in found.submodule_search_locations]
+    return [Path(folder) for folder in spec.submodule_search_locations]
 
 
 def read_catalogues(
@@ -160,9 +149,6 @@ def read_catalogues(
 
     Yields:
         The numbers of the messages (rows,), int64, from 1 over all files, and the arrays `source` and `target`.
-
-    Raises:
-        InputError: If a file is missing, damaged or malformed, or no catalogue is in the language.
     """
     foreign = "source" if english == "target" else "target"
     number = used = 0
@@ -173,7 +159,7 @@ def read_catalogues(
         except InputError as error:
             if errors.policy == "raise":
                 raise
-            errors.meet_record(error.message, catalogue.path, error.line or 1, "mend the file", index)
+            errors.handle_record(error.message, catalogue.path, error.line or 1, "fix the file", index)
             continue
         tag = entries.metadata.get("Language", "")
         if not catalogue.trusted and (language_tag(tag) or len(catalogues) > 1) and not is_language(tag, lang):
@@ -200,7 +186,7 @@ def read_catalogues(
 def _pairs_of(
     entry: Any, rule: tuple[int, int], errors: LineErrors, plurals: str, drop_placeholders: bool
 ) -> Iterator[tuple[str, str]]:
-    """Gives the pairs of a message, English first, and counts those that are left out."""
+    """Returns the pairs of a message, English first, and counts those that are left out."""
     if entry.obsolete:
         errors.left_out["obsolete"] += 1
         return
@@ -239,11 +225,7 @@ def _plural_rule(header: str) -> tuple[int, int]:
 
 
 def _parse(path: Path) -> Any:
-    """Parses a catalogue.
-
-    Raises:
-        InputError: If it is missing, damaged, in an encoding it does not name, or malformed.
-    """
+    """Parses a catalogue."""
     import polib
 
     content = bytearray()
@@ -283,7 +265,7 @@ def _parse(path: Path) -> Any:
             "not a well-formed gettext catalogue",
             path=path,
             line=int(lines[-1]) if lines else None,
-            remedy="mend it; msgfmt --check names the fault",
+            remedy="fix it; msgfmt --check names the fault",
         ) from error
 
 
@@ -293,14 +275,9 @@ def _spaced(comment: re.Match[str]) -> str:
 
 
 def _check_table(raw: bytes, path: Path) -> None:
-    """Checks that the messages of a compiled catalogue are as many and as long as its bytes can hold.
-
-    The format (https://www.gnu.org/software/gettext/manual/html_node/MO-Files.html): the number of messages at byte 8,
-    and where the tables of originals and translations begin, of a length and a place for each message.
-
-    Raises:
-        InputError: If they are more or longer, so that parts of the file stand for several messages.
-    """
+    """Checks that the messages of a compiled catalogue are as many and as long as its bytes can hold."""
+    # The format (https://www.gnu.org/software/gettext/manual/html_node/MO-Files.html): the number of messages at byte
+    # 8, then the offsets of the tables of originals and translations, with a length and an offset for each message.
     kind = np.dtype("<u4" if raw[:4] == b"\xde\x12\x04\x95" else ">u4")
     whole = raw[: len(raw) - len(raw) % 4]
     numbers = np.frombuffer(whole, kind) if len(whole) >= 20 else np.zeros(5, kind)
@@ -315,21 +292,15 @@ def _check_table(raw: bytes, path: Path) -> None:
             total += len(raw)
     if total > len(raw):
         raise InputError(
-            f"damaged: its {len(raw):,} bytes claim {count:,} messages of {total:,} in all",
+            f"damaged: its {len(raw):,} bytes cannot hold the stated {count:,} messages of {total:,} in all",
             path=path,
-            remedy="make it again with msgfmt",
+            remedy="re-create it with msgfmt",
         )
 
 
 def _plain_lines(content: str, encoding: str, path: Path) -> str:
-    """Writes lines as polib reads them: one string in each, a space before it, bytes as the characters that they are.
-
-    Every line must be blank, a comment, or a keyword with strings: polib cuts off what it takes for quotes.
-
-    Raises:
-        InputError: For the first line that is not, that belongs to a message or comment without end, or has bytes
-            that are none of the encoding.
-    """
+    """Writes lines as polib reads them: one string in each, a space before it, one character for each byte."""
+    # Every line must be blank, a comment, or a keyword with strings: polib cuts off what it takes for quotes.
     characters = partial(_characters, encoding=encoding)
     plain = []
     size = 0
@@ -344,30 +315,30 @@ def _plain_lines(content: str, encoding: str, path: Path) -> str:
                 remedy="a message must hold a few sentences",
             )
         line = _COMMENT.sub(_spaced, line)
-        found = _PO_LINE.fullmatch(line)
-        if found is None:
+        match = _PO_LINE.fullmatch(line)
+        if match is None:
             raise InputError(
                 "not a line of a gettext catalogue",
                 path=path,
                 line=number,
-                remedy="mend it; msgfmt --check names the fault",
+                remedy="fix it; msgfmt --check names the fault",
             )
-        if found["strings"]:
+        if match["strings"]:
             try:
-                strings = _STRING.findall(found["strings"])
+                strings = _STRING.findall(match["strings"])
                 strings = [_BYTES.sub(characters, text) if "\\" in text else text for text in strings]
             except UnicodeDecodeError as error:
                 raise InputError(
                     f"escaped bytes that are not {encoding}", path=path, line=number, remedy="write the characters"
                 ) from error
-            keyword = "".join((found["keyword"] or "").split())
-            line = f'{found["obsolete"] or ""}{keyword} "{"".join(strings)}"'
+            keyword = "".join((match["keyword"] or "").split())
+            line = f'{match["obsolete"] or ""}{keyword} "{"".join(strings)}"'
         plain.append(line)
     return "\n".join(plain)
 
 
 def _characters(escape: re.Match[str], encoding: str) -> str:
-    """Gives the characters of escaped bytes, as GNU gettext does; other escapes than a bell's are left to polib."""
+    """Returns the characters of escaped bytes, as GNU gettext does; other escapes than a bell's are left to polib."""
     if not _BYTE.match(escape[0]):
         return "\a" if escape[0] == "\\a" else escape[0]
     # Of a hexadecimal number, which may be of any length, the last byte counts.

@@ -69,10 +69,8 @@ class GradedFile:
 
     Attributes:
         family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
-            that is no test set.
+            that is not a test set.
         name: The set's name within its family, e.g. `MSRpar`.
-        path: The file.
-        schema: Of the rows.
         files: All files that are read for it.
         read: Reads the set; None if only the scores are there and the sentences are not.
     """
@@ -86,11 +84,7 @@ class GradedFile:
 
 
 def recognise_graded_file(path: Path) -> GradedFile | None:
-    """Tells which graded set a file belongs to, by its name; None for any other file.
-
-    Raises:
-        InputError: For a SemEval set of which no folder's name tells the year.
-    """
+    """Returns which graded set a file belongs to, by its name; None for any other file."""
     if match := _STS_INPUT.match(path.name):
         return _recognise_semeval(path, match)
     if match := _SICK.match(path.name):
@@ -134,7 +128,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
             "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
         )
     # Only the folders from the one that names the year downward tell what the files are for.
-    other = next((found[1].lower() for folder in folders if (found := _NOT_A_TEST.search(folder))), None)
+    other = next((not_a_test[1].lower() for folder in folders if (not_a_test := _NOT_A_TEST.search(folder))), None)
     family = f"STS{year}" + ("" if other is None else f" {other}")
     name = _set_name(f"STS{year}", match["set"])
     if match["kind"].lower() == "gs":
@@ -152,11 +146,7 @@ def _set_name(family: str, raw: str) -> str:
 
 
 def read_semeval(path: Path, gold: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Reads a SemEval set; a pair with a blank gold line is unscored and left out.
-
-    Raises:
-        InputError: For a missing gold file, one of another length, or a malformed line.
-    """
+    """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
     if not gold.is_file():
         raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
     lines, golds = _lines(path, errors), _lines(gold, errors)
@@ -182,11 +172,7 @@ def read_semeval(path: Path, gold: Path, errors: LineErrors, left_out: Counter[s
 
 
 def read_sick(path: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Reads SICK by its header.
-
-    Raises:
-        InputError: If the header lacks a column, or for a malformed line.
-    """
+    """Reads SICK by its header."""
     lines = _lines(path, errors)
     header = (lines[0] or "").split("\t") if lines else []
     wanted = ("sentence_A", "sentence_B", "relatedness_score")
@@ -210,11 +196,7 @@ _SICK_COLUMNS = {"id": "pair_ID", "entailment": "entailment_judgment"}
 
 
 def read_stsbenchmark(path: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Reads the STS benchmark: genre, file, year, id, score, two sentences, and in some lines a source and licence.
-
-    Raises:
-        InputError: For a malformed line.
-    """
+    """Reads the STS benchmark: genre, file, year, id, score, two sentences, and in some lines a source and licence."""
     rows = []
     for number, line in enumerate(_lines(path, errors), start=1):
         fields = None if line is None else _fields(line, 7, path, number, errors)
@@ -232,9 +214,6 @@ def read_pit(path: Path, errors: LineErrors, left_out: Counter[str]) -> list[dic
     debatable ones too (Xu, Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)`
     of five annotators in field 5: the score is the share of yes. The label is 1 from three votes on, 0 up to one, and
     null between, where the pair is debatable.
-
-    Raises:
-        InputError: For missing labels of the test file, labels of another length, or a malformed line.
     """
     labels = path.with_suffix(".label")
     lines = _lines(path, errors)
@@ -277,7 +256,7 @@ def _gold_judgement(text: str, path: Path, number: int, errors: LineErrors) -> t
     if fields is None or score is None:
         return None
     if fields[0].strip() not in _PIT_LABELS:
-        errors.meet(f"`{fields[0]}` is not true, false or ----", path, number, "mend the line")
+        errors.handle(f"`{fields[0]}` is not true, false or ----", path, number, "fix the line")
         return None
     return score, _PIT_LABELS[fields[0].strip()]
 
@@ -285,7 +264,7 @@ def _gold_judgement(text: str, path: Path, number: int, errors: LineErrors) -> t
 def _votes(text: str, path: Path, number: int, errors: LineErrors) -> tuple[float, int | None] | None:
     match = _PIT_VOTES.match(text.strip())
     if match is None or int(match[1]) + int(match[2]) == 0:
-        errors.meet(f"`{text}` is not a count of votes like (3, 2)", path, number, "mend the line")
+        errors.handle(f"`{text}` is not a count of votes like (3, 2)", path, number, "fix the line")
         return None
     yes = int(match[1])
     return yes / (yes + int(match[2])), 1 if yes >= 3 else 0 if yes <= 1 else None
@@ -307,11 +286,11 @@ def _fields(line: str, count: int, path: Path, number: int, errors: LineErrors) 
     fields = line.split("\t")
     if len(fields) >= count:
         return fields
-    errors.meet(
+    errors.handle(
         f"{len(fields)} tab-separated field{'s' if len(fields) > 1 else ''}, {count} or more expected",
         path,
         number,
-        "mend the line",
+        "fix the line",
     )
     return None
 
@@ -323,5 +302,5 @@ def _number(text: str, path: Path, number: int, errors: LineErrors) -> float | N
         value = float("nan")
     if 0.0 <= value <= MAXIMUM_SCORE:
         return value
-    errors.meet(f"`{text.strip()}` is not a score from 0 to {MAXIMUM_SCORE:g}", path, number, "mend the line")
+    errors.handle(f"`{text.strip()}` is not a score from 0 to {MAXIMUM_SCORE:g}", path, number, "fix the line")
     return None

@@ -29,7 +29,7 @@ def files_below(root: Path) -> Iterator[Path]:
 
 @dataclass(kw_only=True)
 class GradedSource(Source, LineErrorSettings):
-    """What graded sets share: each has a folder below which its files lie."""
+    """What graded sets share: each has a folder below which its files are."""
 
     FAMILY: ClassVar[str] = ""
     EXPECTED: ClassVar[tuple[str, ...]] = ()
@@ -38,21 +38,26 @@ class GradedSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
-        found: dict[str, GradedFile] = {}
+        graded_by_split: dict[str, GradedFile] = {}
         for graded in self.graded_files():
             if graded.read is None:
                 continue
             split = _CANONICAL.get(graded.name, graded.name)
-            if split in found:
+            if split in graded_by_split:
                 raise InputError(
-                    f"{graded.path.name} is there twice, also as {found[split].path}",
+                    f"{graded.path.name} occurs twice, also as {graded_by_split[split].path}",
                     path=graded.path,
                     remedy="give a folder with one copy",
                 )
-            found[split] = graded
-        self._require(bool(found))
-        ordered = [split for split in ("train", "validation", "test") if split in found]
-        return [Part(split, found[split].schema, (_Reader(found[split]),), found[split].files) for split in ordered]
+            graded_by_split[split] = graded
+        self._require(bool(graded_by_split))
+        ordered = [split for split in ("train", "validation", "test") if split in graded_by_split]
+        return [
+            Part(
+                split, graded_by_split[split].schema, (_Reader(graded_by_split[split]),), graded_by_split[split].files
+            )
+            for split in ordered
+        ]
 
     def missing(self) -> list[str]:
         """Names the splits that are not there."""

@@ -61,13 +61,13 @@ class MsrpSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "msrp"
 
     data_dir: str = setting(
-        "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie", path=True
+        "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt are", path=True
     )
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
-        found = find_files(self.data_dir, _FILES)
-        return [Part(split, SCHEMA, (partial(_read, path),), (path,)) for split, path in found.items()]
+        paths = find_files(self.data_dir, _FILES)
+        return [Part(split, SCHEMA, (partial(_read, path),), (path,)) for split, path in paths.items()]
 
     def missing(self) -> list[str]:
         """Names the files that are not there."""

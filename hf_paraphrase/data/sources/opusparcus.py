@@ -124,12 +124,7 @@ class OpusparcusSource(Source, TrainingSettings):
         return (self.lang,)
 
     def limit(self) -> int | None:
-        """Returns the number of training pairs to take; None for all.
-
-        Raises:
-            UsageError: For a quality without a figure.
-            InputError: For a malformed table.
-        """
+        """Returns the number of training pairs to take; None for all."""
         if self.quality is None:
             return self.first or None
         table = None if self.quality_table is None else Path(self.quality_table)
@@ -176,7 +171,7 @@ class OpusparcusSource(Source, TrainingSettings):
         return super().inputs() + ([Path(self.quality_table)] if self.quality_table else [])
 
     def _raw_sources(self, folder: Path) -> _Sources:
-        found: _Sources = {}
+        sources: _Sources = {}
         for split, pattern in _RAW_FILES.items():
             name = pattern.format(self.lang)
             for root in (folder / self.lang, folder):
@@ -184,19 +179,19 @@ class OpusparcusSource(Source, TrainingSettings):
                 if path is not None:
                     most = self.limit() if split == "train" else None
                     read = partial(_read_raw, path, split, self.lang)
-                    found[split] = ((path,), partial(_described, read, split, self.lang, most))
+                    sources[split] = ((path,), partial(_described, read, split, self.lang, most))
                     break
-        return found
+        return sources
 
     def _hub_sources(self, folder: Path) -> _Sources:
         files, quality = hub_files(folder, self.lang, self.quality)
-        found: _Sources = {}
+        sources: _Sources = {}
         for split, paths in files.items():
             # A folder such as fr.90 holds the selection already.
             most = self.limit() if split == "train" and quality is None else None
             read = partial(read_hub_rows, paths, split, self.lang)
-            found[split] = (paths, partial(_described, read, split, self.lang, most))
-        return found
+            sources[split] = (paths, partial(_described, read, split, self.lang, most))
+        return sources
 
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
@@ -225,29 +220,21 @@ def pairs_at_quality(lang: str, quality: int, table: Path | None = None) -> int:
         lang: The language.
         quality: The percentage.
         table: A file of `lang`, `quality`, number of pairs (tab-separated, no header) instead of :data:`PUBLISHED`.
-
-    Raises:
-        UsageError: If there is no figure for this language and quality.
-        InputError: If the table is malformed.
     """
     figures = PUBLISHED if table is None else read_quality_table(table)
-    found = figures.get(lang, {})
-    if quality not in found:
-        known = ", ".join(str(percent) for percent in sorted(found, reverse=True)) or "none"
+    pairs_by_quality = figures.get(lang, {})
+    if quality not in pairs_by_quality:
+        qualities = ", ".join(str(percent) for percent in sorted(pairs_by_quality, reverse=True)) or "none"
         raise UsageError(
-            f"no number of pairs is known for --quality {quality} in {lang}; known are {known}",
+            f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}",
             path=table,
             remedy="take one of these, or --first N, or give the figures with --quality-table",
         )
-    return found[quality]
+    return pairs_by_quality[quality]
 
 
 def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
-    """Reads a table of `lang`, `quality` (per cent), number of pairs.
-
-    Raises:
-        InputError: For a malformed line, or a quality given twice.
-    """
+    """Reads a table of `lang`, `quality` (per cent), number of pairs."""
     figures: dict[str, dict[int, int]] = {}
     fields = [
         Field("lang", pattern="[a-z]{2}", example="fr"),
@@ -258,7 +245,7 @@ def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
         for line, row in zip(lines.tolist(), rows.to_pylist(), strict=True):
             of_language = figures.setdefault(row["lang"], {})
             if row["quality"] in of_language:
-                raise InputError(f"{row['lang']} {row['quality']} is there twice", path=path, line=line)
+                raise InputError(f"{row['lang']} {row['quality']} occurs twice", path=path, line=line)
             of_language[row["quality"]] = row["pairs"]
     return figures
 
@@ -278,7 +265,7 @@ def _read_raw(path: Path, split: str, lang: str, errors: LineErrors, left_out: C
         fields += [Field(name, kind) for name, kind in zip(_RANKING, kinds, strict=True)]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    for _, table in read_typed_fields(path, fields, errors, remedy="mend the line, or fetch Opusparcus 1.0 again"):
+    for _, table in read_typed_fields(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
         yield table
 
 
@@ -301,19 +288,19 @@ def _without_judged(
     read: Reader, judged: tuple[Reader, ...], errors: LineErrors, left_out: Counter[str]
 ) -> Iterator[pa.Table]:
     """Leaves out training pairs that are development or test pairs too, in either order, however short they are."""
-    known = [np.empty(0, np.uint64)]
+    judged_keys = [np.empty(0, np.uint64)]
     for other in judged:
-        # What is wrong with these files is said where they are read for themselves.
+        # Errors in these files are reported where they are read themselves.
         for table in other(LineErrors("skip"), Counter()):
             sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
-            known += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
-    keys = np.unique(np.concatenate(known))
+            judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
+    keys = np.unique(np.concatenate(judged_keys))
     for table in read(errors, left_out):
         sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
-        met = is_among(repeat_keys(*sides), keys)
-        if met.any():
-            left_out["evaluation_pair"] += int(met.sum())
-            table = table.filter(pa.array(~met))
+        matched = is_among(repeat_keys(*sides), keys)
+        if matched.any():
+            left_out["evaluation_pair"] += int(matched.sum())
+            table = table.filter(pa.array(~matched))
         yield table
 
 

@@ -2,7 +2,7 @@
 
 Files are found at any depth; the split is the last of `train`, `validation` and `test` in a file's path, and a
 component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs. Where complete
-annotated parts lie beside shortened ones (`validation.full`, `test.full`), the complete ones are taken.
+annotated parts are beside shortened ones (`validation.full`, `test.full`), the complete ones are taken.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, t
     Args:
         folder: Where to look.
         lang: The language; a file below a folder of another language is left out.
-        quality: The estimated quality of the training pairs; where folders of several qualities lie side by side, only
+        quality: The estimated quality of the training pairs; where folders of several qualities exist, only
             those of this one are read, or those of the lowest (which hold all pairs of the others) if None.
 
     Returns:
         For each split its files in order, and the quality of the training pairs if their folder is one of `quality`.
     """
-    found: dict[tuple[str, bool], list[Path]] = {}
+    shards: dict[tuple[str, bool], list[Path]] = {}
     qualities: dict[Path, int] = {}
     for path in sorted(folder.rglob("*.parquet")):
         inner = path.relative_to(folder)
@@ -54,18 +54,18 @@ def hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, t
         if not splits:
             continue
         split = "validation" if splits[-1][1] == "dev" else splits[-1][1]
-        found.setdefault((split, bool(splits[-1]["full"])), []).append(path)
+        shards.setdefault((split, bool(splits[-1]["full"])), []).append(path)
         if languages and languages[-1]["quality"] is not None:
             qualities[path] = int(languages[-1]["quality"])
     files: dict[str, tuple[Path, ...]] = {}
     met: int | None = None
     for split in ("train", "validation", "test"):
-        paths = found.get((split, True)) or found.get((split, False)) or []
-        known = sorted({qualities[path] for path in paths if path in qualities})
-        if known:
+        paths = shards.get((split, True)) or shards.get((split, False)) or []
+        known_qualities = sorted({qualities[path] for path in paths if path in qualities})
+        if known_qualities:
             # The annotated parts are the same in all of them.
-            wanted = known[0]
-            if split == "train" and quality in known:
+            wanted = known_qualities[0]
+            if split == "train" and quality in known_qualities:
                 wanted = met = quality
             paths = [path for path in paths if qualities.get(path) == wanted]
         if paths:
@@ -80,18 +80,7 @@ def read_hub_rows(
     errors: LineErrors,
     left_out: Counter[str],
 ) -> Iterator[pa.Table]:
-    """Streams the rows of one language and split.
-
-    Args:
-        files: Parquet files in order.
-        split: `train`, whose scores mean nothing, or an annotated part.
-        lang: Rows of another language are left out.
-        errors: What to do about a row without a sentence or with a score outside 1 to 4.
-        left_out: Gets the number of rows of other languages, `other_language`.
-
-    Raises:
-        InputError: For a file that is not Parquet or lacks a column.
-    """
+    """Streams the rows of one language and split."""
     for path in files:
         with open_shard(path) as file:
             names = _columns(file.schema_arrow.names, split, path)
@@ -138,7 +127,7 @@ def _checked(table: pa.Table, names: dict[str, str], numbers: np.ndarray, path: 
             fits = fits.fill_null(False)
         mask = fits.to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(~mask & good):
-            found = columns[name][int(row)].as_py()
-            errors.meet(f"{column} `{found}` in row {numbers[row]}", path, int(numbers[row]), "mend the file")
+            value = columns[name][int(row)].as_py()
+            errors.handle(f"{column} `{value}` in row {numbers[row]}", path, int(numbers[row]), "fix the file")
         good &= mask
     return pa.table(columns).filter(pa.array(good))

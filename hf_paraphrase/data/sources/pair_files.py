@@ -26,21 +26,11 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 
 _BLOCK_ROWS = 50_000
 _LONGEST_RECORD_LINES = 100
-_REMEDY = "mend the line"
+_REMEDY = "fix the line"
 
 
 def read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams columns of a CSV file with a header.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: For each column the name it has in the header.
-        errors: What to do about a malformed record.
-
-    Raises:
-        InputError: As :func:`hf_paraphrase.data.text_files.read_lines`; if the header lacks a name or has it twice;
-            for a malformed record.
-    """
+    """Streams columns of a CSV file with a header."""
     records = _records(path, errors)
     line, header = next(records, (1, []))
     places = _places(header, columns, path, line)
@@ -50,7 +40,7 @@ def read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iter
     for line, fields in records:
         if len(fields) != len(header):
             message = f"{len(fields)} field{'s' if len(fields) > 1 else ''} where the header has {len(header)}"
-            errors.meet(message, path, line, _REMEDY)
+            errors.handle(message, path, line, _REMEDY)
             continue
         lines.append(line)
         rows.append([fields[place] for place in places.values()])
@@ -64,10 +54,7 @@ def split_record(text: str) -> list[str] | None:
     """Splits one CSV record.
 
     Returns:
-        The fields; None if a quoted field is not closed, so that the record goes on in the next line.
-
-    Raises:
-        ValueError: If something other than a comma follows a closing quote.
+        The fields; None if a quoted field is not closed, so that the record continues in the next line.
     """
     fields: list[str] = []
     position = 0
@@ -100,9 +87,9 @@ def split_record(text: str) -> list[str] | None:
 
 
 def _records(path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
-    """Gives the records with the lines on which they begin; those that are malformed are met and left out."""
+    """Returns the records with the lines on which they begin; malformed ones are reported and left out."""
     source = _numbered(path, errors)
-    # Lines that were looked at in vain for a closing quote wait here to be read anew.
+    # Lines that were looked at in vain for a closing quote wait here to be read again.
     waiting: deque[tuple[int, str | None]] = deque()
     while True:
         number, text = waiting.popleft() if waiting else next(source, (0, None))
@@ -125,7 +112,7 @@ def _records(path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
             if fields is None:
                 raise ValueError(f"a quoted field is not closed within {len(record)} lines")
         except ValueError as error:
-            errors.meet(str(error), path, number, "close the quote, and double quotes inside quoted fields")
+            errors.handle(str(error), path, number, "close the quote, and double quotes inside quoted fields")
             waiting.extendleft(reversed(taken))
             continue
         yield number, fields
@@ -154,16 +141,7 @@ def _places(header: list[str], columns: Mapping[str, str], path: Path, line: int
 
 
 def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams values of a file with one JSON object a line.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: For each column the key it has in the objects.
-        errors: What to do about a line that is not an object, lacks a key, or has a list or object as its value.
-
-    Raises:
-        InputError: As :func:`hf_paraphrase.data.text_files.read_lines`, and for a malformed line.
-    """
+    """Streams values of a file with one JSON object a line."""
     names = list(columns)
     number = 1
     for texts in read_lines(path, errors):
@@ -176,7 +154,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> It
                 rows.append(_json_values(text, columns))
             except (ValueError, RecursionError) as error:
                 message = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-                errors.meet(f"not a JSON object as expected: {message}", path, line, "give one object a line")
+                errors.handle(f"not a JSON object as expected: {message}", path, line, "give one object a line")
                 continue
             lines.append(line)
         number += len(texts)
@@ -186,7 +164,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> It
 def _json_values(text: str, columns: Mapping[str, str]) -> list[str | None]:
     value = json.loads(text)
     if not isinstance(value, dict):
-        raise ValueError("something else than {…}")
+        raise ValueError("something other than {…}")
     missing = [key for key in columns.values() if key not in value]
     if missing:
         raise ValueError(f"no key `{missing[0]}` among {', '.join(map(str, value)) or 'none'}")
@@ -207,22 +185,12 @@ def _json_text(name: str, value: Any) -> str | None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name} has half of a surrogate pair, which is no character") from error
+        raise ValueError(f"{name} has a lone surrogate, which is not a valid character") from error
     return value
 
 
 def read_parquet(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams columns of a Parquet file; rows count from 1.
-
-    Args:
-        path: The file.
-        columns: For each column the name it has in the file.
-        errors: Not needed: a Parquet file is either whole or damaged.
-
-    Raises:
-        InputError: If the file is missing, not Parquet, lacks a column, or has one of another type than text, number
-            or truth value.
-    """
+    """Streams columns of a Parquet file; rows count from 1."""
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="check the path")
     with open_parquet(path) as file:

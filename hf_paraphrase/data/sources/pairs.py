@@ -75,11 +75,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
 
     @property
     def kind(self) -> str:
-        """The layout: `tsv`, `csv`, `jsonl` or `parquet`.
-
-        Raises:
-            UsageError: If none or several were given.
-        """
+        """The layout: `tsv`, `csv`, `jsonl` or `parquet`."""
         given = [name for name in ("tsv", *_READERS) if getattr(self, name)]
         if len(given) != 1:
             raise UsageError("give one of --tsv, --csv, --jsonl and --parquet", remedy="name one file")
@@ -96,11 +92,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return f"Paraphrase pairs ({self.path.name})"
 
     def their_names(self) -> dict[str, str]:
-        """Returns for each column its name in a file whose columns have names.
-
-        Raises:
-            UsageError: As :meth:`field_names`, and for a name without its counterpart.
-        """
+        """Returns for each column its name in a file whose columns have names."""
         pairs = [entry.partition("=") for entry in self.columns.split(",")]
         names = dict(zip(self.field_names(), (theirs.strip() for _, _, theirs in pairs), strict=True))
         for (_, sign, _), (name, theirs) in zip(pairs, names.items(), strict=True):
@@ -112,11 +104,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return {name: theirs or name for name, theirs in names.items()}
 
     def field_names(self) -> list[str]:
-        """Returns the names in `columns`.
-
-        Raises:
-            UsageError: If a name is missing, repeated or not a word.
-        """
+        """Returns the names in `columns`."""
         names = [entry.strip() for entry in self.columns.split(",")]
         if self.kind != "tsv":
             names = [entry.partition("=")[0].strip() for entry in names]
@@ -140,7 +128,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return self.schema()
 
     def parts(self) -> list[Part]:
-        """Gives the one part."""
+        """Returns the one part."""
         return [
             Part(
                 self.split,
@@ -154,12 +142,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         ]
 
     def check(self) -> None:
-        """Checks everything that can be checked before reading.
-
-        Raises:
-            UsageError: For settings that do not fit together.
-            InputError: For a missing or empty file, or a language code that is none.
-        """
+        """Checks everything that can be checked before reading."""
         if self.kind != "tsv":
             self.their_names()
         check_split_name(self.split)
@@ -192,7 +175,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return _READERS[self.kind](self.path, self.their_names(), errors)
 
     def _typed(self, lines: np.ndarray, columns: dict[str, pa.Array], errors: LineErrors) -> pa.Table:
-        """Turns scores and labels into numbers; rows where that fails are met as errors and left out."""
+        """Turns scores and labels into numbers; rows where that fails are reported as errors and left out."""
         schema = self.schema()
         good = np.ones(len(lines), dtype=bool)
         columns = dict(columns)
@@ -201,11 +184,11 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
                 continue
             numbers, usable = parse_column(columns[name], expected)
             for row in np.flatnonzero(~usable & good):
-                errors.meet(
+                errors.handle(
                     f"{name} `{columns[name][int(row)].as_py()}` is not {expected.wording}",
                     self.path,
                     int(lines[row]),
-                    "mend it, name the fields with --columns, or leave a header out with --header yes",
+                    "fix it, name the fields with --columns, or leave a header out with --header yes",
                 )
             good &= usable
             columns[name] = numbers

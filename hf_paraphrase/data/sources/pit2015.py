@@ -38,7 +38,7 @@ class Pit2015Source(GradedSource):
     EXPECTED: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
-        "the folder below which train.data, dev.data, test.data and test.label lie, or some of them",
+        "the folder below which train.data, dev.data, test.data and test.label are, or some of them",
         path=True,
     )
 

@@ -74,7 +74,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return "candidate pairs"
 
     def parts(self) -> list[Part]:
-        """Gives the one part, `train`."""
+        """Returns the one part, `train`."""
         return [
             Part(
                 "train",
@@ -93,12 +93,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return [Path(path) for path in (*self.bitext, *self.decontaminate)]
 
     def check(self) -> None:
-        """Checks the bitexts too.
-
-        Raises:
-            UsageError: For settings that do not fit together.
-            InputError: For a folder that is no bitext.
-        """
+        """Checks the bitexts too."""
         super().check()
         if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
             raise UsageError("--bitext names a folder twice", remedy="name each once")
@@ -178,9 +173,6 @@ def pivot_pairs(
         only are one sentence, the first of them. And counts: `rows` read, `sources` shared by several sentences,
         `candidates` (pairs before the next two rules), `over_limit`, `repeated` (found through another source before)
         and `pairs`.
-
-    Raises:
-        InputError: If a folder is not a bitext, or the target languages differ.
     """
     opened = [DataFolder(folder) for folder in folders]
     keys = _source_keys(opened, split)
@@ -196,7 +188,7 @@ def pivot_pairs(
         for (language, source, target), form in zip(rows, normal, strict=True):
             groups.setdefault((language, source), {}).setdefault(form, target)
     counts = {"rows": len(keys), "sources": 0, "candidates": 0, "over_limit": 0, "repeated": 0}
-    found: list[tuple[str, str, str, str]] = []
+    examples: list[tuple[str, str, str, str]] = []
     pivots: dict[tuple[str, str], int] = {}
     for (language, source), sentences in groups.items():
         forms = [form for form in sentences if form]
@@ -215,10 +207,10 @@ def pivot_pairs(
                 counts["repeated"] += 1
                 continue
             pivots[pair] = 1
-            found.append((sentences[first], sentences[second], source, language))
+            examples.append((sentences[first], sentences[second], source, language))
         counts["over_limit"] += number
-    counts["pairs"] = len(found)
-    columns = zip(*found, strict=True) if found else [(), (), (), ()]
+    counts["pairs"] = len(examples)
+    columns = zip(*examples, strict=True) if examples else [(), (), (), ()]
     # Pairs were found and first counted in the same order.
     numbers = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
     arrays = [*(pa.array(list(column), pa.string()) for column in columns), pa.array(numbers)]
@@ -235,14 +227,14 @@ def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
         for folder in folders:
             folder.require(*BITEXT.names, split=split)
             for batch in folder.batches(split, _COLUMNS):
-                for found in pc.unique(batch.column("target_lang")).to_pylist():
-                    if language is not None and found != language:
+                for target_lang in pc.unique(batch.column("target_lang")).to_pylist():
+                    if language is not None and target_lang != language:
                         raise InputError(
-                            f"the target language is {found}, but {language} before it",
+                            f"the target language is {target_lang}, but {language} before it",
                             path=folder.path,
                             remedy="pivot over bitexts with one target language",
                         )
-                    language = found
+                    language = target_lang
                 keys.append(text_keys(batch.column("source_lang"), batch.column("source")))
                 bar.update(batch.num_rows)
     return np.concatenate(keys)

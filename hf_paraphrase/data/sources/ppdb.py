@@ -55,7 +55,7 @@ _ANNOTATED = pa.schema(
         ("votes", pa.list_(pa.float64())),
     ]
 )
-_REMEDY = "mend the line, or fetch the file again"
+_REMEDY = "fix the line, or fetch the file again"
 
 
 @dataclass(kw_only=True)
@@ -78,7 +78,7 @@ class PpdbSource(Source, TrainingSettings):
     file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
     layout: str = setting(
         "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
-        "auto: tell by the first line",
+        "auto: detect from the first line",
         "auto",
         choices=LAYOUTS,
     )
@@ -97,16 +97,12 @@ class PpdbSource(Source, TrainingSettings):
         return (self.lang,)
 
     def check(self) -> None:
-        """Checks the language too.
-
-        Raises:
-            InputError: For a code that is none.
-        """
+        """Checks the language too."""
         check_language(self.lang, "--lang")
         super().check()
 
     def parts(self) -> list[Part]:
-        """Gives the one part: `train`, or `test` for the annotated sample."""
+        """Returns the one part: `train`, or `test` for the annotated sample."""
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
         files = tuple(map(Path, self.file))
@@ -131,12 +127,12 @@ class PpdbSource(Source, TrainingSettings):
         if layout == "lexical":
             lexical = tuple(self._limited(partial(_read_lexical, path), budget) for path in files)
             return [Part("train", _LEXICAL, lexical, files, training=True)]
-        found = FeatureColumns(tuple(self.columns))
-        readers = tuple(self._limited(partial(_read_rules, path, found), budget) for path in files)
+        feature_columns = FeatureColumns(tuple(self.columns))
+        readers = tuple(self._limited(partial(_read_rules, path, feature_columns), budget) for path in files)
 
         def finish() -> tuple[pa.Schema, partial[pa.Table]]:
-            features = found.schema(files[0])
-            others = [entry for entry in _STORED if entry.name not in {"features", *found.absent(files)}]
+            features = feature_columns.schema(files[0])
+            others = [entry for entry in _STORED if entry.name not in {"features", *feature_columns.absent(files)}]
             schema = pa.schema([*others, *features])
             return schema, partial(split_features, schema=features)
 
@@ -188,14 +184,16 @@ def _limited(
 
 
 def _recognise(path: Path) -> str:
-    """Tells the layout by the first line."""
+    """Detects the layout from the first line."""
     first = next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
     if _SEPARATOR in first:
         return "rules"
     return "annotated" if "\t" in first else "lexical"
 
 
-def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _read_rules(
+    path: Path, feature_columns: FeatureColumns, errors: LineErrors, left_out: Counter[str]
+) -> Iterator[pa.Table]:
     """Reads `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
     first_line = 1
     for lines in read_lines(path, errors):
@@ -204,7 +202,7 @@ def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out:
         counts = pc.add(pc.count_substring(lines, _SEPARATOR), 1).fill_null(0).to_numpy(zero_copy_only=False)
         good = (counts == 5) | (counts == 6)
         for row in np.flatnonzero(~good & (counts > 0)):
-            errors.meet(
+            errors.handle(
                 f"{counts[row]} fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected",
                 path,
                 int(numbers[row]),
@@ -215,7 +213,7 @@ def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out:
         starts = fields.offsets.to_numpy()[:-1]
         column = [fields.values.take(pa.array(starts + place)) for place in range(5)]
         last = pc.if_else(pa.array(counts == 6), pa.array(starts + 5), pa.scalar(None, pa.int64()))
-        found.meet_entailment(bool((counts == 6).any()))
+        feature_columns.meet_entailment(bool((counts == 6).any()))
         table = pa.table(
             {
                 "sentence1": pc.utf8_trim_whitespace(column[1]),
@@ -227,7 +225,7 @@ def _read_rules(path: Path, found: FeatureColumns, errors: LineErrors, left_out:
             },
             schema=_STORED,
         )
-        fits = check_features(table.column("features").combine_chunks(), found, numbers, path, errors)
+        fits = check_features(table.column("features").combine_chunks(), feature_columns, numbers, path, errors)
         yield table if fits.all() else table.filter(pa.array(fits))
 
 
@@ -239,7 +237,7 @@ def _read_lexical(path: Path, errors: LineErrors, left_out: Counter[str]) -> Ite
         counts = pc.list_value_length(words).fill_null(0).to_numpy(zero_copy_only=False)
         alone = (counts < 2) & lines.is_valid().to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(alone):
-            errors.meet("no head with paraphrases", path, first_line + int(row), _REMEDY)
+            errors.handle("no head with paraphrases", path, first_line + int(row), _REMEDY)
         first_line += len(lines)
         words = words.filter(pa.array(counts >= 2))
         counts = counts[counts >= 2]
@@ -267,7 +265,7 @@ def _read_annotated(path: Path, errors: LineErrors, left_out: Counter[str]) -> I
         good = np.array([None not in votes for votes in numbers], dtype=bool)
         for row in np.flatnonzero(~good):
             vote = table.column("votes")[int(row)].as_py()
-            errors.meet(f"votes `{vote}` are not numbers", path, int(lines[row]), _REMEDY)
+            errors.handle(f"votes `{vote}` are not numbers", path, int(lines[row]), _REMEDY)
         votes = pa.array(numbers, pa.list_(pa.float64()))
         table = table.set_column(table.column_names.index("votes"), "votes", votes)
         yield table if good.all() else table.filter(pa.array(good))

@@ -26,18 +26,14 @@ _RESERVED = {"sentence1", "sentence2", "lhs", "alignment", "entailment", "label"
 
 
 class FeatureColumns:
-    """What is known about the features of a file after reading.
-
-    Args:
-        wanted: The features to keep, by their name in the file or by that of their column; all if empty.
-    """
+    """What is known about the features of a file after reading."""
 
     def __init__(self, wanted: tuple[str, ...] = ()) -> None:
         self.wanted = wanted
         self.numeric: dict[str, bool] = {}
         self._entailment = False
 
-    def meet(self, name: str, numeric: bool) -> None:
+    def add(self, name: str, numeric: bool) -> None:
         """Notes a feature, and whether all its values so far are numbers."""
         self.numeric[name] = self.numeric.get(name, True) and numeric
 
@@ -50,11 +46,7 @@ class FeatureColumns:
         return set() if self._entailment else {"entailment"}
 
     def schema(self, path: Path) -> pa.Schema:
-        """Returns the columns of the features to keep; the name in the file is in the metadata of each.
-
-        Raises:
-            UsageError: If a feature that is wanted is not there.
-        """
+        """Returns the columns of the features to keep; the name in the file is in the metadata of each."""
         columns = column_names(self.numeric)
         by_name = {**{column: name for name, column in columns.items()}, **{name: name for name in columns}}
         wanted = columns_named(self.wanted, by_name)
@@ -94,16 +86,16 @@ def column_names(features: Sequence[str] | dict[str, bool]) -> dict[str, str]:
 
 
 def check_features(
-    texts: pa.Array, found: FeatureColumns, lines: np.ndarray, path: Path, errors: LineErrors
+    texts: pa.Array, feature_columns: FeatureColumns, lines: np.ndarray, path: Path, errors: LineErrors
 ) -> np.ndarray:
     """Checks the features of many rules and notes their names and types.
 
     Args:
         texts: Strings `name=value name=value …` (rows,).
-        found: Is told of every feature.
+        feature_columns: Called with every feature.
         lines: Line numbers (rows,).
         path: The file, for messages.
-        errors: What to do about a row that is malformed: an item without `=`, a name that is there twice.
+        errors: What to do about a row that is malformed: an item without `=`, a name that occurs twice.
 
     Returns:
         Which rows are well formed (rows,), bool.
@@ -113,7 +105,7 @@ def check_features(
     for item in np.flatnonzero(~well_formed):
         if good[rows[item]]:
             found_text = names[int(item)].as_py() if len(names) > item else ""
-            errors.meet(f"`{found_text}` is not a feature", path, int(lines[rows[item]]), "expected name=value")
+            errors.handle(f"`{found_text}` is not a feature", path, int(lines[rows[item]]), "expected name=value")
         good[rows[item]] = False
     encoded = names.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -123,24 +115,19 @@ def check_features(
         row = int(key // width)
         if good[row]:
             name = encoded.dictionary[int(key % width)].as_py()
-            errors.meet(f"feature `{name}` is there twice", path, int(lines[row]), "mend the line")
+            errors.handle(f"feature `{name}` occurs twice", path, int(lines[row]), "fix the line")
         good[row] = False
     usable = good[rows]
     numeric = pc.or_(pc.match_substring_regex(values, FLOAT), pc.is_in(values, pa.array(ABSENT)))
     other = ~numeric.to_numpy(zero_copy_only=False) & usable
     not_numeric = set(np.unique(codes[other]).tolist())
     for code in np.unique(codes[usable]).tolist():
-        found.meet(encoded.dictionary[code].as_py(), code not in not_numeric)
+        feature_columns.add(encoded.dictionary[code].as_py(), code not in not_numeric)
     return good
 
 
 def split_features(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Replaces the column `features` by one for each feature.
-
-    Args:
-        table: Rows with well-formed features.
-        schema: The columns to make, with the feature's name as metadata; what a row lacks is null.
-    """
+    """Replaces the column `features` by one for each feature."""
     rows, names, values, _ = _items(table.column("features").combine_chunks())
     encoded = names.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
@@ -161,11 +148,7 @@ def split_features(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _items(texts: pa.Array) -> tuple[np.ndarray, pa.Array, pa.Array, np.ndarray]:
-    """Splits feature texts into items.
-
-    Returns:
-        Of each item the row (items,), the name and the value (split at the last `=`), and whether it has both.
-    """
+    """Splits feature texts into items: row (items,), name, value (split at the last `=`), and whether it has both."""
     items = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(texts))
     counts = pc.list_value_length(items).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(texts)), counts)

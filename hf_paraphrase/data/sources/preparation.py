@@ -32,36 +32,22 @@ def prepare(source: str, **settings: Any) -> Any:
 
     Returns:
         The :class:`~hf_paraphrase.data.folder.DataFolder` that was made; of `comparable` the task.
-
-    Raises:
-        UsageError: For an unknown source, or settings that do not fit together.
-        InputError: For files that are missing or malformed, and if no row is left.
-        OutputError: If the output is in the way.
     """
     return preparation(source)(**settings)
 
 
 def preparation(name: str) -> Recipe[..., Any]:
-    """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes.
-
-    Raises:
-        UsageError: For an unknown source.
-    """
+    """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
-    found = SOURCES[name]
-    # What makes something else than one data folder is registered as a recipe of its own.
-    return recipe_of(name, found) if isinstance(found, type) else cast("Recipe[..., Any]", found)
+    source_class = SOURCES[name]
+    # What makes something other than one data folder is registered as a recipe of its own.
+    return recipe_of(name, source_class) if isinstance(source_class, type) else cast("Recipe[..., Any]", source_class)
 
 
 @cache
 def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
-    """Makes the recipe of a source.
-
-    Args:
-        name: The kind, as in `prepare NAME`.
-        source: Its settings and parts.
-    """
+    """Makes the recipe of a source."""
 
     def check(self: Any) -> None:
         # Reading and checking the files may take a while.
@@ -147,7 +133,7 @@ def _watched(tables: Iterable[pa.Table], bar: Any) -> Iterator[pa.Table]:
 
 
 def _report(source: Any, corpus: Corpus, missing: list[str]) -> None:
-    """Tells the user what became of every line."""
+    """Logs what happened to every line."""
     if source.SHOWS_FUNNEL:
         log(_funnel_table(corpus.counts["train"], source.unit))
     for name, count in corpus.negatives.items():
@@ -159,8 +145,8 @@ def _report(source: Any, corpus: Corpus, missing: list[str]) -> None:
         origin = f" of {rules['lines']:,} {source.unit}" if "lines" in rules else " drawn"
         log(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if corpus.contamination:
-        met = ", ".join(f"{name} {count:,}" for name, count in corpus.contamination.items())
-        log(f"evaluation sets met: {met}")
+        matched = ", ".join(f"{name} {count:,}" for name, count in corpus.contamination.items())
+        log(f"rows found in evaluation sets: {matched}")
     if corpus.malformed:
         log("skipped, first of them:\n" + "\n".join(f"  {line}" for line in corpus.malformed))
     log(f"data folder: {source.output}")

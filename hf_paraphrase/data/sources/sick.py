@@ -40,7 +40,7 @@ class SickSource(GradedSource):
     EXPECTED: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
-        "the folder below which SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt lie, or some of them",
+        "the folder below which SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them",
         path=True,
     )
 

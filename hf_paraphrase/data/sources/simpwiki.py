@@ -31,7 +31,7 @@ from hf_paraphrase.settings import setting
 
 PLAIN = pa.schema([("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string())])
 ALIGNED = pa.schema([*PLAIN, ("title", pa.string()), ("paragraph1", pa.int64()), ("paragraph2", pa.int64())])
-_REMEDY = "mend the line in both files"
+_REMEDY = "fix the line in both files"
 
 
 @dataclass(kw_only=True)
@@ -57,7 +57,7 @@ class SimpwikiSource(Source, TrainingSettings):
     drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
 
     def parts(self) -> list[Part]:
-        """Gives the one part, `train`."""
+        """Returns the one part, `train`."""
         files = (Path(self.normal), Path(self.simple))
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
@@ -98,15 +98,15 @@ def _split(
     """Splits title, paragraph and sentence; the titles of the two sides must be the same."""
     good = np.ones(len(lines), dtype=bool)
     for path, side in zip(files, sides, strict=True):
-        found = pc.count_substring(side, "\t").to_numpy() + 1
-        for row in np.flatnonzero((found != 3) & good):
-            errors.meet(
-                f"{found[row]} tab-separated fields where 3 are expected (title, paragraph, sentence)",
+        num_fields = pc.count_substring(side, "\t").to_numpy() + 1
+        for row in np.flatnonzero((num_fields != 3) & good):
+            errors.handle(
+                f"{num_fields[row]} tab-separated fields where 3 are expected (title, paragraph, sentence)",
                 path,
                 int(lines[row]),
                 _REMEDY,
             )
-        good &= found == 3
+        good &= num_fields == 3
     lines, sides = lines[good], [side.filter(pa.array(good)) for side in sides]
     fields = [_take_three(side) for side in sides]
     good = np.ones(len(lines), dtype=bool)
@@ -114,12 +114,12 @@ def _split(
         fits = pc.match_substring_regex(paragraph, INTEGER).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(~fits & good):
             text = paragraph[int(row)].as_py()
-            errors.meet(f"paragraph `{text}` is not a whole number", path, int(lines[row]), _REMEDY)
+            errors.handle(f"paragraph `{text}` is not a whole number", path, int(lines[row]), _REMEDY)
         good &= fits
     same = pc.equal(fields[0][0], fields[1][0]).to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(~same & good):
         titles = [field[0][int(row)].as_py() for field in fields]
-        errors.meet(f"title `{titles[1]}`, but `{titles[0]}` on the other side", files[1], int(lines[row]), _REMEDY)
+        errors.handle(f"title `{titles[1]}`, but `{titles[0]}` on the other side", files[1], int(lines[row]), _REMEDY)
     keep = pa.array(good & same)
     (title, paragraph1, sentence1), (_, paragraph2, sentence2) = ([f.filter(keep) for f in field] for field in fields)
     return lines[good & same], {

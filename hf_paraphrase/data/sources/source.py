@@ -42,7 +42,7 @@ class Parting:
         repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
         sizes: For each held-out part the number of rows to draw, in the order in which they are drawn.
         drawn_by: The column of which no text shall be in two parts.
-        apart: A column whose texts in held-out parts, drawn or given, shall not be in training; None for no such rule.
+        disjoint: A column whose texts in held-out parts, drawn or given, must not be in training; None for no rule.
         shuffle: Whether the rows that stay are put into random order.
         seed: Of the draws and of the order.
     """
@@ -50,7 +50,7 @@ class Parting:
     repeats: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     drawn_by: str = "target"
-    apart: str | None = None
+    disjoint: str | None = None
     shuffle: bool = False
     seed: int = 0
 
@@ -63,8 +63,6 @@ class Part:
         split: Its name, e.g. `train`.
         schema: Of the rows that are stored; what the readers give has these columns, or :attr:`clean` makes them.
         readers: One for each file, or for files that belong line to line; read in their order.
-        files: The raw files.
-        configuration: The configuration it belongs to.
         training: Whether rows that occur in evaluation sets are to be left out, and negatives to be drawn.
         texts: The columns that must not be empty.
         compared: The columns that are looked up in evaluation sets; those of `texts` if None.
@@ -75,7 +73,7 @@ class Part:
         repeating: The columns whose values repeat, for `write_split`.
         rules: The rules that are listed first, even where they left nothing out.
         early: Whether it is read before the others: an error in a small file shall not come after a long read.
-        may_be_empty: Whether a part without rows is no sign of a wrong file.
+        may_be_empty: Whether a part without rows is not a sign of a wrong file.
         remedy: What to do about a part without rows.
     """
 
@@ -138,7 +136,7 @@ class SampleSettings(Settings):
     """How much is made of a large corpus."""
 
     max_pairs: int | None = setting(
-        "keep a random sample of so many training pairs, drawn when all rules are done and held-out parts are taken "
+        "keep a random sample of N training pairs, drawn when all rules are done and held-out parts are taken "
         "away; for a first try",
         None,
         at_least=1,
@@ -170,11 +168,7 @@ class OriginSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses what cannot stand on a card.
-
-        Raises:
-            UsageError: For a licence that is not spelt as on the Hub, and an address that is none.
-        """
+        """Refuses what cannot stand on a card."""
         super().check()
         check_license(self.license)
         if self.url is not None and not is_url(self.url):
@@ -187,20 +181,14 @@ class Source(Settings):
 
     Attributes:
         SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        TITLE: The name of the data set.
         DESCRIPTION: What its rows are, in a sentence.
-        CITATION: The paper to cite, in words.
         LICENSE: As the Hub spells it; empty if none is stated.
         URL: Where the data set is at home.
-        LANGUAGES: Language codes.
-        TASKS: Task categories of the Hub.
-        TAGS: Further tags.
         FIELDS: What each column is, for the card.
         TEMPLATE: The template of the card in `dataset_cards/`.
         RECORDED: What of the corpus is recorded in `provenance.json`.
         SHOWS_FUNNEL: Whether the user is shown how many rows of `train` each rule left.
         CONFIGURATIONS: The names of the configurations, the default one first.
-        PATHS: The fields that hold paths.
     """
 
     SUMMARY: ClassVar[str] = ""
@@ -235,12 +223,7 @@ class Source(Settings):
         return "lines"
 
     def parts(self) -> list[Part]:
-        """Lists the parts that are there.
-
-        Raises:
-            UsageError: For settings that do not fit together.
-            InputError: If there is none.
-        """
+        """Lists the parts that are there."""
         raise NotImplementedError
 
     def known_schema(self) -> pa.Schema | None:
@@ -264,23 +247,13 @@ class Source(Settings):
         return list(dict.fromkeys([*self.files(), *map(Path, getattr(self, "decontaminate", []))]))
 
     def check(self) -> None:
-        """Checks everything that can be checked before reading.
-
-        Raises:
-            UsageError: For settings that do not fit together.
-            InputError: For a file that is missing or empty.
-        """
+        """Checks everything that can be checked before reading."""
         super().check()
         for path in self.looked_at():
             check_readable(path)
 
     def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any] | None:
-        """Returns what a template of one's own needs besides what all cards say; None for that of a published set.
-
-        Args:
-            folder: The data folder, whose rows are written.
-            rows: The rows and their counts.
-        """
+        """Returns what a template of the user needs besides what all cards say; None for that of a published set."""
         return None
 
     def results(self, rows: ReadRows) -> dict[str, Any]:
@@ -289,17 +262,10 @@ class Source(Settings):
 
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Finds the configuration that a name stands for; may add to the settings what the name tells.
-
-        Args:
-            config_name: What the caller of the builder gave.
-            settings: The builder's settings.
+        """Finds the configuration that a name stands for; may add to the settings what the name implies.
 
         Returns:
             The name for the cache, and the configuration of the parts.
-
-        Raises:
-            UsageError: If the source has several configurations and the name is none of them.
         """
         name = config_name or cls.CONFIGURATIONS[0]
         if name in cls.CONFIGURATIONS or len(cls.CONFIGURATIONS) == 1:

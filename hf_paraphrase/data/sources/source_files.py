@@ -14,12 +14,7 @@ class NothingThereError(InputError):
 
 
 def source_folder(data_dir: str | None) -> Path:
-    """Returns the folder that was given.
-
-    Raises:
-        UsageError: If none was.
-        InputError: If there is no such folder.
-    """
+    """Returns the folder that was given."""
     if data_dir is None:
         raise UsageError("no --data-dir", remedy="give the folder with the raw files")
     folder = Path(data_dir)
@@ -37,29 +32,24 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
 
     Returns:
         The files that are there, in the order of `names`.
-
-    Raises:
-        UsageError: If no folder was given.
-        NothingThereError: If there is none of the files.
-        InputError: If there are two different ones for a key.
     """
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         key = wanted.get(path.name.lower())
         if key is None or not path.is_file() or any(part.startswith(".") for part in inner.parts):
             continue
-        if key in found:
+        if key in paths:
             raise InputError(
-                f"{path.name} is there twice, also as {found[key]}", path=path, remedy="give a folder with one copy"
+                f"{path.name} occurs twice, also as {paths[key]}", path=path, remedy="give a folder with one copy"
             )
-        found[key] = path
-    if not found:
+        paths[key] = path
+    if not paths:
         raise NothingThereError(
             "none of the files of this set is below this folder",
             path=folder,
             remedy=f"expected {', '.join(names.values())}",
         )
-    return {key: found[key] for key in names if key in found}
+    return {key: paths[key] for key in names if key in paths}

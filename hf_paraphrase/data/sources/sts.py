@@ -45,7 +45,7 @@ class StsSource(GradedSource):
     FAMILY: ClassVar[str] = "STS1"
 
     data_dir: str = setting(
-        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt lie",
+        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are",
         path=True,
     )
 
@@ -58,7 +58,7 @@ class StsSource(GradedSource):
             sets = years.setdefault(graded.family, {})
             if graded.name in sets:
                 raise InputError(
-                    f"{graded.family} {graded.name} is there twice, also as {sets[graded.name].path}",
+                    f"{graded.family} {graded.name} occurs twice, also as {sets[graded.name].path}",
                     path=graded.path,
                     remedy="give a folder that holds each set once",
                 )
@@ -75,12 +75,12 @@ class StsSource(GradedSource):
 
     def missing(self) -> list[str]:
         """Names the sets of these years that are not there, those with scores only among them."""
-        found = {f"{graded.family} {graded.name}" for graded in self.graded_files() if graded.read is not None}
+        present = {f"{graded.family} {graded.name}" for graded in self.graded_files() if graded.read is not None}
         return [
             f"{family} {name}"
             for family, names in SET_NAMES.items()
             for name in names
-            if f"{family} {name}" not in found
+            if f"{family} {name}" not in present
         ]
 
 
@@ -99,6 +99,8 @@ class _SetReader:
         table = self.graded.read(errors, left_out)
         if not table.num_rows:
             raise InputError(
-                "no scored pair in it", path=self.graded.path, remedy="remove the file, or replace it by a whole copy"
+                "the file contains no scored pair",
+                path=self.graded.path,
+                remedy="remove the file, or replace it with a complete copy",
             )
         yield table

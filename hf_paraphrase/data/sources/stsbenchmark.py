@@ -40,7 +40,7 @@ class StsBenchmarkSource(GradedSource):
     EXPECTED: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
-        "the folder below which sts-train.csv, sts-dev.csv and sts-test.csv lie, or some of them", path=True
+        "the folder below which sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them", path=True
     )
 
 

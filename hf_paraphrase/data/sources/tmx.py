@@ -42,13 +42,7 @@ def single_line(text: str) -> str:
 
 @dataclass
 class _Unit:
-    """A translation unit.
-
-    Attributes:
-        line: Where it begins, from 1.
-        variants: Language tag and text of each variant.
-        fault: What is wrong with it, if anything.
-    """
+    """A translation unit."""
 
     line: int
     variants: list[tuple[str, str]] = field(default_factory=list)
@@ -56,11 +50,7 @@ class _Unit:
 
 
 class _Units:
-    """Expat's callbacks: collects the units that are complete.
-
-    Args:
-        path: The file, for messages.
-    """
+    """Expat's callbacks: collects the units that are complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -81,11 +71,7 @@ class _Units:
         self.parser.SkippedEntityHandler = self._skipped_entity
 
     def feed(self, block: bytes, final: bool = False) -> list[_Unit]:
-        """Parses a block of the file and returns the units that it completes.
-
-        Raises:
-            InputError: If the XML is malformed or declares entities.
-        """
+        """Parses a block of the file and returns the units that it completes."""
         try:
             self.parser.Parse(block, final)
         except expat.ExpatError as error:
@@ -93,7 +79,7 @@ class _Units:
                 f"not well-formed XML at column {error.offset + 1}: {expat.ErrorString(error.code)}",
                 path=self.path,
                 line=error.lineno,
-                remedy="mend or fetch the file again; what comes after such a place cannot be told",
+                remedy="fix or download the file again: nothing after this position can be read",
             ) from error
         except (ValueError, LookupError) as error:
             raise InputError(f"the XML is in an encoding that cannot be read: {error}", path=self.path) from error
@@ -192,9 +178,6 @@ def read_tmx(
 
     Yields:
         The numbers of the pairs (rows,), int64, from 1 over the file, and the arrays `source` and `target`.
-
-    Raises:
-        InputError: If the file is missing, damaged, not TMX or not well-formed XML, or if no unit has both languages.
     """
     languages: Counter[str] = Counter()
     number = unit_number = 0
@@ -203,7 +186,7 @@ def read_tmx(
         for unit in units:
             unit_number += 1
             if unit.fault is not None:
-                errors.meet_record(unit.fault, path, unit.line, "mend the unit", unit_number)
+                errors.handle_record(unit.fault, path, unit.line, "fix the unit", unit_number)
                 continue
             languages.update({tag for tag, _ in unit.variants})
             sources = [text for tag, text in unit.variants if is_language(tag, source_lang)]
@@ -211,8 +194,8 @@ def read_tmx(
             if not (sources and targets):
                 errors.left_out["other_languages"] += 1
             if len(sources) * len(targets) > _MOST_COMBINATIONS:
-                found = f"{len(sources):,} variants in {source_lang} and {len(targets):,} in {target_lang}"
-                errors.meet_record(found, path, unit.line, "split the unit", unit_number)
+                variants = f"{len(sources):,} variants in {source_lang} and {len(targets):,} in {target_lang}"
+                errors.handle_record(variants, path, unit.line, "split the unit", unit_number)
                 continue
             pairs += [(source, target) for source in sources for target in targets]
         if pairs:
@@ -225,19 +208,15 @@ def read_tmx(
 
 
 def tmx_texts(path: Path) -> Iterator[list[str]]:
-    """Streams the sentences of a translation memory, in all its languages.
-
-    Raises:
-        InputError: As :func:`read_tmx`.
-    """
+    """Streams the sentences of a translation memory, in all its languages."""
     for units in _units(path):
         yield [text for unit in units for _, text in unit.variants]
 
 
 def _no_pairs(path: Path, source_lang: str, target_lang: str, languages: Counter[str]) -> InputError:
-    found = ", ".join(f"{tag} ({count} units)" for tag, count in languages.most_common(_LISTED_LANGUAGES))
+    languages_found = ", ".join(f"{tag} ({count} units)" for tag, count in languages.most_common(_LISTED_LANGUAGES))
     return InputError(
         f"no unit has both {source_lang} and {target_lang}",
         path=path,
-        remedy=f"its languages are {found}" if found else "it has no unit with a language",
+        remedy=f"its languages are {languages_found}" if languages_found else "it has no unit with a language",
     )

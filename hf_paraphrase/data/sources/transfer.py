@@ -66,15 +66,15 @@ class TransferSource(Source, LineErrorSettings):
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("mr", "cr", "subj", "mpqa", "trec")
 
     data_dir: str = setting(
-        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie", path=True
+        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on are", path=True
     )
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""
-        found = find_files(self.data_dir, _NAMES)
+        found_files = find_files(self.data_dir, _NAMES)
         parts = []
         for name, files in _BINARY_FILES.items():
-            paths = [found.get(f"{name}/{index}") for index in range(2)]
+            paths = [found_files.get(f"{name}/{index}") for index in range(2)]
             present = tuple(path for path in paths if path is not None)
             if len(present) == 1:
                 lacking = files[paths.index(None)][1]
@@ -89,7 +89,7 @@ class TransferSource(Source, LineErrorSettings):
                     Part("train", BINARY, readers, present, configuration=name, texts=(), class_names=classes)
                 )
         for split in _TREC_FILES:
-            path = found.get(f"trec/{split}")
+            path = found_files.get(f"trec/{split}")
             if path is not None:
                 classes = {"label": QUESTION_TYPES}
                 reader = partial(_read_questions, path)
@@ -122,7 +122,7 @@ def _read_questions(path: Path, errors: LineErrors, left_out: Counter[str]) -> I
         coarse = pc.index_in(pc.struct_field(fields, "coarse"), pa.array(QUESTION_TYPES))
         good = pc.and_(fields.is_valid(), coarse.is_valid()).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(~good):
-            errors.meet(
+            errors.handle(
                 "not a question with its type",
                 path,
                 first_line + int(row),

@@ -59,7 +59,7 @@ _BATCH = 10_000
 LONGEST_LIST_BYTES = 1 << 30
 """A compressed file of a few megabytes can become any number of them."""
 _SPACE = re.compile(r"[ \t\r\n]*")
-_REMEDY = "mend the file, or fetch it again"
+_REMEDY = "fix the file, or fetch it again"
 
 
 @dataclass(kw_only=True)
@@ -81,7 +81,7 @@ class TurkuSource(Source, LineErrorSettings):
 
     data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
-        "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed",
+        "opus-parsebank-sample-annotated.tsv are, or some of them, plain or compressed",
         path=True,
     )
     lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
@@ -102,14 +102,14 @@ class TurkuSource(Source, LineErrorSettings):
             ("sample", "train"): _SAMPLE,
         }
         keys = {f"{configuration}/{split}": name for (configuration, split), name in names.items()}
-        found = find_files(self.data_dir, keys)
+        paths = find_files(self.data_dir, keys)
         parts = []
-        for key, path in found.items():
+        for key, path in paths.items():
             configuration, split = key.split("/")
             read = partial(_read_tsv if configuration == "sample" else _read_json, path)
             parts.append(Part(split, SCHEMA, (read,), (path,), configuration=configuration))
         if self.rewrites:
-            for key, path in found.items():
+            for key, path in paths.items():
                 configuration, split = key.split("/")
                 if configuration == "default":
                     read = partial(_read_rewrites, path)
@@ -123,7 +123,7 @@ class TurkuSource(Source, LineErrorSettings):
 
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """The configuration `rewrites` reads the rewritten pairs without being told so a second time."""
+        """The configuration `rewrites` reads the rewritten pairs without a second flag."""
         if config_name == "rewrites":
             settings["rewrites"] = True
         return super().choose(config_name, settings)
@@ -159,7 +159,7 @@ def _read_json(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterat
         }
         problem = _problem(row)
         if problem is not None:
-            errors.meet(problem, path, line, _REMEDY)
+            errors.handle(problem, path, line, _REMEDY)
             continue
         rows.append(row)
         if len(rows) == _BATCH:
@@ -176,11 +176,11 @@ def _read_rewrites(path: Path, errors: LineErrors, left_out: Counter[str]) -> It
         if len(pairs) < len(rewrites) or any(
             len(pair) != 2 or not all(isinstance(text, str) for text in pair) for pair in pairs
         ):
-            errors.meet("rewrites are not pairs of texts", path, line, _REMEDY)
+            errors.handle("rewrites are not pairs of texts", path, line, _REMEDY)
             continue
         fold, document = item.get("fold"), item.get("goeswith")
         if not isinstance(fold, (int, type(None))) or not isinstance(document, (str, type(None))):
-            errors.meet("fold is not a number, or goeswith not a text", path, line, _REMEDY)
+            errors.handle("fold is not a number, or goeswith not a text", path, line, _REMEDY)
             continue
         rows += [
             {"sentence1": first, "sentence2": second, "fold": fold, "document": document} for first, second in pairs
@@ -192,7 +192,7 @@ def _read_rewrites(path: Path, errors: LineErrors, left_out: Counter[str]) -> It
 
 
 def _problem(row: dict[str, Any]) -> str | None:
-    """Says what is wrong with an item; None if nothing is."""
+    """Returns what is wrong with an item; None if nothing is."""
     for name, raw in (("sentence1", "txt1"), ("sentence2", "txt2"), ("grade", "label")):
         if not isinstance(row[name], str):
             return f"no text {raw}"
@@ -227,16 +227,8 @@ def _graded(table: pa.Table, left_out: Counter[str]) -> pa.Table:
 def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
     """Streams the objects of a JSON list; the text is held in memory, the objects are not.
 
-    Args:
-        path: The file, plain or compressed.
-        errors: What to do about an item that is not an object, or whose texts cannot be written as UTF-8.
-
     Yields:
         The line on which the item begins, from 1, and the item.
-
-    Raises:
-        InputError: If the file is missing, empty, not UTF-8, or not a JSON list; that cannot be skipped, for where
-            the next item begins is not known.
     """
     try:
         text = b"".join(_bounded(path)).decode("utf-8-sig")
@@ -262,9 +254,9 @@ def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[
         except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"not JSON: {_reason(error)}", path=path, line=_line(error, line)) from error
         if not isinstance(item, dict):
-            errors.meet("an item that is not an object", path, line, "mend the item")
+            errors.handle("an item that is not an object", path, line, "fix the item")
         elif not _encodable(item):
-            errors.meet("half of a surrogate pair, which is no character", path, line, "mend the item")
+            errors.handle("a lone surrogate, which is not a valid character", path, line, "fix the item")
         else:
             yield line, item
         position = _skip(text, end)
@@ -274,7 +266,7 @@ def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[
             break
         if separator != ",":
             raise InputError(
-                "not JSON: `,` or `]` expected after an item", path=path, line=line, remedy="mend the list"
+                "not JSON: `,` or `]` expected after an item", path=path, line=line, remedy="fix the list"
             )
     if _skip(text, position + 1) != len(text):
         raise InputError("something follows the JSON list", path=path, line=line, remedy="remove it")
@@ -299,7 +291,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def _reason(error: json.JSONDecodeError | RecursionError) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else "lists in lists without end"
+    return error.msg if isinstance(error, json.JSONDecodeError) else "lists are nested too deeply"
 
 
 def _line(error: json.JSONDecodeError | RecursionError, line: int) -> int:
@@ -307,7 +299,7 @@ def _line(error: json.JSONDecodeError | RecursionError, line: int) -> int:
 
 
 def _encodable(value: Any) -> bool:
-    """Tells whether all texts in a JSON value can be written as UTF-8; an escape such as backslash ud800 cannot."""
+    """Returns whether all texts in a JSON value can be written as UTF-8; an escape such as backslash ud800 cannot."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -23,7 +23,6 @@ class DistillationTexts:
     """What a student is trained on.
 
     Attributes:
-        texts: The texts as token ids.
         targets: What the teachers say of the same texts.
         neighbours: The numbers of the texts that the teachers take for the nearest to each (texts, k), int64, if
             texts shall be trained with them.
@@ -60,8 +59,8 @@ class TextCollator:
         self.data = data
         self.pad_token_id = pad_token_id or 0
         self.letters = letters
-        known = [token for token in (pad_token_id, unk_token_id) if token is not None]
-        self._ids = LocalIds(vocabulary_size, max(known, default=-1) + 1)
+        fixed_ids = [token for token in (pad_token_id, unk_token_id) if token is not None]
+        self._ids = LocalIds(vocabulary_size, max(fixed_ids, default=-1) + 1)
         self._buckets = None if letters is None else LocalIds(len(letters.table))
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:

@@ -49,25 +49,16 @@ class EncodedTexts:
 def encode_texts(
     texts: Texts, tokenizer: PreTrainedTokenizerFast, *, scratch: str | os.PathLike[str] | None = None
 ) -> EncodedTexts:
-    """Tokenises texts; one may have no tokens.
-
-    Args:
-        texts: The texts.
-        tokenizer: The tokenizer of an encoder.
-        scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
-
-    Raises:
-        OutputError: If the disk is full or not writable.
-    """
+    """Tokenises texts; one may have no tokens."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     tokens = GrowingArray(np.int32, scratch, "the tokenised text")
     lengths = [np.zeros(0, np.int64)]
     try:
         for block in texts.blocks():
-            found = ids_of(backend, block, lookup)
-            tokens.append(found.ids)
-            lengths.append(found.lengths)
+            token_ids = ids_of(backend, block, lookup)
+            tokens.append(token_ids.ids)
+            lengths.append(token_ids.lengths)
         return EncodedTexts(tokens.map(), ends_of(np.concatenate(lengths)))
     finally:
         tokens.close()

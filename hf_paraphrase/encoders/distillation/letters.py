@@ -37,19 +37,19 @@ _INITIAL_RANGE = 0.01
 
 def character_ngrams(spelling: str, shortest: int = SHORTEST, longest: int = LONGEST) -> list[str]:
     """Lists the n-grams of a spelling with its boundary marks, shorter ones first; all of it if it is too short."""
-    found = [
+    ngrams = [
         spelling[start : start + size]
         for size in range(shortest, longest + 1)
         for start in range(len(spelling) - size + 1)
     ]
-    return found or [spelling]
+    return ngrams or [spelling]
 
 
 def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     """Spells the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
 
-    A piece of a vocabulary that marks the beginning of a word (`▁word`) may go on, so it has no mark at its end, and
-    one without the mark is inside a word and has none at all.
+    A piece of a vocabulary that marks the beginning of a word (`▁word`) may continue, so it has no mark at its end,
+    and one without the mark is inside a word and has none at all.
 
     Returns:
         The spelling of each token by its id; None for special ones.
@@ -57,17 +57,17 @@ def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     special = set(tokenizer.all_special_tokens)
     marked = any(token.startswith(SPACE) for token in tokens)
-    found: list[str | None] = []
+    spelled: list[str | None] = []
     for token in tokens:
         if token in special or token in (SPACE, _INSIDE):
-            found.append(None)
+            spelled.append(None)
         elif marked:
-            found.append(f"{_BEGIN}{token.removeprefix(SPACE)}" if token.startswith(SPACE) else token)
+            spelled.append(f"{_BEGIN}{token.removeprefix(SPACE)}" if token.startswith(SPACE) else token)
         elif token.startswith(_INSIDE):
-            found.append(f"{token.removeprefix(_INSIDE)}{_END}")
+            spelled.append(f"{token.removeprefix(_INSIDE)}{_END}")
         else:
-            found.append(f"{_BEGIN}{token}{_END}")
-    return found
+            spelled.append(f"{_BEGIN}{token}{_END}")
+    return spelled
 
 
 class Letters(nn.Module):
@@ -117,10 +117,10 @@ class Letters(nn.Module):
     @torch.no_grad()
     def folded(self, embeddings: Tensor) -> Tensor:
         """Returns the table of tokens (vocabulary, dimension) with the sums of their n-grams."""
-        found = embeddings.detach().clone()
-        for start in range(0, len(found), _ROWS_PER_BLOCK):
-            rows = np.arange(start, min(start + _ROWS_PER_BLOCK, len(found)))
-            buckets, offsets = (torch.from_numpy(part).to(found.device) for part in self.of_rows(rows))
+        table = embeddings.detach().clone()
+        for start in range(0, len(table), _ROWS_PER_BLOCK):
+            rows = np.arange(start, min(start + _ROWS_PER_BLOCK, len(table)))
+            buckets, offsets = (torch.from_numpy(part).to(table.device) for part in self.of_rows(rows))
             if len(buckets):
-                found[start : start + len(rows)] += functional.embedding_bag(buckets, self.table, offsets, mode="sum")
-        return found
+                table[start : start + len(rows)] += functional.embedding_bag(buckets, self.table, offsets, mode="sum")
+        return table

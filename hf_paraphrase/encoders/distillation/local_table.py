@@ -1,6 +1,6 @@
 """The rows of large tables that a batch needs, as a small table with a gradient of its own.
 
-A step gathers the rows of the tokens that occur in its batch, numbers the tokens anew by them, and runs the model with
+A step gathers the rows of the tokens that occur in its batch, renumbers the tokens, and runs the model with
 that table in place of its own, whatever the model does with it. Only these rows get a gradient, and
 :class:`~...training.row_adam.RowAdam` changes only them.
 """
@@ -43,7 +43,7 @@ class _Rows(torch.autograd.Function):
 
 
 class LocalIds:
-    """Numbers ids anew by the different ones that occur.
+    """Renumbers ids by the distinct ones that occur.
 
     Args:
         size: How many ids there are.
@@ -93,15 +93,7 @@ def local_table(embeddings: Tensor, inputs: dict[str, Tensor], letters: Letters 
 def call_with_table(
     model: torch.nn.Module, encoder: PreTrainedModel, table: Tensor, inputs: dict[str, Tensor], **options: Any
 ) -> Tensor:
-    """Computes sentence embeddings (texts, dim) with a table of a batch in place of the model's own.
-
-    Args:
-        model: The encoder, possibly wrapped.
-        encoder: The encoder.
-        table: What :func:`local_table` gave.
-        inputs: The batch.
-        **options: What else the model's `forward` is told.
-    """
+    """Computes sentence embeddings (texts, dim) with a table of a batch in place of the model's own."""
     words = {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], **options}
     with _local_parts(encoder, inputs["rows"]):
         vectors: Tensor = functional_call(model, {TABLE: table}, (), words).pooler_output
@@ -110,7 +102,7 @@ def call_with_table(
 
 @contextmanager
 def _local_parts(encoder: PreTrainedModel, rows: Tensor) -> Iterator[None]:
-    """Tells an encoder whose ids belong to several parts where the parts of a local table end."""
+    """Sets for an encoder whose ids belong to several parts where the parts of a local table end."""
     sizes = getattr(encoder.config, "vocab_sizes", None)
     if sizes is None:
         yield

@@ -30,7 +30,7 @@ def find_neighbours(
         The numbers of the neighbours (texts, k), the nearest first, never the text itself.
     """
     texts = len(vectors)
-    found = np.zeros((texts, k), np.int32)
+    neighbor_ids = np.zeros((texts, k), np.int32)
     blocks = max(1, -(-texts // max(block, k + 1)))
     for part in np.array_split(np.random.default_rng([seed, 3]).permutation(texts), blocks):
         numbers = np.sort(part)
@@ -39,22 +39,15 @@ def find_neighbours(
         itself = rows == np.arange(len(numbers))[:, None]
         # Among equal vectors a text may not be among its own nearest: the last of the list goes then.
         itself[~itself.any(1), -1] = True
-        found[numbers] = numbers[rows[~itself].reshape(len(numbers), k)]
-    return found
+        neighbor_ids[numbers] = numbers[rows[~itself].reshape(len(numbers), k)]
+    return neighbor_ids
 
 
 def kept_neighbours(file: Path, vectors: TeacherVectors, k: int, *, seed: int) -> NDArray[np.int32]:
-    """Reads the neighbours that an earlier run has found, or finds them and keeps them for a later one.
-
-    Args:
-        file: The .npy file.
-        vectors: As for :func:`find_neighbours`.
-        k: As for it.
-        seed: As for it.
-    """
+    """Reads the neighbours that an earlier run has found, or finds them and keeps them for a later one."""
     if file.is_file():
         return np.load(file, mmap_mode="r", allow_pickle=False)
-    found = find_neighbours(vectors, k, seed=seed)
+    neighbor_ids = find_neighbours(vectors, k, seed=seed)
     with written_whole(file) as temporary, temporary.open("wb") as stream:
-        np.save(stream, found)
-    return found
+        np.save(stream, neighbor_ids)
+    return neighbor_ids

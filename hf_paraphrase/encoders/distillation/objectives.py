@@ -1,4 +1,4 @@
-"""What a student is told to do like its teachers: to have their vectors, or their cosines.
+"""What a student learns from its teachers: to have their vectors, or their cosines.
 
 The projection between the two spaces is kept orthonormal (its columns are unit vectors at right angles), so that the
 cosines of projected students are those of the students themselves, and nothing is lost when it is thrown away after
@@ -79,7 +79,6 @@ class DistillationObjective(nn.Module):
         axes: The initial P (at least `target_size`, `student_size`), orthonormal columns; None for no projection.
 
     Attributes:
-        projection: P.
         description: What it is, in a few words, for the model card.
     """
 

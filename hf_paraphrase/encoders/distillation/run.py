@@ -46,12 +46,6 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
 
     Returns:
         The encoder; its `results`, as in `provenance.json`, say how it was scored.
-
-    Raises:
-        UsageError: For settings that do not fit, or a student that does not fit the memory.
-        InputError: For missing or malformed text, vectors or dev data.
-        ModelError: If a teacher cannot be opened or followed, or gives something else than numbers.
-        OutputError: If the output is in the way, or the unfinished run had other settings or inputs.
     """
     from ...artefacts.provenance import read_provenance
 
@@ -64,12 +58,7 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
 
 
 class _Distillation:
-    """The parts of one run: text, teachers' vectors, vocabulary, student, training, folder.
-
-    Args:
-        settings: The checked settings.
-        run: The run.
-    """
+    """The parts of one run: text, teachers' vectors, vocabulary, student, training, folder."""
 
     def __init__(self, settings: StudentSettings, run: TrainingRun) -> None:
         self.settings = settings
@@ -167,7 +156,7 @@ class _Distillation:
             raise InputError(error.message, path=self.settings.text[0], remedy=error.remedy) from error
 
     def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, EncodedTexts]:
-        """Makes the student, or opens the one to go on from; returns it, its tokens, and the text in them."""
+        """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""
         import torch
 
         from ..batch_loss import DROPOUTS
@@ -270,7 +259,7 @@ class _Distillation:
 
 
 def _parts(settings: StudentSettings) -> int:
-    """Tells how many vectors of the hidden size stand side by side in an embedding."""
+    """Returns how many vectors of the hidden size stand side by side in an embedding."""
     kind = encoder_kind(settings.model_type)
     return 2 if kind.words and kind.trigrams else 1
 
@@ -280,23 +269,19 @@ def _token_size(model: PreTrainedModel) -> int:
 
 
 def _check_sizes(settings: StudentSettings, model: PreTrainedModel, texts: int) -> None:
-    """Refuses what asks for more components or texts than there are.
-
-    Raises:
-        UsageError: If something does.
-    """
+    """Refuses what asks for more components or texts than there are."""
     size = model.config.hidden_size
-    for name, wanted, there, what in (
+    for name, wanted, available, what in (
         ("matryoshka", max(settings.matryoshka, default=0), size, "components of the embeddings"),
         ("principal_components", settings.principal_components or 0, size, "components of the embeddings"),
         ("batch_neighbours", settings.batch_neighbours, texts - 1, "other texts"),
     ):
-        if wanted > there:
-            raise UsageError(f"{flag(name)} {wanted} is more than the {there} {what}", remedy="give fewer")
+        if wanted > available:
+            raise UsageError(f"{flag(name)} {wanted} is more than the {available} {what}", remedy="give fewer")
 
 
 def _trainer_settings(settings: StudentSettings) -> dict[str, Any]:
-    """Returns what the Trainer is told of the settings."""
+    """Returns the settings in the form the Trainer takes."""
     return {
         **{field.name: getattr(settings, field.name) for field in fields(ObjectiveSettings)},
         "num_train_epochs": settings.epochs,

@@ -41,7 +41,6 @@ class DenseLayer:
     Attributes:
         weight: (outputs, inputs).
         bias: (outputs,); None for none.
-        activation: What is applied then.
     """
 
     weight: Tensor
@@ -62,13 +61,10 @@ class Modules:
     """What is done with a text.
 
     Attributes:
-        place: The folder of the transformer.
         poolings: How its token vectors become one; several are laid side by side.
-        layers: What follows.
         normalized: Whether the end is a division by the Euclidean norm.
         longest: How many tokens of a text are read at most, if the folder says so.
         lower_case: Whether a text is lower-cased before it is tokenised.
-        prompt: What stands before every text.
     """
 
     place: Path
@@ -81,11 +77,7 @@ class Modules:
 
 
 def read_modules(folder: Path) -> Modules:
-    """Reads the files of a folder; one without `modules.json` is pooled by the mean.
-
-    Raises:
-        ModelError: If they are damaged, lead out of the folder, or name what cannot be followed.
-    """
+    """Reads the files of a folder; one without `modules.json` is pooled by the mean."""
     path = folder / "modules.json"
     if not path.is_file():
         return _with_settings(Modules(folder))
@@ -99,7 +91,7 @@ def read_modules(folder: Path) -> Modules:
         inside = module_folder(folder, module)
         kind = str(module.get("type")).rpartition(".")[2]
         if normalized and kind != "Normalize":
-            raise ModelError(f"a module `{kind}` behind Normalize cannot be followed", path=folder, remedy=REMEDY)
+            raise ModelError(f"module `{kind}` after Normalize is not supported", path=folder, remedy=REMEDY)
         if kind == "Transformer":
             place = inside
         elif kind == "Pooling":
@@ -109,7 +101,7 @@ def read_modules(folder: Path) -> Modules:
         elif kind == "Normalize":
             normalized = True
         else:
-            raise ModelError(f"a module `{kind}` cannot be followed", path=folder / "modules.json", remedy=REMEDY)
+            raise ModelError(f"module `{kind}` is not supported", path=folder / "modules.json", remedy=REMEDY)
     return _with_settings(Modules(place, poolings, tuple(layers), normalized), folder)
 
 
@@ -146,12 +138,12 @@ def pooled(poolings: tuple[str, ...], hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    found = read_json(path, ModelError) if path.is_file() else None
-    return found if isinstance(found, dict) else {}
+    settings = read_json(path, ModelError) if path.is_file() else None
+    return settings if isinstance(settings, dict) else {}
 
 
 def _with_settings(modules: Modules, folder: Path | None = None) -> Modules:
-    """Adds what the settings of a folder say of the texts."""
+    """Adds what the settings of a folder define about texts."""
     own = _settings(modules.place / "sentence_bert_config.json")
     longest = own.get("max_seq_length")
     return replace(
@@ -163,11 +155,7 @@ def _with_settings(modules: Modules, folder: Path | None = None) -> Modules:
 
 
 def default_prompt(folder: Path) -> str:
-    """Reads what stands before every text, by the settings of a folder of sentence-transformers.
-
-    Raises:
-        ModelError: If they are damaged.
-    """
+    """Reads what stands before every text, by the settings of a folder of sentence-transformers."""
     settings = _settings(folder / "config_sentence_transformers.json")
     named, name = settings.get("prompts"), settings.get("default_prompt_name")
     prompt = named.get(name) if isinstance(named, dict) and isinstance(name, str) else None
@@ -189,11 +177,7 @@ def _poolings(settings: dict[str, Any], folder: Path) -> tuple[str, ...]:
 
 
 def _dense(folder: Path) -> DenseLayer:
-    """Opens a dense layer.
-
-    Raises:
-        ModelError: If it has no weights in safetensors, others than its settings say, or does something else besides.
-    """
+    """Opens a dense layer."""
     import torch
     from safetensors.torch import load_file
 
@@ -201,7 +185,7 @@ def _dense(folder: Path) -> DenseLayer:
     name = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
     between = {str(settings.get(key) or "sentence_embedding") for key in ("module_input_name", "module_output_name")}
     if name not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
-        raise ModelError("a dense layer that cannot be followed", path=folder / "config.json", remedy=REMEDY)
+        raise ModelError("this kind of dense layer is not supported", path=folder / "config.json", remedy=REMEDY)
     path = folder / _WEIGHTS
     if not path.is_file():
         raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
@@ -218,11 +202,7 @@ def _dense(folder: Path) -> DenseLayer:
 
 
 def module_folder(folder: Path, module: object) -> Path:
-    """Returns the folder of a module, which must lie in the model's own.
-
-    Raises:
-        ModelError: If it does not.
-    """
+    """Returns the folder of a module, which must be in the model's own."""
     place = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
         raise ModelError(

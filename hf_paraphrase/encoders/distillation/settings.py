@@ -48,14 +48,10 @@ class TeacherSettings(DecontaminationSettings):
         f"columns of the data folders to read, those of them that a folder has [default: {', '.join(COLUMNS)}]", []
     )
     max_characters: int = setting("texts of more characters are left out", 1000, at_least=1)
-    max_texts: int | None = setting("learn from a random sample of so many texts", None, at_least=1)
+    max_texts: int | None = setting("learn from a random sample of N texts", None, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for weights of another number than the teachers.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if not self.teacher or not self.text:
             raise UsageError("distill: no teacher or no text", remedy="give --teacher DIR… and --text FILE…")
@@ -95,8 +91,8 @@ class LetterSettings(NewEncoderSettings):
         path=True,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to go on from, a folder that train-encoder or distill made, or namespace/name of one on "
-        "the Hub, or builtin, the one that is installed with this package: its tokenizer and weights are taken, "
+        "a sentence encoder to continue from, a folder that train-encoder or distill made, or namespace/name of one "
+        "on the Hub, or builtin, the one that is installed with this package: its tokenizer and weights are taken, "
         "and with them its type and sizes",
         None,
         excludes=tuple({*option_names(VocabularySettings), "hidden_size"} - {"word_list"}),
@@ -110,11 +106,7 @@ class LetterSettings(NewEncoderSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for letters without words.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.letters and not encoder_kind(self.model_type).words:
             raise UsageError(f"--letters is for words, and --model-type {self.model_type} has none")
@@ -158,11 +150,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
     )
 
     def check(self) -> None:
-        """Refuses what does not fit together.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-        """
+        """Checks that the settings fit together."""
         super().check()
         if self.principal_components is not None and self.model_type not in ("avg", "trigram"):
             raise UsageError(
@@ -171,7 +159,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
             )
         if self.batch_neighbours >= self.batch_size:
             raise UsageError(
-                f"{flag('batch_neighbours')} {self.batch_neighbours} leaves no room in a batch of {self.batch_size}",
+                f"{flag('batch_neighbours')} {self.batch_neighbours} leaves no place in a batch of {self.batch_size}",
                 remedy="give fewer, or a larger --batch-size",
             )
         if self.matryoshka and is_given(self, "hidden_size") and max(self.matryoshka) >= (self.hidden_size or 0) * 2:
@@ -185,9 +173,5 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
 
 
 def distill_settings() -> type[StudentSettings]:
-    """Adds to the settings the options of all registered types of encoders.
-
-    Raises:
-        UsageError: If an option is called like another setting.
-    """
+    """Adds to the settings the options of all registered types of encoders."""
     return with_encoder_options(StudentSettings, "DistillSettings")

@@ -35,8 +35,6 @@ class Teacher:
     """A sentence encoder that is not ours.
 
     Attributes:
-        model: The transformer.
-        tokenizer: Its fast tokenizer.
         modules: What is done with a text before it, and with its token vectors.
     """
 
@@ -64,9 +62,6 @@ class Teacher:
             folder: The folder.
             device: Where to compute; None for the CPU.
             bf16: Compute in bfloat16; the mean over the tokens is taken in fp32.
-
-        Raises:
-            ModelError: If the folder is missing or damaged, or is built in a way that cannot be followed.
         """
         import torch
         from transformers import AutoModel
@@ -103,11 +98,6 @@ class Teacher:
     ) -> NDArray[np.float32]:
         """Embeds short texts, those of like length together.
 
-        Args:
-            texts: The texts; what exceeds the teacher's greatest length is cut off.
-            normalize: Divide each embedding by its Euclidean norm if the folder says so.
-            show_progress_bar: Show the progress, in texts, on standard error.
-
         Returns:
             float32 (texts, dimension), in the order of the texts.
         """
@@ -119,8 +109,8 @@ class Teacher:
         listed = [self.modules.prompt + text for text in texts]
         if self.modules.lower_case:
             listed = [text.lower() for text in listed]
-        found = self.tokenizer(listed, truncation=True, max_length=longest)["input_ids"] if listed else []
-        ids = TokenIds.of_lists(found)
+        token_ids = self.tokenizer(listed, truncation=True, max_length=longest)["input_ids"] if listed else []
+        ids = TokenIds.of_lists(token_ids)
         vectors = np.zeros((len(listed), self.dimension), np.float32)
         # A text without tokens has a vector, too.
         lengths = np.maximum(ids.lengths, 1)

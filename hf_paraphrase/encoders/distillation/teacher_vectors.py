@@ -2,7 +2,7 @@
 
 Each teacher has a folder below, called like its own: `vectors.f16` with a row of float16 for each text, `keys.u64`
 with 64 bits of a digest of the text, and `teacher.json`, which says whose vectors they are. Rows are added a block at
-a time, the keys after the rows, so a run that is killed goes on behind the last whole block, and texts that any
+a time, the keys after the rows, so a killed run continues after the last complete block, and texts that any
 earlier run has met are not encoded again, whatever else its text was.
 """
 
@@ -57,12 +57,7 @@ class UnitVectors:
 
 
 class TeacherVectors:
-    """The vectors of several teachers side by side, each weighted so that cosines are weighted means of theirs.
-
-    Args:
-        teachers: The vectors of each teacher, of the same texts.
-        weights: The weight of the cosine of each; equal ones by default.
-    """
+    """The vectors of several teachers side by side, each weighted so that cosines are weighted means of theirs."""
 
     def __init__(self, teachers: Sequence[UnitVectors], weights: Sequence[float] = ()) -> None:
         self.teachers = list(teachers)
@@ -84,17 +79,7 @@ class TeacherVectors:
 
 
 def check_teachers(teachers: Sequence[str], folder: str | None, *, bf16: bool) -> None:
-    """Refuses teachers whose vectors cannot be kept, before anything is computed.
-
-    Args:
-        teachers: Their folders.
-        folder: The folder of vectors, if there is one already.
-        bf16: Whether they will compute in bfloat16.
-
-    Raises:
-        UsageError: If two have folders of one name.
-        InputError: If the vectors that are there are those of other teachers.
-    """
+    """Refuses teachers whose vectors cannot be kept, before anything is computed."""
     names = [Path(teacher).resolve().name for teacher in teachers]
     if len(set(names)) < len(names):
         raise UsageError("two teachers have folders of one name", remedy="rename one of them")
@@ -112,21 +97,7 @@ def teacher_vectors(
     bf16: bool,
     show_progress_bar: bool = False,
 ) -> UnitVectors:
-    """Gives the unit vectors of texts by a teacher; those that its folder lacks are computed, the longest texts first.
-
-    Args:
-        folder: The folder of vectors, with a folder for each teacher.
-        teacher: The folder of the teacher.
-        encoder: The teacher.
-        texts: The texts.
-        bf16: Whether it computes in bfloat16.
-        show_progress_bar: Show the progress, in texts, on standard error.
-
-    Raises:
-        ModelError: If the teacher gives something else than numbers.
-        InputError: If the vectors that are there are those of another teacher, of another state of it or damaged.
-        OutputError: If the folder cannot be written, or another run is writing it.
-    """
+    """Returns a teacher's unit vectors of texts; vectors missing from its folder are computed, longest texts first."""
     place = Path(folder) / Path(teacher).resolve().name
     state = _state(teacher, bf16)
     dimension = encoder.dimension
@@ -147,7 +118,7 @@ def teacher_vectors(
 
 
 def _state(teacher: str, bf16: bool) -> dict[str, str]:
-    """Says whose vectors these are."""
+    """Describes whose vectors these are."""
     name = Path(teacher).resolve().name
     return {"teacher": name, "sha256": fingerprint(teacher), "precision": "bf16" if bf16 else "fp32"}
 
@@ -159,13 +130,13 @@ def _check_manifest(place: Path, state: dict[str, str]) -> None:
     if not path.is_file():
         return
     try:
-        known = {name: str(value) for name, value in json.loads(path.read_text(encoding="utf-8")).items()}
+        manifest = {name: str(value) for name, value in json.loads(path.read_text(encoding="utf-8")).items()}
     except (ValueError, AttributeError, OSError):
-        known = {}
-    if known.get("sha256") != state["sha256"]:
+        manifest = {}
+    if manifest.get("sha256") != state["sha256"]:
         what = "of another teacher, or of another state of it"
-    elif known.get("precision") != state["precision"]:
-        what = f"in {known.get('precision')}, not in {state['precision']}"
+    elif manifest.get("precision") != state["precision"]:
+        what = f"in {manifest.get('precision')}, not in {state['precision']}"
     else:
         return
     raise InputError(
@@ -207,8 +178,8 @@ def _add(
             keys.truncate(rows * 8)
             for start in range(0, len(missing), TEXTS_PER_BLOCK):
                 numbers = missing[start : start + TEXTS_PER_BLOCK]
-                found = _embed(encoder, teacher, texts.take(numbers))
-                for stream, part in ((vectors, found.astype(np.float16)), (keys, texts.keys[numbers])):
+                new_vectors = _embed(encoder, teacher, texts.take(numbers))
+                for stream, part in ((vectors, new_vectors.astype(np.float16)), (keys, texts.keys[numbers])):
                     stream.write(np.ascontiguousarray(part).tobytes())
                     stream.flush()
                     os.fsync(stream.fileno())
@@ -218,13 +189,13 @@ def _add(
 
 
 def _embed(encoder: SentenceVectors, teacher: str, texts: list[str]) -> NDArray[np.float32]:
-    found = encoder.encode(texts)
-    lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
+    vectors = encoder.encode(texts)
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     wrong = np.flatnonzero(~np.isfinite(lengths[:, 0]))
     if len(wrong):
         raise ModelError(
-            f"it gives no numbers for the text `{texts[wrong[0]][:_SHOWN]}`",
+            f"its vector is not finite for the text `{texts[wrong[0]][:_SHOWN]}`",
             path=teacher,
             remedy="take another teacher, or --teacher-precision fp32",
         )
-    return (found / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)
+    return (vectors / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)

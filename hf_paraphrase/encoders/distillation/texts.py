@@ -30,8 +30,6 @@ class LeftOut:
 
     Attributes:
         empty: Without a character that is not white space.
-        long: Of more characters than are wanted.
-        repeated: Those that are there already.
         contaminated: Those that an evaluation set has, or nearly so.
         not_sampled: Those that a random sample left out.
     """
@@ -58,7 +56,6 @@ class Texts:
         ends: Where each of them begins, and the end, int64.
         rows: Which of them these texts are (texts,), int64.
         keys: 64 bits of a digest of each text (texts,), uint64.
-        left_out: What was left out.
         contamination: How many were left out by each evaluation set.
     """
 
@@ -94,15 +91,7 @@ class Texts:
 
 
 def corpora_of(sources: Sequence[str], columns: Sequence[str] = ()) -> list[SentenceCorpus]:
-    """Opens text files and data folders; nothing is read yet.
-
-    Args:
-        sources: Plain or compressed text files, and data folders (split train).
-        columns: The columns of data folders, of which a folder must have one; :data:`COLUMNS` by default.
-
-    Raises:
-        InputError: If one is missing, or has no such column of text.
-    """
+    """Opens text files and data folders; nothing is read yet."""
     return [SentenceCorpus(Path(source), _columns(Path(source), columns)) for source in sources]
 
 
@@ -110,14 +99,14 @@ def _columns(source: Path, columns: Sequence[str]) -> list[str]:
     if not source.is_dir():
         return []
     names = DataFolder(source).schema().names
-    found = [name for name in columns_named(columns, names) or COLUMNS if name in names]
-    if not found:
+    present = [name for name in columns_named(columns, names) or COLUMNS if name in names]
+    if not present:
         raise InputError(
             f"no column is called {', '.join(columns or COLUMNS)}",
             path=source,
             remedy=f"name the columns to read with --columns: {', '.join(names)}",
         )
-    return found
+    return present
 
 
 def read_texts(
@@ -132,20 +121,16 @@ def read_texts(
 ) -> Texts:
     """Reads texts into files without a name; memory stays at one block and a few numbers a text.
 
-    White space at the ends of a text is none of it.
+    White space at the ends of a text is removed.
 
     Args:
         corpora: The text.
         words: Single words that are texts of their own, behind the others.
-        max_characters: Longer texts are left out: they are no sentences.
-        max_texts: Keep a random sample of so many texts; the words stay all.
+        max_characters: Longer texts are left out: they are not sentences.
+        max_texts: Keep a random sample of N texts; all words stay.
         seed: Seed of the sample.
         held_out: Leaves out the texts of evaluation sets, from the column `text`.
         scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.
-
-    Raises:
-        InputError: If a file is malformed, or no text is left.
-        OutputError: If the disk is full.
     """
     corpora = list(corpora)
     left_out = LeftOut()

@@ -46,7 +46,7 @@ class DistillationTrainer(ScoredTrainer):
     that was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights.
 
     Args:
-        model: An encoder, also of a class of one's own (see :mod:`..kinds`), in one process.
+        model: An encoder, also of a class of the user (see :mod:`..kinds`), in one process.
         args: The settings.
         train_dataset: The texts, their targets, and their neighbours where they shall stand together in a batch.
         processing_class: The tokenizer of the model.
@@ -57,9 +57,6 @@ class DistillationTrainer(ScoredTrainer):
         letters: The n-grams of the tokens, if words shall see their letters.
         callbacks: Further callbacks.
         report: Called with a line of text at every score.
-
-    Raises:
-        UsageError: If what is given does not fit together.
     """
 
     args: DistillationTrainingArguments
@@ -166,7 +163,7 @@ class DistillationTrainer(ScoredTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Gives the encoder as it is now, with a folded table, to be used in the block."""
+        """Yields the encoder as it is now, with a folded table."""
         if self.letters is None or self._is_folded:
             yield SentenceEncoder(self.model, self.tokenizer)
             return

@@ -29,19 +29,15 @@ class ObjectiveSettings(Settings):
         at_least=0,
     )
     matryoshka: list[int] = setting(
-        "train the first so many components, too, so that vectors can be cut to them: e.g. 32 64 128", [], at_least=1
+        "train the first N components, too, so that vectors can be cut to them: e.g. 32 64 128", [], at_least=1
     )
     network_learning_rate: float = setting(
-        "learning rate of what is no table: recurrent layers, the projection", 1e-3, above=0
+        "learning rate of what is not a table: recurrent layers, the projection", 1e-3, above=0
     )
     evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, or where nothing is to be learned.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.cosine_weight == self.pairwise_weight == 0:
             raise UsageError("--cosine-weight and --pairwise-weight are both 0", remedy="give one of them a weight")
@@ -53,9 +49,6 @@ class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
 
     The learning rate falls to zero in a straight line, and gradients are not clipped. Where `eval_strategy` and
     `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1 equal fractions of it count.
-
-    Raises:
-        ValueError: If a setting is out of its range.
     """
 
     per_device_train_batch_size: int = field(default=1024, metadata={"help": "texts in a batch"})

@@ -28,17 +28,8 @@ def distill_word_vectors(
 ) -> WordVectors:
     """Makes vectors of words: each is encoded by the teacher, then projected on the principal components.
 
-    Args:
-        teacher: The sentence encoder.
-        words: The words; each once.
-        dimension: How many components to keep.
-        show_progress_bar: Show the progress on standard error.
-
     Returns:
         The words in their order and their vectors.
-
-    Raises:
-        InputError: If there are fewer words or teacher components than components to keep.
     """
     vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
     most = min(vectors.shape)

@@ -51,10 +51,9 @@ class IndexCounts:
     """What came in.
 
     Attributes:
-        sentences: Texts that were read.
         empty: Those without any character but space, which are left out.
         repeated: Those that had been there before, which are left out unless they are kept.
-        zero: Sentences in the index of which the encoder knows no word.
+        zero: Sentences in the index without a word in the encoder's vocabulary.
     """
 
     sentences: int = 0
@@ -94,12 +93,6 @@ def build_index(
         options: How to build it.
         progress: Called with the number of sentences that were read.
         place_progress: Called with the number of vectors that were put into lists.
-
-    Raises:
-        InputError: If there is no sentence, or the encoder knows no word of any.
-        UsageError: If the lists are more than the sentences, or the probes more than the lists.
-        ModelError: If the encoder gives NaN or infinity.
-        OutputError: If the folder cannot be written.
     """
     options = options or IndexOptions()
     counts = IndexCounts()
@@ -109,10 +102,10 @@ def build_index(
         write_split(folder, "train", rows, SENTENCES, repeating=())
     size = writer.rows
     if not size:
-        raise InputError("the corpus has no sentence", remedy="give one sentence a line")
+        raise InputError("the corpus contains no sentences", remedy="give one sentence a line")
     if counts.zero == size:
         raise InputError(
-            f"the encoder knows no word of any of the {size:,} sentences",
+            f"no word of the {size:,} sentences is in the encoder's vocabulary",
             remedy="give text in the language and the script that the encoder was trained on",
         )
     np.save(folder / KEYS_FILE, np.concatenate(keys))
@@ -133,7 +126,7 @@ def _encoded(
     progress: Callable[[int], object],
 ) -> Iterator[pa.Table]:
     """Writes vectors and gives the rows of the table of sentences, in groups of one size."""
-    known, repeated = KnownTexts(encoder), RepeatedTexts()
+    embedder, repeated = KnownTexts(encoder), RepeatedTexts()
     waiting = pa.Table.from_batches([], SENTENCES)
     for block in blocks:
         position = np.arange(counts.sentences, counts.sentences + len(block)) + 1
@@ -147,7 +140,7 @@ def _encoded(
             texts = [text for text, kept in zip(texts, fresh.tolist(), strict=True) if kept]
             filled[filled] = fresh
         if texts:
-            vectors = known.embed(texts, batch_size=options.batch_size)
+            vectors = embedder.embed(texts, batch_size=options.batch_size)
             _check_finite(vectors)
             counts.zero += int((~vectors.any(axis=1)).sum())
             writer.write(vectors)
@@ -181,8 +174,8 @@ def _with_lists(
         raise UsageError(f"{probes} of {lists} lists cannot be read", remedy="give fewer probes, at least 1")
     vectors = VectorFile(folder / VECTORS_FILE)
     write_lists(vectors, folder, lists=lists, seed=options.seed, progress=progress)
-    found = InvertedLists(folder, rows=settings.rows, dimension=settings.dimension)
-    recall = measure_recall(vectors, found, probes)
+    inverted_lists = InvertedLists(folder, rows=settings.rows, dimension=settings.dimension)
+    recall = measure_recall(vectors, inverted_lists, probes)
     return IndexSettings(
         settings.rows, settings.dimension, settings.zero_rows, lists=lists, probes=probes, recall=recall
     )
@@ -220,10 +213,10 @@ def measure_recall(
     _, cosines = nearest_neighbours(sample, vectors, k + 1)
     rows, _ = lists.search(sample, k + 1, probes)
     shares = []
-    for number, query, true, found in zip(own.tolist(), sample, cosines, rows, strict=True):
+    for number, query, true, neighbor_rows in zip(own.tolist(), sample, cosines, rows, strict=True):
         # The query itself is the nearest, or one of several that are equal to it.
         border = float(true[k]) - 1e-5
-        others = found[(found >= 0) & (found != number)]
+        others = neighbor_rows[(neighbor_rows >= 0) & (neighbor_rows != number)]
         good = int((vectors.take(others) @ query >= border).sum())
         shares.append(min(good, k) / k)
     return float(np.mean(shares))

@@ -55,7 +55,7 @@ def nearest_centroids(vectors: NDArray[np.float32], centroids: NDArray[np.float3
     A matrix product rounds by its sizes and by the number of threads. Where that could decide, the cosines are
     computed again in double precision, so that an index is the same however it was built.
     """
-    found = np.empty(len(vectors), np.int64)
+    nearest = np.empty(len(vectors), np.int64)
     for first in range(0, len(vectors), _ROWS_PER_BLOCK):
         block = vectors[first : first + _ROWS_PER_BLOCK]
         products = block @ centroids.T
@@ -66,8 +66,8 @@ def nearest_centroids(vectors: NDArray[np.float32], centroids: NDArray[np.float3
             candidates = np.flatnonzero(near[row])[:_MOST_TIES]
             own = np.broadcast_to(block[row], (len(candidates), block.shape[1]))
             best[row] = candidates[cosine_of_rows(own, centroids[candidates]).argmax()]
-        found[first : first + len(block)] = best
-    return found
+        nearest[first : first + len(block)] = best
+    return nearest
 
 
 def _shifted(vectors: NDArray[np.float32], chosen: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -44,17 +44,14 @@ _Candidates = tuple[NDArray[np.int64], NDArray[np.float32], bool]
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """What an index folder says about itself.
+    """The settings stored in an index folder.
 
     Attributes:
-        rows: How many sentences it has.
-        dimension: The components of a vector.
-        zero_rows: Sentences of which the encoder knows no word; their vectors are zero, and no search finds them.
+        zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.
         lists: The number of inverted lists; 0 for an index that is searched exactly only.
         probes: How many of them a query reads by default.
         recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
             was built; None without lists.
-        format: The version of the layout.
     """
 
     rows: int
@@ -71,11 +68,7 @@ class IndexSettings:
 
     @classmethod
     def read(cls, folder: Path) -> IndexSettings:
-        """Reads `index.json`.
-
-        Raises:
-            InputError: If the folder is missing or is no index, or the file is damaged or of another format.
-        """
+        """Reads `index.json`."""
         path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
         if not folder.is_dir():
             what = "this is a file, not an index folder" if folder.exists() else "no such index folder"
@@ -126,7 +119,7 @@ class SearchIndex:
         device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
 
     Raises:
-        InputError: If the folder is no index, incomplete or damaged.
+        InputError: If the folder is not an index, incomplete or damaged.
         ModelError: If the encoder gives other vectors than those in the index.
     """
 
@@ -183,24 +176,19 @@ class SearchIndex:
             batch_size: Queries in a padded batch of the encoder.
 
         Yields:
-            For each query its neighbours, the nearest first; none for a query of which the encoder knows no word.
-
-        Raises:
-            TypeError: If a query is not a string.
-            UsageError: If k or `probes` is no positive integer, the method is unknown, or the index has no lists for
-                an approximate search.
+            For each query its neighbours, the nearest first; none if no word is in the encoder's vocabulary.
         """
         queries = list_of_texts(queries)
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
             texts = queries[first : first + _QUERIES_PER_BLOCK]
             vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
-            found = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
-            rows = np.concatenate([item[0] for item in found]) if found else np.empty(0, np.int64)
+            nearest = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
+            rows = np.concatenate([item[0] for item in nearest]) if nearest else np.empty(0, np.int64)
             table = self.sentences.take(rows)
             sentences, positions = table.column("sentence").to_pylist(), table.column("position").to_pylist()
             place = 0
-            for numbers, scores in found:
+            for numbers, scores in nearest:
                 part = slice(place, place + len(numbers))
                 place += len(numbers)
                 yield [
@@ -219,7 +207,7 @@ class SearchIndex:
     ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Finds the rows of the greatest cosine to each vector, as :meth:`neighbours` does for texts.
 
-        Of equal cosines the earlier row comes first. Cosines are computed anew in double precision for the rows found,
+        Of equal cosines the earlier row comes first. Cosines of the rows found are computed again in double precision,
         so that a query gives the same answer whatever others are searched with it.
 
         Args:
@@ -235,7 +223,7 @@ class SearchIndex:
         probes = self._probes(probes) if self.uses_lists(method) else None
         check_count("k", k)
         empty = np.empty(0, np.int64), np.empty(0, np.float64)
-        found = [empty] * len(vectors)
+        nearest = [empty] * len(vectors)
         waiting = np.flatnonzero(vectors.any(axis=1))
         spare = _SPARE
         while len(waiting):
@@ -247,18 +235,14 @@ class SearchIndex:
                 for query, candidates in zip(part, self._candidates(vectors[part], k + spare, probes), strict=True):
                     key = None if without_keys is None else without_keys[query]
                     rows, scores, enough = self._choose(vectors[query], candidates, k, key)
-                    found[query] = rows, scores
+                    nearest[query] = rows, scores
                     if not enough and spare < _MOST_SPARE:
                         again.append(query)
             waiting, spare = np.array(again, np.int64), spare * 8
-        return found
+        return nearest
 
     def uses_lists(self, method: str | None) -> bool:
-        """Tells whether a search by this method reads inverted lists.
-
-        Raises:
-            UsageError: If the method is unknown, or the index has no lists for an approximate search.
-        """
+        """Returns whether a search by this method reads inverted lists."""
         Constraints(choices=METHODS).check("method", method)
         if method == "approximate" and not self.settings.lists:
             raise UsageError(
@@ -315,9 +299,6 @@ class SearchIndex:
 
         Returns:
             Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
-
-        Raises:
-            UsageError: If an argument is out of range, or the index has no lists for an approximate search.
         """
         Constraints(above=0, at_most=1).check("threshold", threshold)
         best = BestPairs(max_pairs)

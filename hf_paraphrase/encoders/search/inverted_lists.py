@@ -63,9 +63,6 @@ def write_lists(
         lists: The number of lists.
         seed: Seed of the sample and of k-means.
         progress: Called with the number of rows that were placed.
-
-    Raises:
-        OutputError: If the file cannot be written.
     """
     centroids = train_centroids(_sample(vectors, lists * _SAMPLED_PER_LIST, seed), lists, seed)
     rows = len(vectors)
@@ -150,17 +147,8 @@ def _shapes(lists: int, rows: int, dimension: int) -> dict[str, tuple[str, tuple
 class InvertedLists:
     """The lists of an index folder; memory holds centroids and 8 bytes a vector.
 
-    Args:
-        folder: A folder in which :func:`write_lists` wrote.
-        rows: How many vectors there must be.
-        dimension: How many components they must have.
-
     Attributes:
-        count: The number of lists.
         sizes: How many vectors each has (lists,).
-
-    Raises:
-        InputError: If the file is missing, damaged, or does not fit the vectors.
     """
 
     def __init__(self, folder: Path, *, rows: int, dimension: int) -> None:
@@ -174,19 +162,19 @@ class InvertedLists:
                 )
             raise InputError(f"the index has no {LISTS_FILE}", path=folder, remedy=_REMEDY)
         try:
-            found = read_header(self.path)
+            header = read_header(self.path)
         except ModelError as error:
             raise InputError("damaged: the header does not fit the file", path=self.path, remedy=_REMEDY) from error
-        self.count = math.prod(found["sizes"].shape) if "sizes" in found else 0
+        self.count = math.prod(header["sizes"].shape) if "sizes" in header else 0
         self.dimension = dimension
         wanted = _shapes(self.count, rows, dimension)
-        if not self.count or {name: (entry.dtype, entry.shape) for name, entry in found.items()} != wanted:
+        if not self.count or {name: (entry.dtype, entry.shape) for name, entry in header.items()} != wanted:
             raise InputError("the lists do not fit the vectors", path=self.path, remedy=_REMEDY)
-        self._vectors_offset = found["vectors"].offset
+        self._vectors_offset = header["vectors"].offset
         with self._open() as stream:
-            centroids = self._exactly(stream, found["centroids"].offset, np.float32, self.count * dimension)
-            self.sizes = self._exactly(stream, found["sizes"].offset, np.int64, self.count)
-            self._rows = self._exactly(stream, found["rows"].offset, np.int64, rows)
+            centroids = self._exactly(stream, header["centroids"].offset, np.float32, self.count * dimension)
+            self.sizes = self._exactly(stream, header["sizes"].offset, np.int64, self.count)
+            self._rows = self._exactly(stream, header["rows"].offset, np.int64, rows)
         if not np.isfinite(centroids).all() or not self._is_whole(rows):
             raise InputError("the lists do not fit the vectors", path=self.path, remedy=_REMEDY)
         self._centroids = centroids.reshape(self.count, dimension)
@@ -204,9 +192,6 @@ class InvertedLists:
 
         Returns:
             Row numbers (queries, k), the nearest first, -1 where the lists hold fewer; and their cosines (queries, k).
-
-        Raises:
-            InputError: If the lists hold vectors that are not finite, or cannot be read.
         """
         probes = min(probes, self.count)
         width = min(k, int(self.sizes.max()))
@@ -215,15 +200,15 @@ class InvertedLists:
         step = max(1, _MOST_CANDIDATES // (probes * width))
         for first in range(0, len(queries), step):
             places, scores = self._best(queries[first : first + step], min(k, probes * width), probes, width)
-            found = np.where(np.isneginf(scores), -1, self._rows[places])
-            rows[first : first + step, : found.shape[1]] = found
-            cosines[first : first + step, : found.shape[1]] = np.where(found < 0, 0, scores)
+            neighbor_rows = np.where(np.isneginf(scores), -1, self._rows[places])
+            rows[first : first + step, : neighbor_rows.shape[1]] = neighbor_rows
+            cosines[first : first + step, : neighbor_rows.shape[1]] = np.where(neighbor_rows < 0, 0, scores)
         if not np.isfinite(cosines).all():
-            raise InputError("the lists hold vectors that are not finite", path=self.path, remedy=_REMEDY)
+            raise InputError("the lists hold vectors with NaN or infinity", path=self.path, remedy=_REMEDY)
         return rows, cosines
 
     def neighbouring(self, probes: int) -> Iterator[tuple[int, list[int]]]:
-        """Gives for each list those of no smaller number that are near it, itself first.
+        """Returns for each list those of no smaller number that are near it, itself first.
 
         Two lists are near if either is among the `probes` lists whose centroids are nearest to the other's (its own
         counts), so that every unordered pair of near lists comes once.
@@ -246,14 +231,7 @@ class InvertedLists:
     def _best(
         self, queries: NDArray[np.float32], k: int, probes: int, width: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Finds the k best places in the lists for each query, and their cosines, -inf where there are fewer.
-
-        Args:
-            queries: Unit vectors (queries, dim).
-            k: How many, at most `probes` × `width`.
-            probes: How many lists are read for a query.
-            width: How many places of a list are kept until the best of all lists are chosen.
-        """
+        """Finds the k best places in the lists for each query, and their cosines, -inf where there are fewer."""
         _, nearest = _greatest(queries @ self._centroids.T, probes)
         near = nearest.reshape(-1)
         order = np.argsort(near, kind="stable")
@@ -278,13 +256,13 @@ class InvertedLists:
         return np.take_along_axis(places.reshape(len(queries), -1), columns, axis=1), best
 
     def _is_whole(self, rows: int) -> bool:
-        """Tells whether the sizes add up and every row is in one list, once."""
+        """Returns whether the sizes add up and every row is in one list, once."""
         if self.sizes.min() < 0 or self.sizes.max() > rows or int(self.sizes.sum()) != rows:
             return False
-        there = np.zeros(rows, bool)
+        seen = np.zeros(rows, bool)
         with suppress(IndexError):
-            there[self._rows] = True
-        return bool(there.all()) and bool((self._rows >= 0).all())
+            seen[self._rows] = True
+        return bool(seen.all()) and bool((self._rows >= 0).all())
 
     def _open(self) -> IO[bytes]:
         try:
@@ -314,5 +292,5 @@ def _greatest(values: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32],
     """Finds the k greatest values of each row (rows, columns), falling, and their columns, each (rows, k)."""
     import torch
 
-    found = torch.from_numpy(values).topk(k)
-    return found.values.numpy(), found.indices.numpy()
+    greatest = torch.from_numpy(values).topk(k)
+    return greatest.values.numpy(), greatest.indices.numpy()

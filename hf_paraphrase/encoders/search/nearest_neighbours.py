@@ -33,10 +33,6 @@ def nearest_neighbours(
 
     Returns:
         The rows of the neighbours (queries, k), int64, the nearest first, and their cosines (queries, k), float32.
-
-    Raises:
-        UsageError: If k is no positive integer or the dimensions differ.
-        InputError: If the corpus, or a query, is not finite.
     """
     check_count("k", k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
@@ -54,10 +50,10 @@ def nearest_neighbours(
         for start in range(0, len(corpus), corpus_block):
             part = normalized(np.asarray(corpus[start : start + corpus_block], np.float32))
             similarity = block @ part.T
-            # What is not a number in a row of the corpus is none in its cosine to any query.
+            # What is not a number in a row of the corpus gives NaN as its cosine to any query.
             if not np.isfinite(similarity[0]).all():
                 raise InputError(
-                    "it holds vectors that are not finite", path=getattr(corpus, "path", None), remedy="make it again"
+                    "it holds vectors with NaN or infinity", path=getattr(corpus, "path", None), remedy="re-create it"
                 )
             places = _greatest(similarity, k)
             best_rows = np.concatenate([best_rows, places + start], axis=1)

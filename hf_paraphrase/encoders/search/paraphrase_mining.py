@@ -41,14 +41,7 @@ class MinedPairs:
 
 
 class BestPairs:
-    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many.
-
-    Args:
-        limit: How many are kept.
-
-    Raises:
-        UsageError: If the limit is no positive integer.
-    """
+    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
 
     def __init__(self, limit: int) -> None:
         check_count("max_pairs", limit)
@@ -63,7 +56,7 @@ class BestPairs:
         if not len(scores):
             return
         self.found += len(scores)
-        # What is below the worst of a full house need not be held until the next clearing.
+        # What is below the worst of a full list need not be held until the next clearing.
         good = scores >= self._lowest
         self._held += int(good.sum())
         self._parts.append((first[good], second[good], scores[good]))
@@ -97,15 +90,15 @@ def mine_exactly(vectors: VectorFile, threshold: float, *, show_progress_bar: bo
     """
     rows = len(vectors)
     with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
-        found = 0
+        num_pairs = 0
         for start in range(0, rows, _ROWS):
             block = vectors[start : start + _ROWS]
             for other in range(start, rows, _ROWS):
                 part = block if other == start else vectors[other : other + _ROWS]
                 one, two, scores = _similar(block, part, threshold, same=other == start)
-                found += len(scores)
+                num_pairs += len(scores)
                 yield one + start, two + other, scores
-            progress.set_postfix(pairs=f"{found:,}", refresh=False)
+            progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
             progress.update(len(block))
 
 
@@ -114,17 +107,11 @@ def mine_lists(
 ) -> Iterator[Pairs]:
     """Compares the members of every list with each other and with those of the lists near it.
 
-    Args:
-        lists: The inverted lists of the vectors.
-        threshold: The least cosine, above 0.
-        probes: How many lists near a list are read, itself included.
-        show_progress_bar: Show the progress, in lists, on standard error.
-
     Yields:
         As :func:`mine_exactly`, in another order.
     """
     with tqdm(total=lists.count, unit=" lists", desc="mine", disable=not show_progress_bar) as progress:
-        found = 0
+        num_pairs = 0
         for number, near in lists.neighbouring(probes):
             rows, vectors = own = lists.read(number)
             for others in chain([own], _joined(lists, near[1:])):
@@ -137,10 +124,10 @@ def mine_lists(
                             threshold,
                             same=others is own and column == start,
                         )
-                        found += len(scores)
+                        num_pairs += len(scores)
                         pairs = np.stack([rows[one + start], other_rows[two + column]])
                         yield pairs.min(axis=0), pairs.max(axis=0), scores
-            progress.set_postfix(pairs=f"{found:,}", refresh=False)
+            progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
             progress.update(1)
 
 

@@ -57,14 +57,7 @@ class Searched:
 
 @recipe(SearchSettings)
 def search(settings: SearchSettings) -> Searched:
-    """Builds an index, finds the nearest neighbours of queries, or mines paraphrases.
-
-    Raises:
-        UsageError: For settings that do not fit together.
-        InputError: For a missing, empty or malformed corpus, query file or index.
-        OutputError: If the output exists or cannot be written.
-        ModelError: If a folder is not a sentence encoder, or not that of the index.
-    """
+    """Builds an index, finds the nearest neighbours of queries, or mines paraphrases."""
     if settings.output is not None:
         check_output(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
@@ -90,7 +83,7 @@ def _build(settings: SearchSettings) -> Searched:
 def _build_into(
     folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings
 ) -> BuiltIndex:
-    """Builds the index of a corpus and says what happened to its sentences."""
+    """Builds the index of a corpus and logs what happened to its sentences."""
     from tqdm.auto import tqdm
 
     from .build import IndexOptions, build_index
@@ -120,7 +113,7 @@ def _build_into(
     for number, what in (
         (counts.empty, "without any text: left out"),
         (counts.repeated, f"that had been there before: {kept}"),
-        (counts.zero, "of which the encoder knows no word: no search finds them"),
+        (counts.zero, "without a word in the encoder's vocabulary: no search finds them"),
     ):
         if number:
             log(f"{number:,} of {counts.sentences:,} sentences {what}")
@@ -146,7 +139,7 @@ def _find_neighbours(settings: SearchSettings) -> Searched:
 def _neighbours(
     settings: SearchSettings, queries: Iterator[list[str]], indexes: list[SearchIndex], stack: ExitStack
 ) -> Iterator[tuple[str, list[list[Neighbour]]]]:
-    """Finds the neighbours of each query in each index, and says at the end which queries have none."""
+    """Finds the neighbours of each query in each index, and logs at the end which queries have none."""
     top_k = _TOP_K if settings.top_k is None else settings.top_k
     options: dict[str, Any] = {
         "method": settings.method,
@@ -158,11 +151,11 @@ def _neighbours(
     with stack:
         for block in queries:
             streams = [index.neighbours(block, top_k, **options) for index in indexes]
-            for query, *found in zip(block, *streams, strict=True):
+            for query, *neighbors in zip(block, *streams, strict=True):
                 total += 1
-                without += not any(found)
-                blank += not any(found) and not query.strip()
-                yield query, found
+                without += not any(neighbors)
+                blank += not any(neighbors) and not query.strip()
+                yield query, neighbors
         shortest = min(map(len, indexes))
         if top_k > shortest:
             log(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")
@@ -173,7 +166,10 @@ def _neighbours(
             path=settings.query_file,
             remedy="give one sentence a line",
         )
-    reason, remedy = "the encoder knows none of their words", "the language that the encoder was trained on"
+    reason, remedy = (
+        "none of their words is in the encoder's vocabulary",
+        "the language that the encoder was trained on",
+    )
     if settings.identical == "drop":
         reason, remedy = f"{reason}, or none is left but identical ones", f"{remedy}, or leave --identical out"
     if without == total:
@@ -251,7 +247,7 @@ def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchInde
 
 
 def _queries(settings: SearchSettings) -> Iterator[list[str]]:
-    """Gives the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
+    """Returns the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
     if settings.query_file is None:
         return iter([settings.query])
     path = Path(settings.query_file)

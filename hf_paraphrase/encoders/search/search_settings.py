@@ -100,11 +100,7 @@ class SearchSettings(DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit together before any long work.
-
-        Raises:
-            UsageError: For values out of range, and for settings of another task than the one that is asked for.
-        """
+        """Checks that the settings fit together."""
         super().check()
         queries = bool(self.query or self.query_file)
         wrong = None
@@ -136,7 +132,7 @@ class SearchSettings(DeviceSettings):
             self.model = BUILTIN
 
     def _misplaced(self, queries: bool) -> str | None:
-        """Finds a flag that would have no effect, and says what it is for."""
+        """Finds a flag that would have no effect, and its purpose."""
         corpus = self.corpus is not None
         lists = corpus and self.method == "approximate"
         rules = (

@@ -43,10 +43,6 @@ def semantic_search(
 
     Returns:
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
-
-    Raises:
-        UsageError: If one of the numbers is no positive integer, the numbers of components differ, or something is not
-            an array of numbers.
     """
     _check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     rows, cosines = nearest_neighbours(
@@ -83,15 +79,11 @@ def paraphrase_mining(
         query_chunk_size: Sentences that are compared at a time.
         corpus_chunk_size: Sentences that they are compared with at a time.
         max_pairs: How many pairs are given at most.
-        top_k: How many of the nearest of each sentence are looked at.
+        top_k: How many of the nearest of each sentence are considered.
         **options: Passed to `encode`, e.g. `truncate_dim`.
 
     Returns:
         Cosine, place of the earlier sentence and place of the later one, the greatest cosine first.
-
-    Raises:
-        TypeError: If a sentence is not a string.
-        UsageError: If one of the numbers is no positive integer, or one string is given for the sentences.
     """
     from tqdm.auto import tqdm
 
@@ -112,10 +104,10 @@ def paraphrase_mining(
         others = rows != own
         first, second = np.minimum(rows, own)[others], np.maximum(rows, own)[others]
         best.add(first, second, cosines[others].astype(np.float64))
-    found = best.result()
-    _, places = np.unique(found.first * len(vectors) + found.second, return_index=True)
+    mined = best.result()
+    _, places = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
     places = np.sort(places)[:max_pairs]
-    columns = (found.scores[places], found.first[places], found.second[places])
+    columns = (mined.scores[places], mined.first[places], mined.second[places])
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -125,9 +117,11 @@ def _check_counts(**counts: int) -> None:
 
 
 def _array(name: str, vectors: Vectors) -> NDArray[np.float32]:
-    """Gives embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
+    """Returns embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
     array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
     try:
         return np.asarray(array, np.float32)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{name} is no array of numbers: {error}", remedy="embed texts by encode() first") from error
+        raise UsageError(
+            f"{name} is not an array of numbers: {error}", remedy="embed texts by encode() first"
+        ) from error

@@ -22,14 +22,7 @@ ROWS_PER_GROUP = 10_000
 
 
 class SentenceTable:
-    """The split `train` of a data folder of sentences, of which single rows are read without reading all.
-
-    Args:
-        folder: A data folder with the columns `sentence` and `position`.
-
-    Raises:
-        InputError: If it is no such folder, or not readable.
-    """
+    """The split `train` of a data folder of sentences, of which single rows are read without reading all."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -77,7 +70,7 @@ def text_keys(texts: list[str]) -> NDArray[np.uint64]:
 
 
 class RepeatedTexts:
-    """Tells which texts of a stream were there before; 8 bytes of memory for each different one.
+    """Returns which texts of a stream were there before; 8 bytes of memory for each different one.
 
     Texts are compared by 64-bit hashes: in a million texts two different ones share one with a probability of 3e-8.
     """
@@ -90,13 +83,13 @@ class RepeatedTexts:
         hashes = _hashes(texts)
         different, first = np.unique(hashes, return_index=True)
         place = np.searchsorted(self._seen, different)
-        known = np.zeros(len(different), bool)
+        repeated = np.zeros(len(different), bool)
         inside = place < len(self._seen)
-        known[inside] = self._seen[place[inside]] == different[inside]
+        repeated[inside] = self._seen[place[inside]] == different[inside]
         fresh = np.zeros(len(texts), bool)
-        fresh[first[~known]] = True
+        fresh[first[~repeated]] = True
         # Merging two sorted runs is what this sort is best at.
-        self._seen = np.sort(np.concatenate([self._seen, different[~known]]), kind="stable")
+        self._seen = np.sort(np.concatenate([self._seen, different[~repeated]]), kind="stable")
         return fresh
 
 

@@ -21,15 +21,7 @@ _PAIRS_AT_A_TIME = 8192
 
 
 class NpyWriter:
-    """Writes a float32 matrix row block by row block to a .npy file that appears only when it is complete.
-
-    Args:
-        path: The file.
-        dimension: The number of columns.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Writes a float32 matrix row block by row block to a .npy file that appears only when it is complete."""
 
     def __init__(self, path: Path, dimension: int) -> None:
         self.path = path
@@ -79,9 +71,6 @@ class VectorFile:
 
     Attributes:
         shape: (rows, dim).
-
-    Raises:
-        InputError: If the file is missing or is not a float32 matrix of the size that its header says.
     """
 
     ndim = 2
@@ -94,7 +83,7 @@ class VectorFile:
             raise InputError(
                 f"an array of {array.dtype} with shape {array.shape}, not a matrix of float32 in rows",
                 path=path,
-                remedy="make it again",
+                remedy="re-create it",
             )
         self.shape: tuple[int, int] = array.shape
         self._kind = array.dtype
@@ -114,19 +103,19 @@ class VectorFile:
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads rows by their numbers (rows,), in any order, as (rows, dim)."""
         wanted, back = np.unique(rows, return_inverse=True)
-        found = np.empty((len(wanted), self.shape[1]), np.float32)
+        vectors = np.empty((len(wanted), self.shape[1]), np.float32)
         # Neighbours in the file are read together.
         edges = np.flatnonzero(np.diff(wanted, prepend=-2) != 1).tolist()
         with self.path.open("rb") as stream:
             for first, last in pairwise([*edges, len(wanted)]):
-                found[first:last] = self._read(stream, int(wanted[first]), last - first)
-        return found[back.reshape(-1)]
+                vectors[first:last] = self._read(stream, int(wanted[first]), last - first)
+        return vectors[back.reshape(-1)]
 
     def _read(self, stream: IO[bytes], first: int, count: int) -> NDArray[np.float32]:
         stream.seek(self._offset + first * self.shape[1] * self._kind.itemsize)
         values = np.fromfile(stream, self._kind, count * self.shape[1]).astype(np.float32, copy=False)
         if len(values) != count * self.shape[1]:
-            raise InputError("the file ends too early", path=self.path, remedy="make it again")
+            raise InputError("the file ends too early", path=self.path, remedy="re-create it")
         return values.reshape(count, self.shape[1])
 
 

@@ -16,11 +16,9 @@ class ClassifierSettings:
     """How the regressions are trained; SentEval's recommended defaults.
 
     Attributes:
-        batch_size: Examples a step.
         epoch_size: Epochs between two looks at the held-out examples.
         tenacity: Looks without a new best that are borne; one more ends the training.
         most_epochs: No round of epochs begins after this many.
-        learning_rate: Adam's.
     """
 
     batch_size: int = 64
@@ -38,11 +36,9 @@ class RelatednessSettings:
     """How the regression is trained; SentEval's values.
 
     Attributes:
-        batch_size: Pairs a step.
         epoch_size: Epochs between two looks at the dev part.
         tenacity: Looks without a new best that are borne; one more ends the training.
         most_epochs: No round of epochs begins after this many.
-        learning_rate: Adam's.
     """
 
     batch_size: int = 64
@@ -62,7 +58,6 @@ class Fold:
     Attributes:
         train: Rows of the features (n,).
         dev: Rows that choose when to stop (m,).
-        penalties: One regression is trained for each.
         drawn: The length of the permutation that the generator had to draw before those of the training; 0 for none.
     """
 

@@ -34,7 +34,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """What the chosen regressions said of the examples that were not trained on.
+    """The predictions of the chosen regressions for the examples that were not trained on.
 
     Attributes:
         predictions: The class of each test example (n,).
@@ -53,9 +53,7 @@ class Protocol:
 
     Attributes:
         folds: Folds, outer and inner; 10 in the recommended settings.
-        settings: How each softmax regression is trained.
         relatedness: How the regression of graded pairs is trained.
-        seed: Of folds, weights and permutations.
         progress: Called with the number of regressions finished.
     """
 
@@ -187,9 +185,6 @@ def check_enough(labels: np.ndarray, least: int, *, name: str, path: Path) -> No
         least: The least number of examples of the larger class; 20 or more, lest nothing be held out in the end.
         name: The task.
         path: Its first file.
-
-    Raises:
-        InputError: If there are not.
     """
     sizes = np.bincount(labels, minlength=1)
     if (sizes > 0).sum() < 2 or sizes.max() < least:

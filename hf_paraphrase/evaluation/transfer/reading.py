@@ -21,14 +21,6 @@ def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tupl
     """Lists the parts of a source by configuration and split; none if nothing of it is there.
 
     Where raw files and a prepared data folder have the same part, the raw files are taken.
-
-    Args:
-        options: The source.
-        folder: The folder below which to look.
-        schemas: Those of the source; a prepared split with the columns of one of them is a part.
-
-    Raises:
-        InputError: For a set that is there twice, or in part, and for a damaged data folder.
     """
     prepared = {(part.configuration, part.split): part for part in _prepared_parts(folder, schemas)}
     try:
@@ -39,11 +31,7 @@ def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tupl
 
 
 def read_part(part: Part) -> pa.Table:
-    """Reads all rows of a part.
-
-    Raises:
-        InputError: For a malformed line.
-    """
+    """Reads all rows of a part."""
     errors, left_out = LineErrors(), Counter[str]()
     tables = [table for reader in part.readers for table in reader(errors, left_out)]
     return pa.concat_tables(tables) if tables else part.schema.empty_table()

@@ -55,9 +55,6 @@ def predict_relatedness(
 
     Returns:
         The predicted scores of the test part (m,), from 1 to 5, and the best Pearson's r on the dev part.
-
-    Raises:
-        ModelError: If a feature is NaN or infinite.
     """
     if not all(np.isfinite(features).all() for features in parts.values()):
         raise ModelError("the encoder gave vectors with NaN or infinity")

@@ -17,12 +17,12 @@ from .classifier import PENALTIES
 from .cross_validation import Protocol, dev_then_test, folds_then_test, nested_folds
 
 Vectors = Callable[[Sequence[str]], np.ndarray]
-"""Gives the vectors float32 (n, dim) of n sentences of the tasks."""
+"""Returns the vectors float32 (n, dim) of n sentences of the tasks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sentences, or pairs of them, with what people said of them.
+    """Sentences, or pairs of them, with human labels or scores.
 
     Attributes:
         sides: The sentences; a second list of equal length for pairs.
@@ -62,10 +62,8 @@ class TaskResult:
     """What one scorer reached on one task.
 
     Attributes:
-        task: The task.
         tested_on: What it was tested on, e.g. `10 folds` or `test`.
         train: Number of examples to train on, those that choose the settings not among them.
-        test: Number of examples that were tested.
         metrics: `accuracy` and `f1` in per cent, `pearson` and `spearman` × 100, `mse` in squared points of the scale;
             the first is the one to quote.
         dev: What the settings were chosen by, in the same units.
@@ -128,7 +126,6 @@ class Way:
 
     Attributes:
         score: Trains and tests, given the parts of the task, the vectors, the number of classes and the settings.
-        regressions: How many regressions that trains.
         fewest: The least number of examples of the larger class in the part `train`; None where no fold is drawn.
     """
 
@@ -152,13 +149,13 @@ def _majority(train: np.ndarray, test: np.ndarray) -> dict[str, float]:
 def _by_nested_folds(parts: Mapping[str, Examples], vectors: Vectors, classes: int, protocol: Protocol) -> Reached:
     """Tests every example once, by a regression whose penalty was chosen by folds of the others (`binary.py`)."""
     examples = parts["train"]
-    found = nested_folds(examples.features(vectors), examples.gold, classes, protocol)
+    tested = nested_folds(examples.features(vectors), examples.gold, classes, protocol)
     size = len(examples)
     return Reached(
         size - size // protocol.folds,
         size,
-        {"accuracy": 100 * found.accuracy},
-        {"accuracy": 100 * found.dev_accuracy},
+        {"accuracy": 100 * tested.accuracy},
+        {"accuracy": 100 * tested.dev_accuracy},
         _majority(examples.gold, examples.gold),
         f"{protocol.folds} folds",
     )
@@ -167,12 +164,12 @@ def _by_nested_folds(parts: Mapping[str, Examples], vectors: Vectors, classes: i
 def _by_folds_of_train(parts: Mapping[str, Examples], vectors: Vectors, classes: int, protocol: Protocol) -> Reached:
     """Chooses the penalty by folds of the train part, and tests on the other (`trec.py`, `mrpc.py`)."""
     train, test = parts["train"], parts["test"]
-    found = folds_then_test(train.features(vectors), train.gold, test.features(vectors), test.gold, classes, protocol)
+    tested = folds_then_test(train.features(vectors), train.gold, test.features(vectors), test.gold, classes, protocol)
     return Reached(
         len(train),
         len(test),
-        {"accuracy": 100 * found.accuracy, "f1": 100 * f1_of_paraphrases(found.predictions, test.gold)},
-        {"accuracy": 100 * found.dev_accuracy},
+        {"accuracy": 100 * tested.accuracy, "f1": 100 * f1_of_paraphrases(tested.predictions, test.gold)},
+        {"accuracy": 100 * tested.dev_accuracy},
         _majority(train.gold, test.gold),
     )
 
@@ -180,12 +177,12 @@ def _by_folds_of_train(parts: Mapping[str, Examples], vectors: Vectors, classes:
 def _by_the_dev_part(parts: Mapping[str, Examples], vectors: Vectors, classes: int, protocol: Protocol) -> Reached:
     """Chooses the penalty on `dev`, and tests on `test` (`sick.py`)."""
     labels = {name: examples.gold for name, examples in parts.items()}
-    found = dev_then_test(_features(parts, vectors), labels, classes, protocol)
+    tested = dev_then_test(_features(parts, vectors), labels, classes, protocol)
     return Reached(
         len(labels["train"]),
         len(labels["test"]),
-        {"accuracy": 100 * found.accuracy},
-        {"accuracy": 100 * found.dev_accuracy},
+        {"accuracy": 100 * tested.accuracy},
+        {"accuracy": 100 * tested.dev_accuracy},
         _majority(labels["train"], labels["test"]),
     )
 

@@ -2,7 +2,7 @@
 
 A single regression is a few small matrix products, and the time goes into calling them: one of SentEval's sets takes
 410 regressions. All that train on equally many examples run in lockstep here: they draw the same permutations anyway,
-for SentEval sets the seed anew for each. The regressions of one fold that differ only in the penalty share their
+for SentEval sets the seed again for each. The regressions of one fold that differ only in the penalty share their
 batches, and a step is two batched matrix products for all.
 
 What a single one does is what SentEval does (Conneau and Kiela 2018; `tools/classifier.py`): weights drawn uniformly
@@ -51,9 +51,6 @@ def fit_softmax_regressions(
 
     Returns:
         The regressions, a fold after the other; the company of others changes nothing but rounding.
-
-    Raises:
-        ModelError: If a feature is NaN or infinite.
     """
     if not np.isfinite(features).all():
         raise ModelError("the encoder gave vectors with NaN or infinity")
@@ -64,13 +61,13 @@ def fit_softmax_regressions(
     def key(place: int) -> tuple[int, int, int]:
         return len(folds[place].train), folds[place].drawn, len(folds[place].penalties)
 
-    found: dict[int, Fitted] = {}
+    fitted: dict[int, Fitted] = {}
     most = max(1, _CELLS_OF_A_BATCH // (settings.batch_size * inputs.shape[1]))
     for _, places in groupby(sorted(range(len(folds)), key=key), key):
         for group in _parts(list(places), most):
             lockstep = _Lockstep(inputs, gold, classes, [folds[place] for place in group], settings, seed)
-            found |= zip(group, lockstep.run(progress or (lambda count: None)), strict=True)
-    return [found[place] for place in range(len(folds))]
+            fitted |= zip(group, lockstep.run(progress or (lambda count: None)), strict=True)
+    return [fitted[place] for place in range(len(folds))]
 
 
 def _parts(places: list[int], most: int) -> Iterable[list[int]]:
@@ -80,11 +77,10 @@ def _parts(places: list[int], most: int) -> Iterable[list[int]]:
 
 
 class _Lockstep:
-    """Folds with equally many training rows and penalties, trained side by side.
+    """Folds with equally many training rows and penalties, trained side by side."""
 
-    Axes: f folds, p penalties, c classes, d = dim + 1 features, b rows of a batch. The features come last, and the
-    rows of a batch last in what is computed of them: the same products took three times as long the other way round.
-    """
+    # Axes: f folds, p penalties, c classes, d = dim + 1 features, b rows of a batch. The features come last, and the
+    # rows of a batch last in what is computed of them: the same products took three times as long the other way round.
 
     def __init__(
         self,

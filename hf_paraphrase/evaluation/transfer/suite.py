@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from ...errors import ModelError
 from ...tables import format_table, number, short_names
-from ..floors import Encode, Scorer
+from ..baselines import Encode, Scorer
 from ..suite import Benchmark, Scores, Suite, one_folder, words_of
 from .classifier import PENALTIES
 from .cross_validation import Protocol
@@ -38,31 +38,24 @@ def evaluate_transfer(
 
     Args:
         encode: Maps n sentences to vectors (n, dim).
-        folder: The folder below which the raw files of the tasks lie.
+        folder: The folder below which the raw files of the tasks are.
         tasks: Names of :data:`.tasks.TASKS`; all by default. A task that is not there in full has no result.
         protocol: Folds, classifier and seed; SentEval's recommended defaults if not given.
         sick_test_on_trial: Test SICK on its trial part, for want of the test part.
 
     Returns:
         One result a task, in the order of :data:`.tasks.TASKS`.
-
-    Raises:
-        UsageError: For a name that is no task.
-        InputError: If no task is there in full, or a file is malformed.
-        ModelError: If the encoder gives an array of the wrong shape, NaN or infinity.
     """
     protocol = protocol or Protocol()
-    found = find_transfer_tasks(Path(folder), choose_tasks(tasks), protocol, sick_test_on_trial=sick_test_on_trial)
-    return evaluate_tasks(encode, found, protocol)
+    transfer_tasks = find_transfer_tasks(
+        Path(folder), choose_tasks(tasks), protocol, sick_test_on_trial=sick_test_on_trial
+    )
+    return evaluate_tasks(encode, transfer_tasks, protocol)
 
 
-def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> tuple[TaskResult, ...]:
-    """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
-
-    Raises:
-        ModelError: As :func:`evaluate_transfer`.
-    """
-    sentences = list(found.sentences())
+def evaluate_tasks(encode: Encode, transfer_tasks: TransferTasks, protocol: Protocol) -> tuple[TaskResult, ...]:
+    """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once."""
+    sentences = list(transfer_tasks.sentences())
     table = np.asarray(encode(sentences), dtype=np.float32)
     if table.ndim != 2 or len(table) != len(sentences):
         raise ModelError(f"the encoder gave an array of shape {table.shape} for {len(sentences)} sentences")
@@ -73,15 +66,11 @@ def evaluate_tasks(encode: Encode, found: TransferTasks, protocol: Protocol) -> 
     def vectors(texts: Sequence[str]) -> np.ndarray:
         return table[[position[text] for text in texts]]
 
-    return tuple(task.evaluate(vectors, protocol) for task in found.tasks)
+    return tuple(task.evaluate(vectors, protocol) for task in transfer_tasks.tasks)
 
 
 def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str]]) -> str:
-    """Lays out the measures of all tasks, and names what was not found.
-
-    Args:
-        scores: One or more scorers, whose results are :class:`.scoring.TaskResult` of the same tasks.
-        missing: For each task that was wanted and is not there the files that it lacks.
+    """Formats the measures of all tasks, and names what was not found.
 
     Returns:
         A Markdown table and lines of notes, ending in a newline.
@@ -114,17 +103,17 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
     names = choose_tasks(words_of("tasks", settings.tasks, TASKS))
     protocol = Protocol()
-    found = find_transfer_tasks(folder, names, protocol, sick_test_on_trial=settings.sick_test_on_trial)
+    transfer_tasks = find_transfer_tasks(folder, names, protocol, sick_test_on_trial=settings.sick_test_on_trial)
 
     def measure(scorer: Scorer) -> Scores:
-        total = sum(task.regressions(protocol) for task in found.tasks)
+        total = sum(task.regressions(protocol) for task in transfer_tasks.tasks)
         with tqdm(total=total, unit=" regressions", desc="train") as bar:
-            results = evaluate_tasks(scorer.encode, found, Protocol(progress=bar.update))
+            results = evaluate_tasks(scorer.encode, transfer_tasks, Protocol(progress=bar.update))
         return Scores.of_tasks(scorer, results)
 
     return Benchmark(
         measure,
-        inputs=found.paths,
+        inputs=transfer_tasks.paths,
         protocol="SentEval (Conneau and Kiela 2018): a regression on fixed sentence vectors; accuracy and F1 "
         "in per cent, Pearson and Spearman x 100",
         facts={
@@ -135,10 +124,10 @@ def _read(settings: EvaluateSettings) -> Benchmark:
                 **asdict(protocol.settings),
                 "relatedness": asdict(protocol.relatedness),
             },
-            "missing": {name: list(files) for name, files in found.missing.items()},
+            "missing": {name: list(files) for name, files in transfer_tasks.missing.items()},
         },
-        report=lambda scores: format_transfer(scores, found.missing),
-        name=f"senteval {' '.join(task.name for task in found.tasks)}",
+        report=lambda scores: format_transfer(scores, transfer_tasks.missing),
+        name=f"senteval {' '.join(task.name for task in transfer_tasks.tasks)}",
         kind="evaluate-senteval",
         kept=("tasks", "protocol", "classifier", "missing"),
         trained="a regression was trained on top of fixed vectors",

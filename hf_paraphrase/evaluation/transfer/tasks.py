@@ -55,12 +55,8 @@ class TransferTask:
 
     Attributes:
         source: The settings class of the source that the files belong to.
-        schema: The columns of its rows.
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
-        way: How encoders are scored.
-        configuration: The configuration of the source.
-        sides: The columns of the sentences.
-        gold: What people said of each row of a table.
+        gold: The human label or score of each row of a table.
         classes: How many classes there are; 0 for scores.
         f1: Whether the F1 of class 1 is given too.
         on_trial: Whether the task may be tested on its dev part.
@@ -173,7 +169,6 @@ class ReadTask:
 
     Attributes:
         name: SentEval's name for it, e.g. `MR`.
-        row: What the table says of it.
         parts: The examples of each part, in SentEval's order.
         tested_on: What the part `test` is, where there is one.
     """
@@ -205,7 +200,6 @@ class TransferTasks:
     Attributes:
         tasks: Those that are there, in the order of :data:`TASKS`.
         missing: For each of the others the files that it lacks.
-        paths: The files that were read.
     """
 
     tasks: tuple[ReadTask, ...]
@@ -222,36 +216,22 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
     """Returns the names of tasks in the order of :data:`TASKS`; all of them where none is requested.
 
     Capitals do not matter, and the names of SentEval and of the papers are known too (`SICKRelatedness`, `MSRP`).
-
-    Raises:
-        UsageError: For a name that is no task.
     """
-    known = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
+    names_by_alias = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
     chosen = set()
     for name in requested:
         plain = name.upper()
-        found = known.get(plain, known.get(plain.replace("-", "")))
-        if found is None:
+        task_name = names_by_alias.get(plain, names_by_alias.get(plain.replace("-", "")))
+        if task_name is None:
             raise UsageError(f"unknown transfer task {name}", remedy=choice_of(name, TASKS))
-        chosen.add(found)
+        chosen.add(task_name)
     return [name for name in TASKS if not chosen or name in chosen]
 
 
 def find_transfer_tasks(
     folder: Path, names: Iterable[str], protocol: Protocol, *, sick_test_on_trial: bool = False
 ) -> TransferTasks:
-    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder.
-
-    Args:
-        folder: The folder, e.g. SentEval's `data/downstream`.
-        names: Names of :data:`TASKS`.
-        protocol: The settings; their seed draws the pairs that stand in for SICK's trial part.
-        sick_test_on_trial: Test SICK on its trial part.
-
-    Raises:
-        InputError: If the folder does not exist, none of the tasks is there in full, or a file is malformed, has no
-            example or too few for the folds.
-    """
+    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
@@ -267,21 +247,21 @@ def find_transfer_tasks(
     for name, row in TASKS.items():
         if name not in wanted:
             continue
-        found = parts_of((row.source, row.schema))
+        source_parts = parts_of((row.source, row.schema))
         places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
         on_trial = row.on_trial and sick_test_on_trial
         needed = [part for part in places if not (on_trial and part == "test")]
-        lacking = tuple(file for part in needed if places[part] not in found for file in row.files[part])
+        lacking = tuple(file for part in needed if places[part] not in source_parts for file in row.files[part])
         if lacking:
             missing[name] = lacking
             continue
         least = row.way.fewest(protocol)
-        read = {part: _read(row, found[places[part]], may_be_empty=least is not None) for part in needed}
+        read = {part: _read(row, source_parts[places[part]], may_be_empty=least is not None) for part in needed}
         if on_trial:
             read = _shifted(read, protocol.seed)
-        paths += [path for part in needed for path in found[places[part]].files]
+        paths += [path for part in needed for path in source_parts[places[part]].files]
         if least is not None:
-            check_enough(read["train"].gold, least, name=name, path=found[places["train"]].files[0])
+            check_enough(read["train"].gold, least, name=name, path=source_parts[places["train"]].files[0])
         examples = {part: examples.in_order() for part, examples in read.items()}
         tasks.append(ReadTask(name, row, examples, ON_TRIAL if on_trial else "test"))
     if not tasks:
@@ -293,7 +273,7 @@ def find_transfer_tasks(
 def _read(row: TransferTask, part: Part, *, may_be_empty: bool) -> Examples:
     table = read_part(part)
     if not table.num_rows and not may_be_empty:
-        raise InputError("no pair in it", path=part.files[0], remedy="replace it by a whole copy")
+        raise InputError("the file contains no pairs", path=part.files[0], remedy="replace it with a complete copy")
     return Examples(tuple(table.column(name).to_pylist() for name in row.sides), row.gold(table, part.files[0]))
 
 

@@ -37,11 +37,7 @@ class ArpaOrder(NamedTuple):
 
 
 def write_arpa(path: str | os.PathLike[str], estimate: Estimate) -> None:
-    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
     # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
     with (
         written_whole(path) as temporary,
@@ -76,9 +72,6 @@ def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], list[ArpaOrder]]
 
     Returns:
         The word of each number, and for each order its n-grams.
-
-    Raises:
-        InputError: Naming file and line, if the file is missing, is not an ARPA file, or is cut short.
     """
     path = Path(path)
     try:
@@ -132,7 +125,7 @@ def _read_order(lines: _Lines, order: int, size: int, numbers: dict[str, int], *
         except KeyError as error:
             raise lines.error(f"the word {error} is not among the 1-grams") from error
     if order == 1 and len(numbers) != size:
-        raise lines.error("a word stands twice among the 1-grams")
+        raise lines.error("a word occurs twice among the 1-grams")
     values = np.array(probabilities, dtype=np.float64), np.array(backoffs, dtype=np.float64)
     if not (np.isfinite(values[0]).all() and np.isfinite(values[1]).all()):
         raise lines.error(f"a log-probability of the {order}-grams is not finite")

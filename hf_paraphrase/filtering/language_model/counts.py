@@ -21,11 +21,6 @@ _PENDING = 1 << 22
 def word_numbers(spans: TokenSpans, number_of: Callable[[str], int], first: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Numbers the tokens of sentences; each distinct token is looked up once, in the order in which they come.
 
-    Args:
-        spans: The tokens.
-        number_of: Gives the number of a token.
-        first: The sentence to begin with.
-
     Returns:
         The numbers, int64 (tokens,), and the tokens of each sentence, int64 (sentences,).
     """
@@ -61,7 +56,6 @@ class TrigramCounter:
 
     Attributes:
         words: The word of each number; the first three are `<unk>`, `<s>` and `</s>`.
-        sentences: How many sentences were counted.
         tokens: How many tokens they have, end marks excluded.
     """
 
@@ -73,11 +67,7 @@ class TrigramCounter:
         self._openings = _Counts()
 
     def add(self, sentences: Sequence[str]) -> None:
-        """Counts some sentences.
-
-        Raises:
-            InputError: If there are more distinct words than fit into the keys, 2,097,152.
-        """
+        """Counts some sentences."""
         numbers, counts = word_numbers(TokenSpans(list(map(str.lower, sentences))), self._number)
         counts = counts[counts > 0]
         sequence, begins = with_marks(numbers, counts, self._numbers[BEGIN], self._numbers[END])

@@ -26,18 +26,9 @@ def train_language_model(
 ) -> dict[str, Any]:
     """Estimates a 3-gram model of lower-cased tokens with interpolated modified Kneser-Ney smoothing.
 
-    Args:
-        blocks: Sentences, some at a time; those without a token are left out.
-        path: The ARPA file to write.
-        source: Where the sentences come from, for messages.
-
     Returns:
         `sentences`, `tokens`, `words` (distinct), `ngrams` and `discounts` of each order, and the orders of which the
         discounts could not be estimated, `fallback_discounts`.
-
-    Raises:
-        InputError: If no sentence has a token.
-        OutputError: If the file cannot be written.
     """
     counter = TrigramCounter()
     for block in blocks:
@@ -63,7 +54,6 @@ class HeldOutReferences:
     """Some of the distinct references of a data set.
 
     Attributes:
-        seed: Seed of the draw.
         fingerprints: 64-bit fingerprints of the drawn references, ascending, uint64 (references,).
     """
 
@@ -71,10 +61,10 @@ class HeldOutReferences:
     fingerprints: np.ndarray
 
     def contains(self, references: Iterable[str | None]) -> np.ndarray:
-        """Tells which references were drawn: bool (references,)."""
-        found = _fingerprints(references, self.seed)
-        places = np.minimum(np.searchsorted(self.fingerprints, found), len(self.fingerprints) - 1)
-        return np.asarray(self.fingerprints[places] == found)
+        """Returns which references were drawn: bool (references,)."""
+        fingerprints = _fingerprints(references, self.seed)
+        places = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self.fingerprints) - 1)
+        return np.asarray(self.fingerprints[places] == fingerprints)
 
     def without(self, table: pa.Table) -> pa.Table:
         """Leaves out the pairs whose `sentence1` was drawn."""
@@ -86,15 +76,12 @@ def draw_references(folder: DataFolder, split: str, count: int, seed: int) -> He
 
     The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An empty
     reference is never drawn.
-
-    Raises:
-        InputError: If the split has no more than `count` distinct references.
     """
     lowest = np.empty(0, dtype=np.uint64)
     for batch in folder.batches(split, ["sentence1"]):
         filled = [text for text in batch.column("sentence1").to_pylist() if text]
-        found = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
-        lowest = found[: count + 1]
+        fingerprints = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
+        lowest = fingerprints[: count + 1]
     if len(lowest) <= count:
         raise InputError(
             f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",

@@ -34,12 +34,10 @@ class Estimate:
     """A backoff model as ARPA files hold it.
 
     Attributes:
-        words: The word of each number.
         keys: For each order the packed n-grams, ascending, int64 (n-grams,).
         probabilities: For each order p(w | h) with all lower orders interpolated, float64 (n-grams,).
         backoffs: For each order but the highest, what the probability given a shorter history is multiplied by
             where a word was not seen after this n-gram, float64 (n-grams,).
-        discounts: For each order its discounts.
     """
 
     words: list[str]
@@ -72,9 +70,6 @@ def estimate(counter: TrigramCounter) -> Estimate:
 
     with a the adjusted counts and h' the history h without its first word. Below the words stands the uniform
     distribution over all words, `</s>` and `<unk>` but not `<s>`; from it `<unk>` has its probability.
-
-    Args:
-        counter: The counted text, at least one sentence.
     """
     adjusted = counter.adjusted()
     discounts = [estimate_discounts(counts) for _, counts in adjusted]

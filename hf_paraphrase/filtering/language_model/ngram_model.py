@@ -17,7 +17,7 @@ _LOG10_UNKNOWN = -100.0
 
 
 class SentenceScores(NamedTuple):
-    """What a language model says about sentences.
+    """The figures of a language model for sentences.
 
     Attributes:
         log10_probabilities: log10 p of the tokens and the end mark together, float64 (sentences,).
@@ -39,14 +39,6 @@ class NgramModel:
 
     An n-gram is found by the place of its first n − 1 words among the shorter n-grams and its last word, so that every
     order costs one binary search.
-
-    Args:
-        words: The word of each number.
-        orders: The n-grams of each order.
-        path: Where they come from, for messages.
-
-    Raises:
-        InputError: If the history of an n-gram is missing, or `<s>` or `</s>` is.
     """
 
     def __init__(self, words: list[str], orders: list[ArpaOrder], path: str | os.PathLike[str] = "") -> None:
@@ -77,11 +69,7 @@ class NgramModel:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> NgramModel:
-        """Reads an ARPA file.
-
-        Raises:
-            InputError: If it is not one.
-        """
+        """Reads an ARPA file."""
         words, orders = read_arpa(path)
         return cls(words, orders, path)
 
@@ -101,15 +89,15 @@ class NgramModel:
         begins = sequence == self._numbers[BEGIN]
         places = [sequence]
         for order in range(2, self.order + 1):
-            found = self._find(order, _moved(places[-1]), sequence)
-            found[begins] = -1
-            places.append(found)
+            indices = self._find(order, _moved(places[-1]), sequence)
+            indices[begins] = -1
+            places.append(indices)
         result = self._probabilities[0][sequence]
         longest = np.ones(len(sequence), dtype=np.int64)
         for order in range(2, self.order + 1):
-            known = places[order - 1] >= 0
-            result[known] = self._probabilities[order - 1][places[order - 1][known]]
-            longest[known] = order
+            has_history = places[order - 1] >= 0
+            result[has_history] = self._probabilities[order - 1][places[order - 1][has_history]]
+            longest[has_history] = order
         for order in range(1, self.order):
             history = _moved(places[order - 1])
             backed_off = (history >= 0) & (longest <= order)
@@ -118,12 +106,7 @@ class NgramModel:
         return result
 
     def score(self, spans: TokenSpans, first: int = 0) -> SentenceScores:
-        """Scores tokenised sentences.
-
-        Args:
-            spans: Their tokens.
-            first: The sentence to begin with.
-        """
+        """Scores tokenised sentences."""
         numbers, counts = word_numbers(spans, self.number_of, first)
         sequence, begins = with_marks(numbers, counts, self._numbers[BEGIN], self._numbers[END])
         if not len(begins):
@@ -138,8 +121,8 @@ class NgramModel:
         if not len(keys):
             return np.full(len(words), -1, dtype=np.int64)
         wanted = places * self._size + words
-        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((places >= 0) & (keys[found] == wanted), found, -1)
+        indices = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where((places >= 0) & (keys[indices] == wanted), indices, -1)
 
 
 def _moved(places: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ class Measure(ABC):
     A measure is a frozen dataclass that is registered in :data:`~hf_paraphrase.registry.MEASURES`. Its fields are its
     options, each made by :func:`~hf_paraphrase.settings.setting` with a default: `score` has a flag for each of them.
     What such a measure loads it loads when it first computes, so that it travels to other processes as its options.
-    The first line of its docstring is what a card says of it.
+    The first line of its docstring is its description on a card.
 
     Attributes:
         requires: The columns it reads.

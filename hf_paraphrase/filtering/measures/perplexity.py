@@ -40,17 +40,13 @@ class Perplexity(Measure):
         return {"perplexity": np.where(filled, scores.perplexities(), np.nan), "unknown_rate": unknown}
 
     def try_out(self, batch: PairBatch, path: Path) -> None:
-        """Looks whether the language model knows the words of the pairs.
-
-        Raises:
-            InputError: If it knows none of them.
-        """
+        """Looks whether the language model knows the words of the pairs."""
         rates = self.compute(batch)["unknown_rate"]
         tokens = int(batch.lengths2.sum())
         unknown = float((rates * batch.lengths2)[batch.lengths2 > 0].sum())
         if tokens and unknown >= tokens:
             raise InputError(
-                f"the language model knows none of the words of the first {batch.num_rows:,} pairs",
+                f"none of the words of the first {batch.num_rows:,} pairs is in the language model's vocabulary",
                 path=path,
                 remedy="give a model of lower-cased words of the language of sentence2",
             )

@@ -1,4 +1,4 @@
-"""A classifier that tells references from translations (paper 000, section 5.3).
+"""A classifier that distinguishes references from translations (paper 000, section 5.3).
 
 References and translations of a back-translated corpus go in, a classifier folder comes out that the measure
 `reference_probability` asks. Start with `training`, the recipe; `reference_lists` draws the references,

@@ -1,4 +1,4 @@
-"""Trains the reference classifier on the Trainer of transformers, with negatives chosen anew in every epoch."""
+"""Trains the reference classifier on the Trainer of transformers, with negatives chosen again in every epoch."""
 
 from __future__ import annotations
 
@@ -55,13 +55,6 @@ class ClassifierTrainer(EpochTrainer):
 
     The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
     with the weights of an undisturbed one.
-
-    Args:
-        model: The classifier.
-        args: The settings.
-        train: The training part.
-        dev: The part on which the epoch is chosen.
-        report: Called with a line of text after each epoch.
     """
 
     criterion = DEV_SCORE
@@ -103,9 +96,9 @@ class ClassifierTrainer(EpochTrainer):
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures the accuracy on the dev part and reports it."""
-        found = measure_accuracy(self.accelerator.unwrap_model(self.model), self.dev, self.dev_choice)
-        metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
-        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev accuracy {found.accuracy:.2f}")
+        accuracy = measure_accuracy(self.accelerator.unwrap_model(self.model), self.dev, self.dev_choice)
+        metrics = {f"eval_{name}": float(value) for name, value in vars(accuracy).items()}
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev accuracy {accuracy.accuracy:.2f}")
 
     def test(self, examples: ReferenceExamples) -> Accuracy:
         """Measures the accuracy on another part, on one translation a reference that is drawn with the seed."""

@@ -37,10 +37,6 @@ _DECIMALS = 6
 def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np.float64]:
     """Computes P(reference) of sentences given as token ids.
 
-    Args:
-        model: A reference classifier; it is in evaluation mode for the time, and as before afterwards.
-        ids: The ids of the sentences.
-
     Returns:
         The probabilities (sentences,), rounded to six decimals, so that they do not tell which sentences shared a
         batch.
@@ -62,11 +58,7 @@ def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np
 
 
 def token_ids(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:
-    """Tokenises texts as the classifier reads them; a single one is a list of one.
-
-    Raises:
-        TypeError: If a text is not a string.
-    """
+    """Tokenises texts as the classifier reads them; a single one is a list of one."""
     backend = tokenizer.backend_tokenizer
     return ids_of(backend, list_of_texts(texts), lookup_for(backend))
 
@@ -98,24 +90,14 @@ class ReferenceScorer(BatchFunction):
     def from_pretrained(
         cls, folder: str | os.PathLike[str], *, device: str = CPU, revision: str | None = None
     ) -> ReferenceScorer:
-        """Opens a classifier folder, or a repository `namespace/name` of the Hub at a revision, at once.
-
-        Raises:
-            ModelError: If the folder is missing, damaged, or a model of another type.
-            HubError: If the Hub cannot be reached.
-        """
+        """Opens a classifier folder, or a repository `namespace/name` of the Hub at a revision, at once."""
         scorer = cls(os.fspath(folder), device=device, revision=revision)
         _ = scorer.opened
         return scorer
 
     @cached_property
     def opened(self) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-        """The classifier and its tokenizer.
-
-        Raises:
-            ModelError: As :meth:`from_pretrained`.
-            HubError: As there.
-        """
+        """The classifier and its tokenizer."""
         folder = model_folder(self.classifier, revision=self.revision)
         check_model_type(folder, (MODEL_TYPE,), kind="reference classifier", verb="hf-paraphrase train-classifier")
         model, tokenizer = load_model_folder(Path(folder), model_class(MODEL_TYPE))

@@ -23,7 +23,6 @@ class ReferenceExamples:
     Sentence i is reference i; the translations follow, list by list.
 
     Attributes:
-        ids: The ids of all sentences.
         lists: The number of the sentence at which each reference's list begins, and the end (references + 1,), int64.
     """
 
@@ -51,13 +50,8 @@ class ReferenceExamples:
         """Chooses the translation of each reference that is the example of the label `translation`.
 
         `random` draws one of each list. `hardest` takes the one to which the model gives the highest probability of
-        being a reference, the first of equals (paper 000, section 5.6.1, done anew for each epoch as in expectation
+        being a reference, the first of equals (paper 000, section 5.6.1, repeated for each epoch as in expectation
         maximisation); without a model it draws.
-
-        Args:
-            negatives: One of :data:`~.reference_lists.NEGATIVES`.
-            seed: Seed of the draw.
-            model: The classifier as it is now.
 
         Returns:
             The numbers of the chosen sentences (references,).
@@ -94,9 +88,6 @@ class Accuracy:
 
     Attributes:
         accuracy: On references and translations together, as many of each.
-        references: On references.
-        translations: On translations.
-        sentences: How many sentences were classified.
     """
 
     accuracy: float

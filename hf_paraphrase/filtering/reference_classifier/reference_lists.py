@@ -1,6 +1,6 @@
 """References with their lists of translations, drawn from back-translated pairs and cut into three parts.
 
-What a classifier that tells references from translations is trained on (paper 000, section 5.6.1).
+What a classifier that distinguishes references from translations is trained on (paper 000, section 5.6.1).
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ class ReferenceLists:
     """References and, for each, the distinct translations of its n-best list.
 
     Attributes:
-        references: The texts.
         ids: For each reference the ids under which it occurs; empty where pairs have none.
         fingerprints: For each reference the fingerprint of its text, uint64 (references,).
         translations: For each reference its translations, at least one, in the order of the pairs.
@@ -80,16 +79,6 @@ def draw_reference_lists(
     both labels. Where there are fewer references than asked for, all three sizes shrink by the same factor.
 
     The pairs are read twice; memory grows with the number of references and the lists of those that are drawn.
-
-    Args:
-        folder: Back-translated pairs: `sentence1`, `sentence2` and, if they have one, `id`.
-        sizes: How many references for train, dev and test.
-        mined: Folders of pairs whose references, by id or by text, are left out.
-        split: The split to read.
-        seed: Seed of the draw.
-
-    Raises:
-        InputError: If a column is missing, or fewer than ten references are left.
     """
     folder = Path(folder)
     names = DataFolder(folder).schema(split).names
@@ -155,13 +144,13 @@ def _collect(folder: Path, split: str, columns: list[str], chosen: set[int]) -> 
         for row, number in zip(rows, text_fingerprints([row["sentence1"] for row in rows]).tolist(), strict=True):
             if number not in chosen:
                 continue
-            found, translation = lists[number], row["sentence2"] or ""
-            found.reference = found.reference or row["sentence1"]
+            translations, translation = lists[number], row["sentence2"] or ""
+            translations.reference = translations.reference or row["sentence1"]
             if row.get("id") is not None:
-                found.ids[str(row["id"])] = None
+                translations.ids[str(row["id"])] = None
             plain = _plain(translation)
-            if plain and plain not in (_plain(found.reference), _plain(row["sentence1"])):
-                found.translations.setdefault(plain, translation)
+            if plain and plain not in (_plain(translations.reference), _plain(row["sentence1"])):
+                translations.translations.setdefault(plain, translation)
     return lists
 
 

@@ -47,11 +47,7 @@ def write_seen(folder: str | os.PathLike[str], rows: Iterable[tuple[str, str, in
 
 
 def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """Reads the fingerprints of all references that a classifier has seen, ascending, each once.
-
-    Raises:
-        ModelError: If the folder has no such list, or it is damaged.
-    """
+    """Reads the fingerprints of all references that a classifier has seen, ascending, each once."""
     path = Path(folder) / FILE_NAME
     try:
         lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
@@ -74,5 +70,5 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Tells which texts are among those seen (texts,)."""
+    """Returns which texts are among those seen (texts,)."""
     return is_among(text_fingerprints(texts), seen)

@@ -31,7 +31,7 @@ _COMPONENTS = 300
 
 @dataclass(kw_only=True)
 class ReferenceClassifierSettings(TrainingRunSettings):
-    """Train a classifier that tells references from translations (paper 000, section 5.6.1).
+    """Train a classifier that distinguishes references from translations (paper 000, section 5.6.1).
 
     One reference (sentence1) is the example of label 1, one translation of its n-best list (sentence2) that of label
     0. The folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
@@ -72,7 +72,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word enters the vocabulary if it occurs so many times in the training part", 2, at_least=1
+        "a word enters the vocabulary if it occurs at least N times in the training part", 2, at_least=1
     )
     lower_case: bool = setting(
         "lower-case all text, or the classifier may go by the capitals of names and beginnings",
@@ -95,11 +95,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for one that another excludes.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.body == "avg" and self.hidden_size not in (None, self.embedding_size):
             raise UsageError("--hidden-size is for --body lstm", remedy="leave it out, or give --embedding-size")
@@ -107,14 +103,10 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 
 @recipe(ReferenceClassifierSettings)
 def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
-    """Trains a classifier that tells references from translations (paper 000, section 5.6.1).
+    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1).
 
     Returns:
         The classifier of the folder that was made.
-
-    Raises:
-        InputError: For missing or malformed pairs or vectors, or too few references.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     inputs = [settings.pairs, *settings.mined, *vectors]
@@ -127,7 +119,7 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
 
     if results is not None:
         log(_table(results).rstrip())
-        log(f"the classifier lies in {settings.output}; add its probabilities to pairs with")
+        log(f"classifier saved to {settings.output}. Add its probabilities to pairs with:")
         log(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
     return ReferenceScorer.from_pretrained(settings.output)
 
@@ -302,7 +294,7 @@ def _measured(pairs: str, part: str, results: dict[str, Any], note: str = "") ->
         metric="accuracy",
         value=results[part]["accuracy"],
         name=f"accuracy (%; as many references as translations{note})",
-        task_name="Telling references from translations",
+        task_name="Distinguishing references from translations",
     )
 
 

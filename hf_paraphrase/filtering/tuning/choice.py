@@ -1,6 +1,6 @@
-"""What a grid of training runs says: the range that the dev set chooses for each filter, and how it does on the test.
+"""The results of a grid of training runs: the range that the dev set chooses for each filter, and its test score.
 
-Nothing here looks at a test score before the choice is made.
+Nothing here uses a test score before the choice is made.
 """
 
 from __future__ import annotations
@@ -18,14 +18,7 @@ from ...evaluation.verdicts import Difference, difference, spread
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a grid.
-
-    Attributes:
-        data: The name of the data set.
-        encoder: The name of the encoder.
-        filter: The name of the filter.
-        range: The range as text.
-    """
+    """One cell of a grid."""
 
     data: str
     encoder: str
@@ -42,12 +35,8 @@ class TuningRun:
         pairs: How many pairs it was trained on.
         available: How many pairs the filter left to draw them from.
         dev: The best dev mean of any epoch, Pearson × 100.
-        epoch: That epoch.
-        untrained: The dev mean before training.
-        curve: The dev mean after every epoch.
         tests: For each test set Pearson × 100 at that epoch.
         similarities: For each test set the cosines of its pairs (pairs,); None where there are no test sets.
-        seconds: How long training and scoring took.
     """
 
     seed: int
@@ -72,8 +61,6 @@ class ChosenCell:
     """A cell, as a rule what the dev set chose, beside another of the same data, as a rule the random selection.
 
     Attributes:
-        cell: The cell.
-        runs: Its runs, one a seed.
         baseline: The runs of the other, one a seed.
         difference: Test mean minus that of the other; None without test sets.
     """
@@ -108,9 +95,6 @@ def mean_test(runs: Sequence[TuningRun]) -> float | None:
 def choose_by_dev(grid: Mapping[Cell, Sequence[TuningRun]]) -> dict[tuple[str, str, str], Cell]:
     """Chooses for every encoder, filter and data set the cell with the highest dev mean over its seeds.
 
-    Args:
-        grid: The runs of every cell that selects anything; all with the same seeds.
-
     Returns:
         For each (encoder, filter, data set) its cell; of equal ones the first.
     """
@@ -134,13 +118,6 @@ def compare_cells(
 
     Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
     selections allow (:func:`~..best_rows.draw_shared`).
-
-    Args:
-        cell: The cell.
-        runs: Its runs.
-        baseline: The runs of the other.
-        scores: For each test set the human scores.
-        replicates: Bootstrap replicates.
     """
     if not scores or any(run.similarities is None for run in (*runs, *baseline)):
         return ChosenCell(cell, runs, baseline)
@@ -151,5 +128,5 @@ def compare_cells(
         replicates=replicates,
     )
     first, second = ({run.seed: run.test or 0.0 for run in side} for side in (runs, baseline))
-    found = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
-    return ChosenCell(cell, runs, baseline, found)
+    test_difference = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
+    return ChosenCell(cell, runs, baseline, test_difference)

@@ -36,11 +36,10 @@ _BINS = "length_bins"
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a grid of training runs says.
+    """The results of a grid of training runs.
 
     Attributes:
         folder: The folder of the tables, the plot and the card.
-        table: The table of the filters, Markdown.
         grid: The runs of every cell, with the seeds of the grid; empty where nothing was left to do.
         chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection; likewise.
     """
@@ -57,11 +56,6 @@ def tune(settings: TuneSettings) -> Tuned:
 
     Returns:
         The table of the filters, the runs and what was chosen.
-
-    Raises:
-        UsageError: For settings of an encoder that do not fit.
-        InputError: For unreadable data, or a grid that selects nothing.
-        OutputError: If the output is in the way.
     """
     check_plots()
     pairs, points = settings.data_sets, settings.points
@@ -142,7 +136,7 @@ def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
 
 
 def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]) -> None:
-    """Says which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
+    """Logs which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
     left, points = 0, settings.points
     for name, pool in pools.items():
         _check_share(settings, pool)
@@ -227,10 +221,7 @@ def _difference_record(item: ChosenCell) -> dict[str, float | None] | None:
 def _compared_bins(
     grid: Runs, scores: dict[str, Any], replicates: int
 ) -> tuple[dict[Cell, ChosenCell], dict[tuple[str, str], ChosenCell]]:
-    """Compares every bin of table 5, chosen or not, with the random selection, and the last with the first.
-
-    All are of the seeds of the grid.
-    """
+    """Compares every bin of table 5 with the random selection and the last with the first, over the grid's seeds."""
     bins: dict[tuple[str, str], list[Cell]] = {}
     for cell in grid:
         if cell.filter == _BINS:

@@ -80,9 +80,6 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
         keep: Further points; each may join several comparisons with commas, all of which must hold. Those over the
             same columns are one grid, named after them (`bleu`, `overlap_1+bleu`), and join that of :data:`GRIDS` if
             there is one.
-
-    Raises:
-        UsageError: For an unknown filter, or a comparison that cannot be read.
     """
     unknown = [name for name in filters if name not in GRIDS]
     if unknown:

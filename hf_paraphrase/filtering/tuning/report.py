@@ -26,13 +26,7 @@ Compared = Mapping[tuple[str, str, str], ChosenCell]
 
 
 def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> str:
-    """Writes a row a run.
-
-    Args:
-        grid: The runs of every cell.
-        shown: The cells whose test means are to be seen.
-        chosen: The cells that the dev set chose.
-    """
+    """Writes a row a run."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
@@ -48,13 +42,7 @@ def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> s
 
 
 def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
-    """Lays out tables 6, 7 and 12: a row a filter, means over the data sets.
-
-    Args:
-        compared: What was chosen, beside the random selection.
-        data: The data sets, in their order.
-        encoders: The encoders, in their order.
-        tested: Whether there are test sets.
+    """Formats tables 6, 7 and 12: a row a filter, means over the data sets.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
@@ -66,27 +54,22 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     rows = []
     comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
-        held = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
-        row = [name if len(held) == len(data) else f"{name} ({len(held)} of {len(data)} data sets)"]
+        covered = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        row = [name if len(covered) == len(data) else f"{name} ({len(covered)} of {len(data)} data sets)"]
         for encoder in encoders:
             items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
             row.append(number(mean(item.dev for item in items)) if items else "–")
             if tested:
                 tests = [item.test for item in items if item.test is not None]
-                found = [item.difference for item in items if item.difference is not None and name != RANDOM]
+                differences = [item.difference for item in items if item.difference is not None and name != RANDOM]
                 row += [number(mean(tests)) if tests else "–"]
-                row += _judged(mean_difference(found) if found else None, comparisons)
+                row += _judged(mean_difference(differences) if differences else None, comparisons)
         rows.append(row)
     return format_table(header, rows)
 
 
 def cells_table(compared: Compared, tested: bool) -> str:
-    """Lays out what was chosen: a row for each filter, data set and encoder.
-
-    Args:
-        compared: What was chosen, beside the random selection.
-        tested: Whether there are test sets.
-    """
+    """Formats what was chosen: a row for each filter, data set and encoder."""
     header = ["filter", "data", "encoder", "chosen range", "pairs", "epoch", "dev"]
     rows = []
     comparisons = sum(name != RANDOM for _, name, _ in compared)
@@ -99,22 +82,16 @@ def cells_table(compared: Compared, tested: bool) -> str:
     return format_table([*header, *(["test", *_JUDGED] if tested else [])], rows)
 
 
-def _judged(found: Difference | None, comparisons: int) -> list[str]:
+def _judged(difference: Difference | None, comparisons: int) -> list[str]:
     """Writes a gain with its interval, whether it is one, and whether it is next to nothing."""
-    if found is None:
+    if difference is None:
         return [""] * len(_JUDGED)
-    interval = found.interval(comparisons)
+    interval = difference.interval(comparisons)
     return [interval.text(), interval.verdict("above"), interval.verdict("little")]
 
 
 def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
-    """Lays out every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder.
-
-    Args:
-        grid: The runs of every cell.
-        compared: What was chosen, beside the random selection.
-        tested: Whether the test means are to be seen.
-    """
+    """Formats every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder."""
     columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
     header = ["filter", "range"]
     for data, encoder in columns:
@@ -134,42 +111,30 @@ def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
 
 
 def bins_table(compared: Mapping[Cell, ChosenCell], ends: Mapping[tuple[str, str], ChosenCell]) -> str:
-    """Lays out table 5: a row for each data set and encoder, a column a bin with its dev and test mean and its pairs.
-
-    Args:
-        compared: Every bin that selects anything, and the random selection, beside the random selection of the same
-            data, encoder and seeds.
-        ends: For data sets and encoders the last bin beside the first.
-    """
+    """Formats table 5: a row for each data set and encoder, a column for each bin (dev mean, test mean, pairs)."""
     ranges = list(dict.fromkeys((cell.filter, cell.range) for cell in compared))
     comparisons = sum(cell.filter != RANDOM for cell in compared) + len(ends)
     rows = []
     for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in compared):
         row = [data, encoder]
         for key in ranges:
-            item = compared.get(Cell(data, encoder, *key))
-            row.append("–" if item is None else _bin_text(item, comparisons))
-        found = ends[data, encoder].difference if (data, encoder) in ends else None
-        row.append("–" if found is None else found.interval(comparisons).text())
+            chosen_cell = compared.get(Cell(data, encoder, *key))
+            row.append("–" if chosen_cell is None else _bin_text(chosen_cell, comparisons))
+        end_difference = ends[data, encoder].difference if (data, encoder) in ends else None
+        row.append("–" if end_difference is None else end_difference.interval(comparisons).text())
         rows.append(row)
     return format_table(["data", "encoder", *(label or name for name, label in ranges), "last minus first"], rows)
 
 
 def _bin_text(item: ChosenCell, comparisons: int) -> str:
-    found = None if item.cell.filter == RANDOM else item.difference
-    difference = "" if found is None else f" ({found.interval(comparisons).text()})"
+    versus_random = None if item.cell.filter == RANDOM else item.difference
+    difference = "" if versus_random is None else f" ({versus_random.interval(comparisons).text()})"
     pairs = f"{mean(run.pairs for run in item.runs):,.0f}"
     return f"dev {item.dev:.1f}, test {number(item.test)}{difference}, {pairs} pairs"
 
 
 def plot_grid(grid: Grid, chosen: Sequence[Cell], path: Path) -> None:
-    """Draws dev mean minus that of the random selection for every cell; chosen cells are ringed.
-
-    Args:
-        grid: The runs of every cell.
-        chosen: The cells that the dev set chose.
-        path: The PNG file.
-    """
+    """Draws dev mean minus that of the random selection for every cell; chosen cells are ringed."""
     series = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
     filters = list(dict.fromkeys(cell.filter for cell in grid if cell.filter != RANDOM)) or [RANDOM]
     rows = -(-len(filters) // _PANELS_A_ROW)

@@ -59,19 +59,6 @@ class TuningRuns:
     A run is known by the content of the pairs, the numbers of its rows, the encoder's settings, the seed and the
     content of the dev and test data: two filters that select the same pairs share a run. Where the vocabulary is made
     from the pairs it is made from those of all data sets, so a run is known by the content of all of them.
-
-    Args:
-        folder: Where runs are noted, one JSON object a line, with their similarities beside.
-        pairs: For each data set its folder.
-        pools: For each data set its selection pool.
-        encoders: For each encoder its settings.
-        dev_data: The dev data.
-        tests: The test sets, possibly none.
-        sample: How many pairs a run is trained on at most.
-        others: What other grids have noted, by their folders (:func:`noted_runs`); taken over where it is the same.
-
-    Raises:
-        OutputError: If the folder cannot be made.
     """
 
     def __init__(
@@ -226,7 +213,7 @@ class TuningRuns:
         return _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
 
     def _take_over(self, key: str) -> bool:
-        """Notes a run as another grid has it; tells whether one has."""
+        """Notes a run as another grid has it; returns whether one has."""
         for folder, notes in self._others.items():
             # A grid that was made before similarities were kept lacks them.
             if key in notes and (not self.tests or _similarities(folder, key).is_file()):
@@ -246,7 +233,7 @@ class TuningRuns:
                 return [arrays[f"arr_{place}"] for place in range(len(self.tests))]
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise InputError(
-                "the similarities of a run are damaged", path=path, remedy="copy the folder again, or train it anew"
+                "the similarities of a run are damaged", path=path, remedy="copy the folder again, or train it again"
             ) from error
 
     def _note(self, note: dict[str, Any]) -> None:
@@ -271,14 +258,8 @@ class TuningRuns:
 def noted_runs(folder: Path) -> tuple[Path, Notes]:
     """Reads what is noted of the runs of another grid.
 
-    Args:
-        folder: An output of `tune`, finished or not.
-
     Returns:
-        The folder that holds them, which is a hidden one beside `folder` while the grid is unfinished; and the notes.
-
-    Raises:
-        InputError: If there are none.
+        The folder that holds them, which is a hidden one beside `folder` while the grid is incomplete; and the notes.
     """
     for place in (folder, *(run / "output" for run in incomplete_runs(folder.absolute()))):
         if notes := _read_notes(place / NOTES):
@@ -290,7 +271,7 @@ def _read_notes(path: Path) -> Notes:
     notes: Notes = {}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []:
         with suppress(ValueError, TypeError, KeyError):
-            # The line that was being written when a run was killed is none.
+            # The line that was being written when a run was killed is incomplete.
             note = json.loads(line)
             notes[note["key"]] = note
     return notes

@@ -29,22 +29,11 @@ class SelectionPool:
     was asked for wherever enough rows are left.
 
     Columns that the pairs have are taken as they are; those that can be measured without a model are computed once.
-    In memory are one number a row for every column looked at, and what named selections say of it.
-
-    Args:
-        folder: A data folder of pairs.
-        columns: Selections of all filters to come, for their columns.
-        one_per_reference: A way of keeping one translation of each reference, or None for all.
-        split: The split to read.
+    In memory are one number a row for every column looked at, and the results of named selections.
 
     Attributes:
-        num_rows: How many rows the split has.
         unusable: How many of them have an empty side or a label other than 1.
         usable_texts: Selections with which `filter` leaves those out too, as text; none where there are none.
-
-    Raises:
-        InputError: If there are no pairs, or none that can be trained on, or a column is missing.
-        UsageError: For a selection on a column that is neither there nor measurable.
     """
 
     def __init__(
@@ -58,7 +47,7 @@ class SelectionPool:
         self.num_rows = pairs.count(split)
         if not self.num_rows:
             raise InputError("there are no pairs", path=folder)
-        # What a named selection says of a row is kept instead of all that it looks at, which may be text.
+        # The result of a named selection is kept instead of its inputs, which may be text.
         named = {selection for selection in steps.selections if not selection.compares}
         compared = FilterSteps(
             keep=[selection.text for selection in steps.selections if selection.compares],
@@ -105,11 +94,6 @@ class SelectionPool:
     def select(self, selections: Sequence[Selection], sample: int | None, seed: int) -> tuple[NDArray[np.int64], int]:
         """Takes the steps of `filter`: the selections, one translation a reference, the sample.
 
-        Args:
-            selections: The predicates, all of which must hold.
-            sample: How many of the remaining pairs to draw; None, or more than there are, for all.
-            seed: Seed of the draws.
-
         Returns:
             The rows that are kept, ascending; and how many there were to draw from.
         """
@@ -129,6 +113,6 @@ class SelectionPool:
 
 
 def _has_text(column: pa.Array) -> NDArray[np.bool_]:
-    """Tells which values are more than white space (rows,); a missing one is not."""
+    """Returns which values are more than white space (rows,); a missing one is not."""
     lengths = pc.utf8_length(pc.utf8_trim_whitespace(column)).fill_null(0)
     return np.asarray(pc.greater(lengths, 0).to_numpy(zero_copy_only=False), dtype=bool)

@@ -79,14 +79,10 @@ class TuneSettings(Settings):
         path=True,
     )
     overwrite: bool = setting("replace an existing output folder", False)
-    resume: bool = setting("continue an unfinished grid; its finished runs are kept, whatever else has changed", False)
+    resume: bool = setting("continue an incomplete grid; its finished runs are kept, whatever else has changed", False)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts defaults in their places.
-
-        Raises:
-            UsageError: For a value out of range, an unknown filter, too few seeds, and data sets of one name.
-        """
+        """Refuses what does not fit, and puts defaults in their places."""
         super().check()
         self.filters = [part for word in self.filters for part in word.replace(",", " ").split()]
         if not self.filters and not self.keep:
@@ -101,11 +97,7 @@ class TuneSettings(Settings):
 
     @property
     def data_sets(self) -> dict[str, Path]:
-        """The folder of each data set by its name.
-
-        Raises:
-            UsageError: If two have one name, or one has an empty one.
-        """
+        """The folder of each data set by its name."""
         folders: dict[str, Path] = {}
         for word in self.pairs:
             name, equals, folder = word.partition("=")
@@ -120,9 +112,5 @@ class TuneSettings(Settings):
 
     @property
     def points(self) -> list[FilterRange]:
-        """The points of the grid, the random selection first.
-
-        Raises:
-            UsageError: As :func:`~.grids.filter_ranges`.
-        """
+        """The points of the grid, the random selection first."""
         return filter_ranges(self.filters, self.keep)

@@ -40,8 +40,8 @@ class PairPool:
         self._rows: list[list[NDArray[np.int32]]] = []
         self._keys: list[NDArray[np.int64]] = []
         for side in (sentences1, sentences2):
-            found = ids_of(backend, side, lookup)
-            rows = np.split(found.ids.astype(np.int32), found.offsets[1:-1]) if len(side) else []
+            token_ids = ids_of(backend, side, lookup)
+            rows = np.split(token_ids.ids.astype(np.int32), token_ids.offsets[1:-1]) if len(side) else []
             digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
             self._rows.append(rows)
             self._keys.append(np.frombuffer(digests, np.int64))
@@ -53,7 +53,7 @@ class PairPool:
 
         Args:
             rows: The numbers of the rows, in the order of the pairs. Those with a side without tokens, and those that
-                are no paraphrases, are left out and counted.
+                are not paraphrases, are left out and counted.
         """
         paraphrases = rows[self._paraphrases[rows]]
         usable = paraphrases[~self._empty[paraphrases]]
@@ -72,16 +72,7 @@ class PairPool:
 
 
 class TuningTrainer(EncoderTrainer):
-    """Trains as :class:`~...encoders.trainer.EncoderTrainer` does, to the same weights, without checkpoints.
-
-    Args:
-        model: The encoder.
-        args: The settings, with `save_strategy="no"`.
-        pairs: The pairs.
-        tokenizer: The tokenizer with which the pairs were encoded.
-        evaluator: Scores the model on the dev set.
-        report: Called with a line of text at every score.
-    """
+    """Trains as :class:`~...encoders.trainer.EncoderTrainer` does, to the same weights, without checkpoints."""
 
     def __init__(
         self,

@@ -26,10 +26,6 @@ def encoder_settings(name: str, **given: Any) -> tuple[str, EncoderSettings]:
 
     Returns:
         The encoder's name in tables, and its settings.
-
-    Raises:
-        UsageError: For settings that do not fit.
-        InputError: If the file cannot be read.
     """
     label, equals, path = name.partition("=")
     if not equals and name.endswith((".yaml", ".yml")):
@@ -62,12 +58,7 @@ def run_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 
 def encoder_files(names: Sequence[str], encoders: Iterable[EncoderSettings]) -> list[str]:
-    """Lists the files and folders that encoders are made from, each once.
-
-    Args:
-        names: The encoders as they were asked for, see :func:`encoder_settings`.
-        encoders: Their settings.
-    """
+    """Lists the files and folders that encoders are made from, each once."""
     files = [word.partition("=")[2] or word for word in names if "=" in word or word.endswith((".yaml", ".yml"))]
     for settings in encoders:
         files += [path for path in files_of(settings) if path is not None]

@@ -115,18 +115,20 @@ def _ngrams(tokens: list[str], order: int) -> list[tuple[str, ...]]:
 
 
 def _side(sentences: list[list[str]]) -> dict[str, float]:
-    """Computes what can be said of one side of the corpus."""
-    found: dict[str, float] = {"sentences": len(sentences), "tokens": sum(map(len, sentences))}
-    found["mean_length"] = found["tokens"] / len(sentences)
+    """Computes the figures of one side of the corpus."""
+    figures: dict[str, float] = {"sentences": len(sentences), "tokens": sum(map(len, sentences))}
+    figures["mean_length"] = figures["tokens"] / len(sentences)
     for order in _ORDERS:
         counts = Counter(gram for tokens in sentences for gram in _ngrams(tokens, order))
         total = counts.total()
         weighted = sum(count * math.log2(count) for count in counts.values())
-        found[f"entropy_{order}"] = math.log2(total) - weighted / total if total else 0.0
-        found[f"distinct_{order}"] = len(counts) / total if total else 0.0
-    found["repetition_1"] = _repetition([[word for word in item if len(word) >= _SHORTEST_WORD] for item in sentences])
-    found["repetition_3"] = _repetition([_ngrams(tokens, 3) for tokens in sentences])
-    return found
+        figures[f"entropy_{order}"] = math.log2(total) - weighted / total if total else 0.0
+        figures[f"distinct_{order}"] = len(counts) / total if total else 0.0
+    figures["repetition_1"] = _repetition(
+        [[word for word in item if len(word) >= _SHORTEST_WORD] for item in sentences]
+    )
+    figures["repetition_3"] = _repetition([_ngrams(tokens, 3) for tokens in sentences])
+    return figures
 
 
 def _repetition(items: Sequence[Sequence[Any]]) -> float:
@@ -141,12 +143,12 @@ def _pairs(sentences: list[list[str]], references: list[list[str]]) -> dict[str,
         for tokens, there in zip(sentences, map(set, references), strict=True)
         if tokens
     ]
-    found = {"copy_rate": fmean(copied)}
+    figures = {"copy_rate": fmean(copied)}
     for order in _ORDERS:
-        found[f"overlap_{order}"] = fmean(
+        figures[f"overlap_{order}"] = fmean(
             _overlap(_ngrams(one, order), _ngrams(two, order)) for one, two in zip(sentences, references, strict=True)
         )
-    return found
+    return figures
 
 
 def _overlap(sentence: list[Any], reference: list[Any]) -> float:

@@ -24,7 +24,7 @@ Returns:
     average_precision: sum of precision times the increase of recall, from the highest score down.
     positives, pairs: how many pairs are paraphrases, and how many there are.
     accuracy_at, precision_at, recall_at, f1_at: with a threshold, the values at it.
-    A threshold lies midway between the two neighbouring scores; it is inf where the best is to take no pair.
+    A threshold is midway between the two neighbouring scores; it is inf where the best is to take no pair.
 Examples:
     >>> metric = evaluate.load("path/to/paraphrase_detection")
     >>> metric.compute(predictions=[0.9, 0.8, 0.2], references=[1, 1, 0])["accuracy"]
@@ -69,11 +69,11 @@ def detection_measures(
     ordered, hits = scores[order], labels[order].cumsum()
     # A threshold does not separate equal scores: of these only the last can be the last one taken.
     taken = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-    found, count, positives = hits[taken], taken + 1, int(hits[-1])
-    precision, recall = found / count, found / positives
+    true_positives, count, positives = hits[taken], taken + 1, int(hits[-1])
+    precision, recall = true_positives / count, true_positives / positives
     average_precision = float((np.diff(recall, prepend=0.0) * precision).sum())
-    right = 2 * found - count + (len(labels) - positives)
-    f1 = 2 * found / (count + positives)
+    right = 2 * true_positives - count + (len(labels) - positives)
+    f1 = 2 * true_positives / (count + positives)
     result = {
         "accuracy": float(max(right.max(), len(labels) - positives) / len(labels)),
         "accuracy_threshold": _threshold(ordered, taken, right, nothing=len(labels) - positives),
@@ -120,11 +120,11 @@ def _at(scores: np.ndarray, labels: np.ndarray, threshold: float) -> dict[str, f
     if np.isnan(threshold):
         raise ValueError("threshold is nan: give a number")
     chosen = scores >= threshold
-    found = int((chosen & (labels == 1)).sum())
+    true_positives = int((chosen & (labels == 1)).sum())
     count, positives = int(chosen.sum()), int(labels.sum())
     return {
         "accuracy_at": float((chosen == (labels == 1)).mean()),
-        "precision_at": found / count if count else 0.0,
-        "recall_at": found / positives,
-        "f1_at": 2 * found / (count + positives),
+        "precision_at": true_positives / count if count else 0.0,
+        "recall_at": true_positives / positives,
+        "f1_at": 2 * true_positives / (count + positives),
     }

@@ -50,11 +50,7 @@ class NgramOccurrences:
         return float(np.log2(total) - (counts * np.log2(counts)).sum() / total) if total else 0.0
 
     def repetition_rate(self, weights: NDArray[np.float64] | None = None) -> float:
-        """Computes the share of repetitions among all occurrences that count, in per cent.
-
-        Args:
-            weights: As for :meth:`entropy`.
-        """
+        """Computes the share of repetitions among all occurrences that count, in per cent."""
         considered = self.considered if weights is None else weights * self.considered
         repeated = self.repeated if weights is None else weights * self.repeated
         total = float(considered.sum())
@@ -65,10 +61,6 @@ def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
     """Finds the n-grams of lower-cased tokens of each sentence, punctuation included.
 
     For repetition only unigrams of at least three characters count, as in the paper, and all n-grams of higher order.
-
-    Args:
-        texts: The sentences.
-        order: n.
     """
     spans = TokenSpans([text.lower() for text in texts])
     _, words = np.unique(spans.numbers, return_inverse=True)
@@ -78,7 +70,7 @@ def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
     numbers = np.zeros(len(fits), np.int64)
     size = int(words.max(initial=0)) + 1
     for place in range(order):
-        # Numbered anew after every word, so that products stay small.
+        # Renumbered after every word, so that products stay small.
         _, numbers = np.unique(numbers * size + words[fits + place], return_inverse=True)
     owner = owner[fits]
     counting = spans.sizes[fits] >= SHORTEST_WORD if order == 1 else np.ones(len(fits), bool)
@@ -93,11 +85,6 @@ class Contrast:
     """One statistic of references and translations.
 
     Attributes:
-        name: What it is.
-        unit: In what it is counted.
-        reference: Its value for the references.
-        translation: Its value for the translations.
-        difference: Reference minus translation, with its interval.
         expected: The sign of the difference in the paper, 1 or −1.
     """
 
@@ -125,12 +112,6 @@ def contrast_ngrams(
 
     The interval is from the standard deviation over bootstrap replicates of the pairs, of 95 % for all contrasts
     together. Percentiles would not do: a resample has fewer distinct n-grams than the sample, and so a lower entropy.
-
-    Args:
-        references: The n-grams of the references for each of :data:`ORDERS`.
-        translations: Those of the translations.
-        replicates: How many times pairs are drawn anew.
-        seed: Seed of the draws.
     """
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)
@@ -141,11 +122,11 @@ def contrast_ngrams(
         for name, place in draws:
             one, two = (getattr(side[place], name)(weights) for side in (references, translations))
             draws[name, place].append(one - two)
-    found = []
+    contrasts = []
     for name, unit, expected in kinds:
         for place, order in enumerate(ORDERS):
             one, two = (getattr(side[place], name)() for side in (references, translations))
             label = f"{'entropy' if name == 'entropy' else 'repetition'} of {'unigrams' if order == 1 else 'trigrams'}"
             difference = Difference(one - two, (), np.array(draws[name, place])).interval(comparisons=len(draws))
-            found.append(Contrast(label, unit, one, two, difference, expected))
-    return found
+            contrasts.append(Contrast(label, unit, one, two, difference, expected))
+    return contrasts

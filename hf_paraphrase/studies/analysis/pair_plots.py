@@ -65,8 +65,8 @@ def plot_probabilities(references: NDArray[np.float64] | None, translations: NDA
     for values, (label, colour) in zip((references, translations), _SIDES, strict=True):
         if values is None:
             continue
-        there = values[~np.isnan(values)]
-        shares = 100 * np.histogram(there, bins=edges)[0] / max(1, len(there))
+        present = values[~np.isnan(values)]
+        shares = 100 * np.histogram(present, bins=edges)[0] / max(1, len(present))
         axis.stairs(shares, edges, label=label, color=colour, linewidth=1.8)
         axis.stairs(shares, edges, fill=True, color=colour, alpha=0.15)
     axis.axvline(0.5, color="black", linewidth=1, linestyle=":")

@@ -31,8 +31,6 @@ class PairSample:
         references: The texts (pairs,).
         translations: A translation of each (pairs,).
         probabilities: P(reference) of the translations (pairs,), where the pairs have such a column.
-        rows: How many rows the folder has.
-        available: How many different references.
         seen: Of which references the pairs say that the classifier has seen them (pairs,), where they have the column.
     """
 
@@ -51,15 +49,6 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     """Draws one translation of each reference, and of many references some.
 
     A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
-
-    Args:
-        folder: A data folder of pairs.
-        split: The split to read.
-        limit: How many references at most.
-        seed: Seed of the draws.
-
-    Raises:
-        InputError: If a column is missing, or no pair is left.
     """
     opened = DataFolder(folder)
     schema = opened.schema(split)
@@ -110,10 +99,6 @@ class LengthStatistics:
     """The lengths of a list of sentences in tokens, punctuation included.
 
     Attributes:
-        mean: Their mean.
-        deviation: Their standard deviation.
-        median: Their median.
-        longest: The greatest.
         shares: The share of sentences in each of :data:`BINS`, in per cent.
     """
 
@@ -140,10 +125,7 @@ class Example:
     """A pair with its numbers.
 
     Attributes:
-        reference: The reference.
-        translation: The translation.
         reference_number: A number of the reference, e.g. its P(reference); None if there is none.
-        translation_number: The same of the translation.
     """
 
     reference: str
@@ -169,13 +151,13 @@ def ranked_examples(
         count: How many.
     """
     order = np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable")
-    found: dict[str, Example] = {}
+    examples: dict[str, Example] = {}
     for row in order:
         key = translations[row].casefold()
-        if len(found) == count:
+        if len(examples) == count:
             break
-        if key in found or key == references[row].casefold():
+        if key in examples or key == references[row].casefold():
             continue
         first = None if numbers[0] is None else float(numbers[0][row])
-        found[key] = Example(references[row], translations[row], first, float(numbers[1][row]))
-    return list(found.values())
+        examples[key] = Example(references[row], translations[row], first, float(numbers[1][row]))
+    return list(examples.values())

@@ -55,7 +55,7 @@ class PairAnalysisSettings(DeviceSettings):
     """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
 
     Of each reference one translation is drawn at random. With a classifier, or where the pairs have the column
-    reference_probability, the report says what the classifier looks at.
+    reference_probability, the report shows what the classifier relies on.
     """
 
     pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True)
@@ -109,12 +109,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
 
     Returns:
         The numbers of the report.
-
-    Raises:
-        InputError: For pairs that cannot be read, or too few of them.
-        ModelError: If the classifier is none.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or seen references cannot be told.
     """
     folder = Path(settings.pairs)
     if (
@@ -142,13 +136,13 @@ def _report(settings: PairAnalysisSettings, folder: Path, artefact: Artefact) ->
         scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
     sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
     seen = 0
-    known = sample.seen
+    seen_references = sample.seen
     if settings.classifier is not None:
-        known = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
-    if known is not None:
-        seen = int(known.sum())
+        seen_references = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
+    if seen_references is not None:
+        seen = int(seen_references.sum())
         if settings.unseen_only:
-            sample, seen = _take(sample, np.flatnonzero(~known)), 0
+            sample, seen = _take(sample, np.flatnonzero(~seen_references)), 0
     if len(sample) < _FEWEST:
         remedy = f"give {_FEWEST} or more"
         if settings.unseen_only:
@@ -189,7 +183,7 @@ def _document_frequencies(settings: PairAnalysisSettings, sample: PairSample) ->
         for token, count in document_frequencies(texts).items():
             counts[token] = counts.get(token, 0) + count
     if not counts:
-        raise InputError("there is no text in it", path=settings.idf_text, remedy="give one document a line")
+        raise InputError("the file contains no text", path=settings.idf_text, remedy="give one document a line")
     return counts, documents
 
 

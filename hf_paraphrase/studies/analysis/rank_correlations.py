@@ -1,4 +1,4 @@
-"""What the classifier looks at: Spearman correlations of its probability (paper 000, section 5.6.1, table 10)."""
+"""What the classifier relies on: Spearman correlations of its probability (paper 000, section 5.6.1, table 10)."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def rank_correlations(
         probabilities: P(reference) (sentences,).
         properties: For each property its values (sentences,); NaN leaves a sentence out.
     """
-    found = []
+    correlations = []
     quantile = NormalDist().inv_cdf(1 - 0.025 / max(1, len(properties)))
     for name, values in properties.items():
-        there = ~(np.isnan(values) | np.isnan(probabilities))
-        size = int(there.sum())
-        rho = spearman(probabilities[there], values[there])
+        is_present = ~(np.isnan(values) | np.isnan(probabilities))
+        size = int(is_present.sum())
+        rho = spearman(probabilities[is_present], values[is_present])
         error = quantile * np.sqrt(1.06 / (size - 3)) if size > 3 else np.inf
         center = np.arctanh(np.clip(rho, -1 + 1e-12, 1 - 1e-12))
         low, high = (100.0 * float(np.tanh(center + sign * error)) for sign in (-1, 1))
-        found.append(RankCorrelation(name, Interval(100.0 * rho, low, high)))
-    return found
+        correlations.append(RankCorrelation(name, Interval(100.0 * rho, low, high)))
+    return correlations

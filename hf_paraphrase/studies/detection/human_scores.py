@@ -24,8 +24,6 @@ class ScoreGroup:
 
     Attributes:
         score: The score, or the middle of the band of scores.
-        pairs: How many pairs have it.
-        mean: The mean of their cosines.
         deviation: The standard deviation of their cosines, with n − 1; None for a single pair.
     """
 
@@ -40,11 +38,8 @@ class NeighbourTest:
     """Welch's t-test between the cosines of two neighbouring scores.
 
     Attributes:
-        low: The lower score.
-        high: The higher score.
         difference: The mean cosine of the higher minus that of the lower.
         t: The statistic; None where the test is not defined.
-        degrees: Its degrees of freedom.
         p: The two-sided probability of a difference as great by chance.
         note: Why there is no test; empty where there is one.
     """
@@ -63,11 +58,8 @@ class HumanScores:
     """What one model makes of one graded set.
 
     Attributes:
-        groups: The scores from low to high.
-        tests: Between each group and the next.
         rho: Spearman's rho × 100 over all pairs as they are scored; None where it is not defined.
         step: The width of the bands of scores; None where every score is a group of its own.
-        note: Why rho is not defined.
     """
 
     groups: tuple[ScoreGroup, ...]
@@ -124,9 +116,6 @@ def compare_scores(
         scores: Human scores (pairs,).
         cosines: The similarities of the same pairs (pairs,).
         step: Width of the bands of scores; None for each score by itself.
-
-    Raises:
-        ValueError: If the arrays are empty or of different lengths.
     """
     if not len(scores) or scores.shape != cosines.shape:
         raise ValueError(f"scores {scores.shape} and cosines {cosines.shape} must be as many, and some")

@@ -55,11 +55,7 @@ class QuerySettings(ComparisonSettings):
     split: str | None = setting("split of the data folders to read [default: train]", None, only_with="text")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for no query, an empty one or two sources of them.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if bool(self.query) == (self.queries is not None):
             raise UsageError(
@@ -70,11 +66,7 @@ class QuerySettings(ComparisonSettings):
 
 
 def model_names(models: Sequence[str]) -> list[str]:
-    """Gives each model a short name of its own.
-
-    Raises:
-        UsageError: If one is given twice.
-    """
+    """Returns a distinct short name for each model."""
     twice = next((model for place, model in enumerate(models) if model in models[:place]), None)
     if twice is not None:
         raise UsageError(f"the model {twice} is given twice", remedy="give each model once")
@@ -82,39 +74,26 @@ def model_names(models: Sequence[str]) -> list[str]:
 
 
 def read_queries(settings: QuerySettings) -> list[str]:
-    """Collects the different queries from the settings or a file of one a line; empty lines do not count.
-
-    Raises:
-        InputError: If the file is missing, malformed or has no query, or there are more than 1,000.
-    """
+    """Collects the different queries from the settings or a file of one a line; empty lines do not count."""
     path = settings.queries
-    found = dict.fromkeys(text.strip() for text in settings.query)
+    queries = dict.fromkeys(text.strip() for text in settings.query)
     for lines in [] if path is None else read_lines(Path(path), StrictLines()):
-        found |= dict.fromkeys(text.strip() for text in lines.to_pylist() if text.strip())
-        if len(found) > MOST_QUERIES:
+        queries |= dict.fromkeys(text.strip() for text in lines.to_pylist() if text.strip())
+        if len(queries) > MOST_QUERIES:
             break
-    if not found:
-        raise InputError("there is no query in it", path=path, remedy="give one sentence a line")
-    if len(found) > MOST_QUERIES:
+    if not queries:
+        raise InputError("the file contains no queries", path=path, remedy="give one sentence a line")
+    if len(queries) > MOST_QUERIES:
         raise InputError(
             f"more than {MOST_QUERIES:,} different queries",
             path=path,
             remedy="give fewer; hf-paraphrase search takes any number",
         )
-    return list(found)
+    return list(queries)
 
 
 class Texts:
-    """The sentences of several files and data folders, one after the other.
-
-    Args:
-        paths: Text files, one sentence a line, or data folders.
-        columns: Columns of the data folders to read; by default those of sentences.
-        split: The split of the data folders to read.
-
-    Raises:
-        InputError: If one is missing or empty, or has no such column.
-    """
+    """The sentences of several files and data folders, one after the other."""
 
     def __init__(self, paths: Sequence[str], columns: Sequence[str], split: str | None) -> None:
         self.corpora = [SentenceCorpus(Path(path), columns, split) for path in paths]
@@ -129,19 +108,15 @@ class Texts:
 
     def metadata(self) -> dict[str, list[str]]:
         """Returns the licences and the languages that the cards of the data folders name."""
-        found: dict[str, list[str]] = {"license": [], "language": []}
+        values_by_key: dict[str, list[str]] = {"license": [], "language": []}
         for corpus in self.corpora:
-            known = inherited_metadata(corpus.path) if corpus.columns else {}
-            for key, values in known.items():
-                found[key] += [value for value in values if value not in found[key]]
-        return found
+            inherited = inherited_metadata(corpus.path) if corpus.columns else {}
+            for key, values in inherited.items():
+                values_by_key[key] += [value for value in values if value not in values_by_key[key]]
+        return values_by_key
 
     def blocks(self) -> Iterator[list[str | None]]:
-        """Streams the sentences in blocks.
-
-        Raises:
-            InputError: At the end, if all of them were blank.
-        """
+        """Streams the sentences in blocks."""
         blank = True
         for corpus in self.corpora:
             for block in corpus.blocks():
@@ -149,16 +124,12 @@ class Texts:
                 yield block
         if blank:
             raise InputError(
-                "there is no sentence in it", path=self.corpora[0].path, remedy="give text that is not blank"
+                "the file contains no sentences", path=self.corpora[0].path, remedy="give text that is not blank"
             )
 
 
 def open_encoder(model: str, device: str) -> KnownTexts:
-    """Opens an encoder for comparing sentences, which computes on a device.
-
-    Raises:
-        ModelError: If the folder is not a sentence encoder.
-    """
+    """Opens an encoder for comparing sentences, which computes on a device."""
     return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
 
 
@@ -171,5 +142,5 @@ def embed_queries(
         Their unit vectors (known queries, dim), float32, and their numbers, from 0.
     """
     vectors = encoder.embed(queries, batch_size=batch_size)
-    known = np.flatnonzero(vectors.any(axis=1))
-    return vectors[known], known.tolist()
+    nonzero = np.flatnonzero(vectors.any(axis=1))
+    return vectors[nonzero], nonzero.tolist()

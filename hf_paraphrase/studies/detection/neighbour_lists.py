@@ -23,7 +23,6 @@ class ModelSummary:
     """The neighbour lists of one model, averaged over the queries that have neighbours; None where none has.
 
     Attributes:
-        first: The cosine of the nearest.
         last: The cosine of the last of the list.
         shared_words: The mean share of words that query and neighbour have in common, in per cent: those in both over
             those in either (Jaccard), lower-cased, words with a letter or a digit only.
@@ -44,20 +43,17 @@ class NeighbourSummary:
     models: dict[str, ModelSummary]
 
 
-def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[NearSentence]]]) -> NeighbourSummary:
-    """Summarises neighbour lists.
-
-    Args:
-        queries: The queries.
-        found: For each model the neighbours of every query.
-    """
+def summarise(
+    queries: Sequence[str], lists_by_model: Mapping[str, Sequence[Sequence[NearSentence]]]
+) -> NeighbourSummary:
+    """Summarises neighbour lists."""
     words = [_words(query) for query in queries]
     models = {}
-    for name, lists in found.items():
+    for name, lists in lists_by_model.items():
         filled = [(number, items) for number, items in enumerate(lists) if items]
         shared = [_jaccard(words[number], _words(item.sentence or "")) for number, items in filled for item in items]
         common: dict[str, float | None] = {}
-        for other, others in found.items():
+        for other, others in lists_by_model.items():
             keys = [{item.key for item in items} for items in others]
             shares = [fmean(item.key in keys[number] for item in items) for number, items in filled]
             common[other] = 100.0 * fmean(shares) if shares and other != name else None
@@ -65,19 +61,15 @@ def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[Near
             fmean(items[0].score for _, items in filled) if filled else None,
             fmean(items[-1].score for _, items in filled) if filled else None,
             100.0 * fmean(shared) if shared else None,
-            common if len(found) > 1 else {},
+            common if len(lists_by_model) > 1 else {},
         )
     return NeighbourSummary(models)
 
 
 def side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]], longest: int) -> str:
-    """Lays out the neighbours of one query as a Markdown table; sentences that all models found are in bold.
+    """Formats the neighbours of one query as a Markdown table; sentences that all models found are in bold.
 
     Of longer lists only the first 50 are shown.
-
-    Args:
-        columns: For each model its name and the neighbours.
-        longest: Characters of a sentence at most.
     """
     common = set.intersection(*({item.key for item in items} for _, items in columns))
     header = ["rank", *(cell for name, _ in columns for cell in (plain_markdown(name, in_table=True), "cosine"))]

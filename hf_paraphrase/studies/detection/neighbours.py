@@ -43,10 +43,8 @@ class Neighbours:
     """The sentences nearest to some queries.
 
     Attributes:
-        queries: The different queries.
         lists: For each encoder by its name the neighbours of every query, the nearest first; none for a query of which
             it knows no word.
-        summary: What the lists have in common.
     """
 
     queries: list[str]
@@ -60,12 +58,6 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
 
     Returns:
         The neighbours.
-
-    Raises:
-        InputError: For texts or queries that cannot be read, or of which no encoder knows a word.
-        ModelError: If a folder is not a sentence encoder.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or a model is given twice.
     """
     check_plots()
     names = model_names(settings.model)
@@ -74,35 +66,35 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
     # Told now, not after an hour with the first one.
     for model in settings.model[1:]:
         open_encoder(model, settings.device)
-    found: dict[str, list[list[NearSentence]]] = {}
+    lists_by_model: dict[str, list[list[NearSentence]]] = {}
     counts: dict[str, StreamCounts] = {}
     inputs = [*settings.model, *settings.text, *([settings.queries] if settings.queries else [])]
     with Artefact(
         settings.output, command="analyze neighbours", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         for name, model in zip(names, settings.model, strict=True):
-            found[name], counts[name] = _search(name, model, texts, queries, settings)
-        lists = list(zip(*found.values(), strict=True))
+            lists_by_model[name], counts[name] = _search(name, model, texts, queries, settings)
+        lists = list(zip(*lists_by_model.values(), strict=True))
         if not any(any(items) for items in lists):
             raise InputError(
-                "no neighbour of any query: the encoders know no word of the queries or of the text",
+                "no neighbour of any query: no word of the queries or of the text is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        plot_neighbours(found, artefact.staging / "plots" / "cosines.png")
-        summary = summarise(queries, found)
+        plot_neighbours(lists_by_model, artefact.staging / "plots" / "cosines.png")
+        summary = summarise(queries, lists_by_model)
         numbers: dict[str, Any] = {
             "queries": len(queries),
             "read": {name: asdict(item) for name, item in counts.items()},
             "summary": asdict(summary),
         }
-        _write(artefact, settings, queries, found, numbers, texts, _summary_table(asdict(summary), names))
+        _write(artefact, settings, queries, lists_by_model, numbers, texts, _summary_table(asdict(summary), names))
     log(_summary_table(numbers["summary"], names).rstrip())
     without = sum(not any(items) for items in lists)
     if without:
-        log(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
+        log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
     log(f"the report is {settings.output}/README.md")
-    return Neighbours(queries, found, summary)
+    return Neighbours(queries, lists_by_model, summary)
 
 
 def _search(
@@ -111,10 +103,10 @@ def _search(
     from tqdm.auto import tqdm
 
     encoder = open_encoder(model, settings.device)
-    vectors, known = embed_queries(encoder, queries, settings.batch_size)
-    best, counts = BestSentences([queries[number] for number in known], settings.neighbours), StreamCounts()
+    vectors, nonzero = embed_queries(encoder, queries, settings.batch_size)
+    best, counts = BestSentences([queries[number] for number in nonzero], settings.neighbours), StreamCounts()
     with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:
-        if known:
+        if nonzero:
             for block in encoded_blocks(
                 vectors,
                 texts.blocks(),
@@ -125,7 +117,7 @@ def _search(
             ):
                 best.add(block)
     lists: list[list[NearSentence]] = [[] for _ in queries]
-    for number, items in zip(known, best.result(), strict=True):
+    for number, items in zip(nonzero, best.result(), strict=True):
         lists[number] = items
     return lists, counts
 
@@ -134,14 +126,14 @@ def _write(
     artefact: Artefact,
     settings: NeighbourSettings,
     queries: Sequence[str],
-    found: Mapping[str, Sequence[Sequence[NearSentence]]],
+    lists_by_model: Mapping[str, Sequence[Sequence[NearSentence]]],
     numbers: dict[str, Any],
     texts: Texts,
     summary: str,
 ) -> None:
     lines = ["query\tmodel\trank\tcosine\tposition\tsentence\n"]
     for number, query in enumerate(queries):
-        for name, lists in found.items():
+        for name, lists in lists_by_model.items():
             lines += [
                 f"{one_line(query)}\t{name}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
                 for rank, item in enumerate(lists[number], start=1)
@@ -151,15 +143,15 @@ def _write(
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),
-            "table": side_by_side([(name, lists[number]) for name, lists in found.items()], _LONGEST),
-            "unknown": [name for name, lists in found.items() if not lists[number]],
+            "table": side_by_side([(name, lists[number]) for name, lists in lists_by_model.items()], _LONGEST),
+            "unknown": [name for name, lists in lists_by_model.items() if not lists[number]],
         }
         for number, query in enumerate(queries[:_SHOWN])
     ]
     values = {
         **texts.metadata(),
         "texts": texts.names,
-        "models": list(found),
+        "models": list(lists_by_model),
         "k": settings.neighbours,
         "rows": MOST_ROWS,
         "total": len(queries),
@@ -173,13 +165,13 @@ def _write(
 def _summary_table(summary: dict[str, Any], names: Sequence[str]) -> str:
     rows = []
     for name in names:
-        item = summary["models"][name]
-        cells = [item["first"], item["last"], item["shared_words"]]
+        model_summary = summary["models"][name]
+        cells = [model_summary["first"], model_summary["last"], model_summary["shared_words"]]
         digits = (2, 2, 1)
         rows.append(
             [name]
             + ["–" if value is None else f"{value:.{place}f}" for value, place in zip(cells, digits, strict=True)]
-            + [("–" if value is None else f"{value:.1f}") for value in item["common"].values()]
+            + [("–" if value is None else f"{value:.1f}") for value in model_summary["common"].values()]
         )
     header = ["", "nearest: cosine", "last: cosine", "words shared with the query (%)"]
     header += [f"also found by {name} (%)" for name in names] if len(names) > 1 else []

@@ -1,4 +1,4 @@
-"""The plots of this room: distributions of similarities, shares above a value, neighbours, and human scores."""
+"""The plots of this package: distributions of similarities, shares above a value, neighbours, and human scores."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _MARKERS = "osD^vP"
 _FEW_TICKS = 8
 
 
-def plot_distributions(found: Distributions, path: Path) -> None:
+def plot_distributions(distributions: Distributions, path: Path) -> None:
     """Draws for each query the histograms of all models, with a mark at each peak (paper 003, figure 1)."""
-    figure, panels = _panels(found)
-    for (query, models), axis in zip(found, panels, strict=False):
+    figure, panels = _panels(distributions)
+    for (query, models), axis in zip(distributions, panels, strict=False):
         for name, distribution in models.items():
-            style = _style(name, found)
+            style = _style(name, distributions)
             edges, counts = distribution.grouped(_BINS_PER_BAR)
             shares = 100.0 * counts / distribution.size
             axis.stairs(shares, edges, label=plot_label(name), linewidth=1.7, **style)
@@ -39,22 +39,24 @@ def plot_distributions(found: Distributions, path: Path) -> None:
             for peak in distribution.peaks():
                 place = min(len(shares) - 1, int(np.searchsorted(edges, peak.cosine, side="right")) - 1)
                 axis.plot(peak.cosine, shares[place], "v", color=style["color"], markersize=6, clip_on=False)
-        _label(axis, query, found)
+        _label(axis, query, distributions)
         axis.set_ylim(bottom=0)
         axis.set_ylabel(f"sentences (%, bars of {edges[1] - edges[0]:.2f})")
     _legend(figure, panels)
     save_plot(figure, path)
 
 
-def plot_shares_above(found: Distributions, path: Path) -> None:
+def plot_shares_above(distributions: Distributions, path: Path) -> None:
     """Draws for each query what share of the sentences has at least a cosine, on a logarithmic scale."""
-    figure, panels = _panels(found)
-    for (query, models), axis in zip(found, panels, strict=False):
+    figure, panels = _panels(distributions)
+    for (query, models), axis in zip(distributions, panels, strict=False):
         for name, distribution in models.items():
             shares = 100.0 * distribution.shares_above()
             shares[shares == 0] = np.nan
-            axis.plot(distribution.edges[:-1], shares, label=plot_label(name), linewidth=1.7, **_style(name, found))
-        _label(axis, query, found)
+            axis.plot(
+                distribution.edges[:-1], shares, label=plot_label(name), linewidth=1.7, **_style(name, distributions)
+            )
+        _label(axis, query, distributions)
         axis.set_yscale("log")
         axis.set_ylim(top=150)
         axis.yaxis.set_major_formatter("{x:g}")
@@ -63,17 +65,12 @@ def plot_shares_above(found: Distributions, path: Path) -> None:
     save_plot(figure, path)
 
 
-def plot_neighbours(found: Mapping[str, Sequence[Sequence[NearSentence]]], path: Path) -> None:
-    """Draws the cosine of the neighbours by their rank: the mean over the queries of each model, and single queries.
-
-    Args:
-        found: For each model the neighbours of every query.
-        path: The PNG file.
-    """
+def plot_neighbours(lists_by_model: Mapping[str, Sequence[Sequence[NearSentence]]], path: Path) -> None:
+    """Plots the cosine of the neighbours by rank: the mean over the queries of each model, and single queries."""
     figure, axes = new_figure(7, 4.2)
     axis = axes[0, 0]
-    longest = max((len(items) for lists in found.values() for items in lists), default=1)
-    for number, (name, lists) in enumerate(found.items()):
+    longest = max((len(items) for lists in lists_by_model.values() for items in lists), default=1)
+    for number, (name, lists) in enumerate(lists_by_model.items()):
         style = {"color": COLOURS[number % len(COLOURS)], "linestyle": _LINES[number // len(COLOURS) % len(_LINES)]}
         if 1 < len(lists) <= _THIN_LINES:
             for items in lists:
@@ -81,22 +78,22 @@ def plot_neighbours(found: Mapping[str, Sequence[Sequence[NearSentence]]], path:
         table = np.full((len(lists), longest), np.nan)
         for row, items in zip(table, lists, strict=True):
             row[: len(items)] = [item.score for item in items]
-        there = ~np.isnan(table).all(axis=0)
-        means = [column[~np.isnan(column)].mean() for column in table.T[there]]
-        ranks = np.flatnonzero(there) + 1
+        is_present = ~np.isnan(table).all(axis=0)
+        means = [column[~np.isnan(column)].mean() for column in table.T[is_present]]
+        ranks = np.flatnonzero(is_present) + 1
         axis.plot(ranks, means, label=plot_label(name), marker="o", markersize=4, linewidth=2.2, **style)
     axis.set_xlim(0.5, longest + 0.5)
     if longest <= 20:
         axis.set_xticks(range(1, longest + 1))
     axis.set_xlabel("rank of the neighbour")
-    several = max(map(len, found.values()), default=0) > 1
+    several = max(map(len, lists_by_model.values()), default=0) > 1
     axis.set_ylabel("cosine (thick: mean of the queries)" if several else "cosine")
     _legend(figure, [axis])
     save_plot(figure, path)
 
 
-def _panels(found: Distributions) -> tuple[Any, list[Any]]:
-    count = min(MOST_PANELS, len(found))
+def _panels(distributions: Distributions) -> tuple[Any, list[Any]]:
+    count = min(MOST_PANELS, len(distributions))
     columns = min(2, count)
     rows = -(-count // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 3.6 * rows, rows, columns)
@@ -105,14 +102,14 @@ def _panels(found: Distributions) -> tuple[Any, list[Any]]:
     return figure, list(axes.flat[:count])
 
 
-def _style(name: str, found: Distributions) -> dict[str, Any]:
-    names = list(dict.fromkeys(name for _, models in found for name in models))
+def _style(name: str, distributions: Distributions) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for _, models in distributions for name in models))
     place = names.index(name)
     return {"color": COLOURS[place % len(COLOURS)], "linestyle": _LINES[place // len(COLOURS) % len(_LINES)]}
 
 
-def _label(axis: Any, query: str, found: Distributions) -> None:
-    lows = [item.low for _, models in found[:MOST_PANELS] for item in models.values() if item.size]
+def _label(axis: Any, query: str, distributions: Distributions) -> None:
+    lows = [item.low for _, models in distributions[:MOST_PANELS] for item in models.values() if item.size]
     left = max(-1.0, np.floor(min(lows, default=-1.0) * 10.0) / 10.0)
     axis.set_xlim(min(left, 0.8), 1.02)
     axis.set_title(f"“{plot_label(query)}”", fontsize=11)
@@ -129,20 +126,15 @@ def _legend(figure: Any, panels: Sequence[Any]) -> None:
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, frameon=False)
 
 
-def plot_human_scores(found: Mapping[str, Mapping[str, HumanScores]], path: Path) -> None:
-    """Draws the mean cosine of each human score, with bars of one standard deviation to either side.
-
-    Args:
-        found: For each data set, by the model's name, what was measured.
-        path: The PNG file.
-    """
-    columns = min(2, len(found))
-    rows = -(-len(found) // columns)
+def plot_human_scores(scores_by_set: Mapping[str, Mapping[str, HumanScores]], path: Path) -> None:
+    """Draws the mean cosine of each human score, with bars of one standard deviation to either side."""
+    columns = min(2, len(scores_by_set))
+    rows = -(-len(scores_by_set) // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 4.0 * rows, rows, columns, sharey=True)
-    for axis in axes.flat[len(found) :]:
+    for axis in axes.flat[len(scores_by_set) :]:
         axis.set_visible(False)
-    names = list(dict.fromkeys(name for models in found.values() for name in models))
-    for (data, models), axis in zip(found.items(), axes.flat, strict=False):
+    names = list(dict.fromkeys(name for models in scores_by_set.values() for name in models))
+    for (data, models), axis in zip(scores_by_set.items(), axes.flat, strict=False):
         groups = next(iter(models.values())).groups
         places = {group.score: place for place, group in enumerate(groups)}
         for name, result in models.items():

@@ -79,12 +79,6 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
 
     Returns:
         By the names of data and model, the means and tests of every human score.
-
-    Raises:
-        InputError: For data that cannot be read.
-        ModelError: If a folder is not a sentence encoder.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or a model or a data folder is given twice.
     """
     check_plots()
     names = _names_of(settings.model)
@@ -99,15 +93,15 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
     with Artefact(
         settings.output, command="analyze human-scores", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
-        found, zeros = _compare(sets, folders, settings)
-        _write(artefact, settings, sets, folders, found, zeros)
-    log(_summary_table(found).rstrip())
+        scores_by_set, zeros = _compare(sets, folders, settings)
+        _write(artefact, settings, sets, folders, scores_by_set, zeros)
+    log(_summary_table(scores_by_set).rstrip())
     log(f"the report is {settings.output}/README.md")
-    return found
+    return scores_by_set
 
 
 def _names_of(models: Sequence[str]) -> list[str]:
-    """Names the models without the place of the language, where that tells them apart."""
+    """Names the models without the place of the language, where that distinguishes them."""
     names = model_names(models)
     plain = short_names([model.replace(_PLACEHOLDER, "").rstrip("-_. /") for model in models])
     plain = [name.strip("-_. /") for name in plain]
@@ -163,7 +157,7 @@ def _model_folder(model: str, item: _Set) -> str:
 
 
 def _check_models(folders: Sequence[str], device: str) -> None:
-    """Opens every encoder once, so that a wrong one is told before any long work."""
+    """Opens every encoder once, so that a wrong one is reported before any long work."""
     for folder in folders:
         _open(folder, device)
 
@@ -178,7 +172,7 @@ def _compare(
     """Scores every set with its models; also counts the pairs with a side that the encoder knows nothing of."""
     from tqdm.auto import tqdm
 
-    found: dict[str, dict[str, HumanScores]] = {item.name: {} for item in sets}
+    scores_by_set: dict[str, dict[str, HumanScores]] = {item.name: {} for item in sets}
     zeros: dict[str, dict[str, int]] = {item.name: {} for item in sets}
     by_name = {item.name: item for item in sets}
     opened: tuple[str, SentenceEncoder] | None = None
@@ -192,13 +186,13 @@ def _compare(
             places = {text: place for place, text in enumerate(texts)}
             vectors = opened[1].encode(texts, batch_size=settings.batch_size)
             sides = [vectors[[places[text] for text in side]] for side in (graded.sentences1, graded.sentences2)]
-            found[data][name] = compare_scores(
+            scores_by_set[data][name] = compare_scores(
                 graded.scores, cosine_similarities(sides[0], sides[1]), by_name[data].step
             )
             zeros[data][name] = int((~(sides[0].any(axis=1) & sides[1].any(axis=1))).sum())
             progress.update(len(graded))
     order = list(dict.fromkeys(name for _, name in folders))
-    return {data: {name: models[name] for name in order} for data, models in found.items()}, zeros
+    return {data: {name: models[name] for name in order} for data, models in scores_by_set.items()}, zeros
 
 
 def _write(
@@ -206,11 +200,11 @@ def _write(
     settings: HumanScoreSettings,
     sets: Sequence[_Set],
     folders: Mapping[tuple[str, str], str],
-    found: Mapping[str, Mapping[str, HumanScores]],
+    scores_by_set: Mapping[str, Mapping[str, HumanScores]],
     zeros: Mapping[str, Mapping[str, int]],
 ) -> None:
-    plot_human_scores(found, artefact.staging / "plots" / "human_scores.png")
-    corrected = _corrected(found)
+    plot_human_scores(scores_by_set, artefact.staging / "plots" / "human_scores.png")
+    corrected = _corrected(scores_by_set)
     record: dict[str, Any] = {
         "sets": [
             {
@@ -232,7 +226,7 @@ def _write(
                             for test, p in zip(result.tests, corrected[item.name, name], strict=True)
                         ],
                     }
-                    for name, result in found[item.name].items()
+                    for name, result in scores_by_set[item.name].items()
                 },
             }
             for item in sets
@@ -240,8 +234,8 @@ def _write(
         "tests_in_the_correction": sum(p is not None for values in corrected.values() for p in values),
     }
     write_text_whole(artefact.staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-    write_text_whole(artefact.staging / "scores.tsv", _scores_tsv(found))
-    write_text_whole(artefact.staging / "tests.tsv", _tests_tsv(found, corrected))
+    write_text_whole(artefact.staging / "scores.tsv", _scores_tsv(scores_by_set))
+    write_text_whole(artefact.staging / "tests.tsv", _tests_tsv(scores_by_set, corrected))
     values = {
         "sets": [
             {
@@ -249,43 +243,47 @@ def _write(
                 "splits": item.splits,
                 "pairs": len(item.graded),
                 "step": item.step,
-                "groups": _groups_table(found[item.name]),
-                "tests": _tests_table(found[item.name], [corrected[item.name, name] for name in found[item.name]]),
+                "groups": _groups_table(scores_by_set[item.name]),
+                "tests": _tests_table(
+                    scores_by_set[item.name], [corrected[item.name, name] for name in scores_by_set[item.name]]
+                ),
                 "notes": [
                     f"{name}: {text}"
-                    for name, result in found[item.name].items()
+                    for name, result in scores_by_set[item.name].items()
                     for text in _notes(result, zeros[item.name][name])
                 ],
             }
             for item in sets
         ],
-        "models": list(next(iter(found.values()))),
-        "summary": _summary_table(found),
+        "models": list(next(iter(scores_by_set.values()))),
+        "summary": _summary_table(scores_by_set),
         "tests": record["tests_in_the_correction"],
         "level": LEVEL,
     }
     artefact.finish(results=record, card=Card("analysis_human_scores", values, report=True))
 
 
-def _corrected(found: Mapping[str, Mapping[str, HumanScores]]) -> dict[tuple[str, str], list[float | None]]:
+def _corrected(scores_by_set: Mapping[str, Mapping[str, HumanScores]]) -> dict[tuple[str, str], list[float | None]]:
     """Corrects the probabilities of all tests of the report together."""
-    keys = [(data, name) for data, models in found.items() for name in models]
-    values = iter(holm([test.p for data, name in keys for test in found[data][name].tests]))
-    return {(data, name): [next(values) for _ in found[data][name].tests] for data, name in keys}
+    keys = [(data, name) for data, models in scores_by_set.items() for name in models]
+    values = iter(holm([test.p for data, name in keys for test in scores_by_set[data][name].tests]))
+    return {(data, name): [next(values) for _ in scores_by_set[data][name].tests] for data, name in keys}
 
 
 def _notes(result: HumanScores, zeros: int) -> list[str]:
     notes = [result.note] if result.note else []
     notes += [f"{test.low:g} and {test.high:g} not tested: {test.note}" for test in result.tests if test.note]
     if zeros:
-        notes.append(f"{zeros:,} pairs have a side of which the encoder knows no word; their cosine counts as 0")
+        notes.append(
+            f"{zeros:,} pairs have a side without a word in the encoder's vocabulary; their cosine counts as 0"
+        )
     return notes
 
 
-def _summary_table(found: Mapping[str, Mapping[str, HumanScores]]) -> str:
-    corrected = _corrected(found)
+def _summary_table(scores_by_set: Mapping[str, Mapping[str, HumanScores]]) -> str:
+    corrected = _corrected(scores_by_set)
     rows = []
-    for data, models in found.items():
+    for data, models in scores_by_set.items():
         for name, result in models.items():
             tested = [test for test in result.tests if test.p is not None]
             strong = [test for test in tested if test.p is not None and test.p < LEVEL]
@@ -335,9 +333,9 @@ def _probability(value: float | None) -> str:
     return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}" if value > 0 else "0"
 
 
-def _scores_tsv(found: Mapping[str, Mapping[str, HumanScores]]) -> str:
+def _scores_tsv(scores_by_set: Mapping[str, Mapping[str, HumanScores]]) -> str:
     lines = ["data\tmodel\tscore\tpairs\tmean\tstandard_deviation\n"]
-    for data, models in found.items():
+    for data, models in scores_by_set.items():
         for name, result in models.items():
             for group in result.groups:
                 deviation = "" if group.deviation is None else f"{group.deviation:.6f}"
@@ -346,10 +344,10 @@ def _scores_tsv(found: Mapping[str, Mapping[str, HumanScores]]) -> str:
 
 
 def _tests_tsv(
-    found: Mapping[str, Mapping[str, HumanScores]], corrected: Mapping[tuple[str, str], Sequence[float | None]]
+    scores_by_set: Mapping[str, Mapping[str, HumanScores]], corrected: Mapping[tuple[str, str], Sequence[float | None]]
 ) -> str:
     lines = ["data\tmodel\tlow\thigh\tdifference\tt\tdegrees\tp\tp_holm\n"]
-    for data, models in found.items():
+    for data, models in scores_by_set.items():
         for name, result in models.items():
             for test, p in zip(result.tests, corrected[data, name], strict=True):
                 cells = ["" if value is None else f"{value:.6g}" for value in (test.t, test.degrees, test.p, p)]

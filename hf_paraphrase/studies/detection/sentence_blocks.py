@@ -51,10 +51,8 @@ class StreamCounts:
     """What came in.
 
     Attributes:
-        read: Lines, rows or vectors.
         empty: Those without any character but space, which are left out.
-        unknown: Sentences of which the encoder knows no word (their vectors are zero), which are left out.
-        compared: The others.
+        unknown: Sentences without a word in the encoder's vocabulary (their vectors are zero), which are left out.
     """
 
     read: int = 0
@@ -81,9 +79,6 @@ def encoded_blocks(
         counts: Where to count what came in.
         batch_size: Sentences in a padded batch of the encoder.
         progress: Called with the number of texts read.
-
-    Raises:
-        ModelError: If the encoder gives NaN or infinity.
     """
     step = _rows_per_block(queries)
     for block in texts:
@@ -122,10 +117,6 @@ def stored_blocks(
         counts: Where to count what came in.
         encoder: With texts: the encoder that shall have made the vectors, which is checked on a few of them.
         progress: Called with the number of vectors read.
-
-    Raises:
-        InputError: If a vector is not finite, or there are not as many sentences as vectors.
-        ModelError: If the encoder gives other vectors than those in the file.
     """
     step = _rows_per_block(queries)
     lines = None if texts is None else chain.from_iterable(texts)
@@ -134,7 +125,7 @@ def stored_blocks(
         bad = np.flatnonzero(~np.isfinite(part).all(axis=1))
         if len(bad):
             raise InputError(
-                f"row {first + int(bad[0]) + 1} holds NaN or infinity", path=vectors.path, remedy="make it again"
+                f"row {first + int(bad[0]) + 1} holds NaN or infinity", path=vectors.path, remedy="re-create it"
             )
         kept = None if lines is None else [text or "" for text in islice(lines, len(part))]
         if kept is not None and len(kept) < len(part):
@@ -171,11 +162,11 @@ def _compared(
     """Computes the cosines in double precision, so that they do not depend on the sizes of the blocks."""
     wide = vectors.astype(np.float64)
     norms = np.sqrt(np.einsum("nd,nd->n", wide, wide))
-    known = norms > 0
-    unknown = int((~known).sum())
+    nonzero = norms > 0
+    unknown = int((~nonzero).sum())
     if unknown:
-        wide, norms, positions = wide[known], norms[known], positions[known]
-        texts = None if texts is None else [text for text, kept in zip(texts, known.tolist(), strict=True) if kept]
+        wide, norms, positions = wide[nonzero], norms[nonzero], positions[nonzero]
+        texts = None if texts is None else [text for text, kept in zip(texts, nonzero.tolist(), strict=True) if kept]
     counts.unknown += unknown
     counts.compared += len(positions)
     sides = queries.astype(np.float64)
@@ -210,7 +201,6 @@ class NearSentence:
     """A sentence that is near a query.
 
     Attributes:
-        score: The cosine, rounded to six decimals.
         position: Its place in the input, from 1.
         sentence: Its text; None where only its vector is at hand.
     """
@@ -230,13 +220,6 @@ class BestSentences:
 
     Sentences that are the same but for case and spacing count once, and the query itself not at all; where there are
     vectors without texts, each counts. Of equal cosines the earlier sentence comes first.
-
-    Args:
-        queries: The queries.
-        k: How many sentences of each.
-
-    Raises:
-        ValueError: If k is not positive.
     """
 
     def __init__(self, queries: Sequence[str], k: int) -> None:

@@ -67,11 +67,7 @@ class SimilaritySettings(QuerySettings):
     seed: int | None = seed_setting("with --text: seed of the draw of examples [default: 0]", None, only_with="text")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, for neither text nor vectors, and for other vectors than models.
-        """
+        """Checks that the settings are valid."""
         super().check()
         wrong = None
         if not self.text and not self.vectors:
@@ -88,9 +84,7 @@ class QuerySimilarities:
 
     Attributes:
         distributions: How the cosines with all sentences are distributed.
-        nearest: The nearest sentences, the nearest first.
         examples: Some sentences of each band of the cosine.
-        counts: What was read.
     """
 
     distributions: dict[int, SimilarityDistribution]
@@ -105,41 +99,35 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
 
     Returns:
         For each model by its name what was counted.
-
-    Raises:
-        InputError: For texts, vectors or queries that cannot be read, or of which no encoder knows a word.
-        ModelError: If a folder is not a sentence encoder, or not that of the vectors.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib is not installed, or a model is given twice.
     """
     check_plots()
     names = model_names(settings.model)
     queries = read_queries(settings)
     texts = Texts(settings.text, settings.columns, settings.split)
     stored = _stored(settings)
-    found: dict[str, QuerySimilarities] = {}
+    by_model: dict[str, QuerySimilarities] = {}
     inputs = [*settings.model, *settings.text, *settings.vectors, *([settings.queries] if settings.queries else [])]
     with Artefact(
         settings.output, command="analyze similarities", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         for place, (name, model) in enumerate(zip(names, settings.model, strict=True)):
-            found[name] = _count(name, model, stored[place] if stored else None, texts, queries, settings)
-        if not any(distribution.size for item in found.values() for distribution in item.distributions.values()):
+            by_model[name] = _count(name, model, stored[place] if stored else None, texts, queries, settings)
+        if not any(distribution.size for item in by_model.values() for distribution in item.distributions.values()):
             raise InputError(
-                "nothing to count: the encoders know no word of the queries or of the text",
+                "nothing to count: no word of the queries or of the text is in the encoders' vocabularies",
                 path=(settings.text or settings.vectors)[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        record = _record(queries, found)
-        _write(artefact, settings, queries, found, record, texts)
-    table = _table(queries, found, settings.thresholds)
+        record = _record(queries, by_model)
+        _write(artefact, settings, queries, by_model, record, texts)
+    table = _table(queries, by_model, settings.thresholds)
     log(table.rstrip())
     log(f"the report is {settings.output}/README.md")
-    return found
+    return by_model
 
 
 def _stored(settings: SimilaritySettings) -> list[VectorFile]:
-    """Opens the files of vectors, and the encoders once, so that what does not fit is told before any long work."""
+    """Opens the vector files, and the encoders once, so that a mismatch is reported before any long work."""
     files = [VectorFile(Path(path), half=True) for path in settings.vectors]
     for place, model in enumerate(settings.model):
         dimension = open_encoder(model, settings.device).encoder.dimension
@@ -150,7 +138,7 @@ def _stored(settings: SimilaritySettings) -> list[VectorFile]:
                 remedy="give the vectors that this encoder made",
             )
         if files and not len(files[place]):
-            raise InputError("there is no vector in it", path=files[place].path, remedy="encode some sentences")
+            raise InputError("the file contains no vectors", path=files[place].path, remedy="encode some sentences")
     return files
 
 
@@ -166,18 +154,18 @@ def _count(
     from tqdm.auto import tqdm
 
     encoder = open_encoder(model, settings.device)
-    vectors, known = embed_queries(encoder, queries, settings.batch_size)
+    vectors, nonzero = embed_queries(encoder, queries, settings.batch_size)
     counts = StreamCounts()
     examples = _EXAMPLES if settings.examples is None else settings.examples
-    shown = sum(number < _SHOWN for number in known)
+    shown = sum(number < _SHOWN for number in nonzero)
     samples = BandSamples(shown, max(DRAWN, examples) if examples else 0, settings.seed or 0)
-    best = BestSentences([queries[number] for number in known], settings.neighbours)
-    distributions = [SimilarityDistribution(sorted(set(settings.thresholds))) for _ in known]
+    best = BestSentences([queries[number] for number in nonzero], settings.neighbours)
+    distributions = [SimilarityDistribution(sorted(set(settings.thresholds))) for _ in nonzero]
     total = None if stored is None else len(stored)
     with tqdm(unit=" sentences", unit_scale=True, desc=name, total=total) as progress:
         blocks: Iterator[SentenceBlock]
         options: dict[str, Any] = {"counts": counts, "encoder": encoder, "progress": progress.update}
-        if not known:
+        if not nonzero:
             blocks = iter(())
         elif stored is None:
             blocks = encoded_blocks(vectors, texts.blocks(), batch_size=settings.batch_size, **options)
@@ -189,14 +177,14 @@ def _count(
             best.add(block)
             samples.add(block)
     return QuerySimilarities(
-        {number: item for number, item in zip(known, distributions, strict=True) if item.size},
-        dict(zip(known, best.result(), strict=True)),
-        {number: samples.result(place) for place, number in enumerate(known[:shown])},
+        {number: item for number, item in zip(nonzero, distributions, strict=True) if item.size},
+        dict(zip(nonzero, best.result(), strict=True)),
+        {number: samples.result(place) for place, number in enumerate(nonzero[:shown])},
         counts,
     )
 
 
-def _record(queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> dict[str, Any]:
+def _record(queries: Sequence[str], by_model: Mapping[str, QuerySimilarities]) -> dict[str, Any]:
     """Collects the numbers of the report as JSON values."""
 
     def described(item: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -213,13 +201,13 @@ def _record(queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> d
         }
 
     return {
-        "read": {name: asdict(item.counts) for name, item in found.items()},
+        "read": {name: asdict(item.counts) for name, item in by_model.items()},
         "queries": [
             {
                 "query": query,
                 "models": {
                     name: described(item.distributions[number], item.examples.get(number, []))
-                    for name, item in found.items()
+                    for name, item in by_model.items()
                     if number in item.distributions
                 },
             }
@@ -232,26 +220,26 @@ def _write(
     artefact: Artefact,
     settings: SimilaritySettings,
     queries: Sequence[str],
-    found: Mapping[str, QuerySimilarities],
+    by_model: Mapping[str, QuerySimilarities],
     record: dict[str, Any],
     texts: Texts,
 ) -> None:
     drawn = [
-        (query, {name: item.distributions[number] for name, item in found.items() if number in item.distributions})
+        (query, {name: item.distributions[number] for name, item in by_model.items() if number in item.distributions})
         for number, query in enumerate(queries)
     ]
     drawn = [(query, models) for query, models in drawn if models]
     plot_distributions(drawn, artefact.staging / "plots" / "distribution.png")
     plot_shares_above(drawn, artefact.staging / "plots" / "share_above.png")
-    _write_tables(artefact.staging, queries, found)
+    _write_tables(artefact.staging, queries, by_model)
     write_text_whole(artefact.staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),
-            "peaks": _peaks_table(number, found),
-            "nearest": _nearest_table(number, found),
-            "bands": _bands_tables(number, found, _EXAMPLES if settings.examples is None else settings.examples),
-            "unknown": [name for name, item in found.items() if number not in item.distributions],
+            "peaks": _peaks_table(number, by_model),
+            "nearest": _nearest_table(number, by_model),
+            "bands": _bands_tables(number, by_model, _EXAMPLES if settings.examples is None else settings.examples),
+            "unknown": [name for name, item in by_model.items() if number not in item.distributions],
         }
         for number, query in enumerate(queries[:_SHOWN])
     ]
@@ -260,24 +248,24 @@ def _write(
         "texts": texts.names or [to_path(path).name for path in settings.vectors],
         "has_text": bool(settings.text),
         "stored": bool(settings.vectors),
-        "models": list(found),
+        "models": list(by_model),
         "total": len(queries),
         "drawn": min(MOST_PANELS, len(drawn)),
         "has_bands": any(item["bands"] for item in shown),
         "drawn_sentences": DRAWN,
         "shown": shown,
-        "table": _table(queries[:_SHOWN], found, settings.thresholds),
+        "table": _table(queries[:_SHOWN], by_model, settings.thresholds),
         "read": record["read"],
     }
     artefact.finish(results=record, card=Card("analysis_similarities", values, report=True))
 
 
-def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> None:
+def _write_tables(staging: Path, queries: Sequence[str], by_model: Mapping[str, QuerySimilarities]) -> None:
     """Writes histograms and nearest sentences as tab-separated files."""
     with (staging / "histogram.tsv").open("w", encoding="utf-8") as stream:
         stream.write("query\tmodel\tlow\thigh\tsentences\n")
         for number, query in enumerate(queries):
-            for name, item in found.items():
+            for name, item in by_model.items():
                 if number not in item.distributions:
                     continue
                 distribution = item.distributions[number]
@@ -288,20 +276,20 @@ def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, Que
     with (staging / "nearest.tsv").open("w", encoding="utf-8") as stream:
         stream.write("query\tmodel\trank\tcosine\tposition\tsentence\n")
         for number, query in enumerate(queries):
-            for name, item in found.items():
+            for name, item in by_model.items():
                 for rank, near in enumerate(item.nearest.get(number, []), start=1):
                     cells = f"{rank}\t{near.score:.6f}\t{near.position}\t{one_line(near.sentence)}"
                     stream.write(f"{one_line(query)}\t{name}\t{cells}\n")
 
 
-def _table(queries: Sequence[str], found: Mapping[str, QuerySimilarities], thresholds: Sequence[float]) -> str:
-    """Lays out the numbers of all distributions."""
+def _table(queries: Sequence[str], by_model: Mapping[str, QuerySimilarities], thresholds: Sequence[float]) -> str:
+    """Formats the numbers of all distributions."""
     limits = sorted(set(thresholds))
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest", "peaks at"]
     header += [f">= {limit:g} (%)" for limit in limits]
     rows = []
     for number, query in enumerate(queries):
-        for name, item in found.items():
+        for name, item in by_model.items():
             if number not in item.distributions:
                 continue
             distribution = item.distributions[number]
@@ -326,10 +314,10 @@ def _percent(count: int, size: int) -> str:
     return f"{share:.2f}" if share >= 0.1 or not count else f"{share:.2g}"
 
 
-def _peaks_table(number: int, found: Mapping[str, QuerySimilarities]) -> list[str]:
-    """Says in words where each distribution has its peaks."""
+def _peaks_table(number: int, by_model: Mapping[str, QuerySimilarities]) -> list[str]:
+    """Describes in words where each distribution has its peaks."""
     lines = []
-    for name, item in found.items():
+    for name, item in by_model.items():
         if number in item.distributions:
             peaks = item.distributions[number].peaks()
             places = ", ".join(f"{_fixed(peak.cosine, 2)} ({100.0 * peak.height:.0f} %)" for peak in peaks)
@@ -337,8 +325,8 @@ def _peaks_table(number: int, found: Mapping[str, QuerySimilarities]) -> list[st
     return lines
 
 
-def _nearest_table(number: int, found: Mapping[str, QuerySimilarities]) -> str:
-    return side_by_side([(name, item.nearest.get(number, [])) for name, item in found.items()], _LONGEST)
+def _nearest_table(number: int, by_model: Mapping[str, QuerySimilarities]) -> str:
+    return side_by_side([(name, item.nearest.get(number, [])) for name, item in by_model.items()], _LONGEST)
 
 
 def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> list[Band]:
@@ -348,10 +336,10 @@ def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str
     return describe_bands(edges, counts, examples)
 
 
-def _bands_tables(number: int, found: Mapping[str, QuerySimilarities], count: int) -> list[tuple[str, str]]:
-    """Lays out for each model every band: its share, the words that stand out in it, and some of its sentences."""
+def _bands_tables(number: int, by_model: Mapping[str, QuerySimilarities], count: int) -> list[tuple[str, str]]:
+    """Formats for each model every band: its share, the words that stand out in it, and some of its sentences."""
     tables = []
-    for name, item in found.items():
+    for name, item in by_model.items():
         if number not in item.distributions:
             continue
         size = item.distributions[number].size

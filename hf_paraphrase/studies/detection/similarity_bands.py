@@ -1,4 +1,4 @@
-"""Sentences drawn at random from each band of the similarity to a query: what lies in a bump of the distribution."""
+"""Sentences drawn at random from each band of the similarity to a query: what is in a bump of the distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sentence_blocks import SentenceBlock
 BANDS = 20
 """Equal bands of the cosine from −1 to 1, each 0.1 wide."""
 DRAWN = 200
-"""Sentences of a band from which the words that stand out are told."""
+"""Sentences of a band from which the words that stand out are found."""
 _FEWEST = 20
 _LEAST_SHARE = 0.1
 _LEAST_RATIO = 2.0
@@ -28,11 +28,6 @@ class BandSamples:
 
     Every sentence gets a random number from its position and the seed, and those of the least numbers are kept, so the
     draw does not depend on the sizes of the blocks.
-
-    Args:
-        queries: For how many queries, the first of each block, to draw.
-        count: How many sentences of each band to draw; 0 for none.
-        seed: Seed of the draw.
     """
 
     def __init__(self, queries: int, count: int, seed: int = 0) -> None:
@@ -79,7 +74,6 @@ class MarkingWord:
     """A word that the sentences of a band have more often than all sentences.
 
     Attributes:
-        word: The word, lower-cased.
         share: The share of the band's sentences that have it.
         overall: The share of all sentences that have it.
     """
@@ -95,9 +89,6 @@ class Band:
 
     Attributes:
         number: From 0, the band at −1.
-        low: Its least cosine.
-        high: Where the next one begins.
-        sentences: How many it has.
         words: The words that stand out in it.
     """
 
@@ -148,7 +139,7 @@ def marking_words(bands: Sequence[Sequence[str]], counts: NDArray[np.int64], mos
     for share, count in zip(shares, counts.tolist(), strict=True):
         for word, value in share.items():
             overall[word] = overall.get(word, 0.0) + value * count / max(1, int(counts.sum()))
-    found = []
+    words_by_band = []
     for texts, share in zip(bands, shares, strict=True):
         words = [
             MarkingWord(word, value, overall[word])
@@ -156,8 +147,8 @@ def marking_words(bands: Sequence[Sequence[str]], counts: NDArray[np.int64], mos
             if len(texts) >= _FEWEST and value >= max(_LEAST_SHARE, _LEAST_RATIO * overall[word])
         ]
         words.sort(key=lambda item: (-item.share * float(np.log(item.share / item.overall)), item.word))
-        found.append(words[:most])
-    return found
+        words_by_band.append(words[:most])
+    return words_by_band
 
 
 def _words(text: str) -> set[str]:

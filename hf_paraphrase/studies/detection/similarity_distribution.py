@@ -28,7 +28,6 @@ class Peak:
     """A place where the sentences crowd: a local maximum of the smoothed distribution.
 
     Attributes:
-        cosine: Where it is.
         height: Its height as a share of that of the highest peak.
     """
 
@@ -46,8 +45,6 @@ class SimilarityDistribution:
     Attributes:
         counts: Sentences in each bin (bins,), int64. A bin holds its lower end; the last one also holds 1.
         edges: The ends of the bins (bins + 1,).
-        thresholds: As given.
-        size: How many cosines were counted.
         low: The least; infinity before the first.
         high: The greatest; minus infinity before the first.
     """
@@ -66,7 +63,7 @@ class SimilarityDistribution:
         if not len(cosines):
             return
         bins = len(self.counts)
-        # Where the division puts a value that lies on an edge is a matter of rounding; the edges decide.
+        # Where the division puts a value on an edge is a matter of rounding; the edges decide.
         places = np.clip(((cosines + 1.0) * (bins / 2.0)).astype(np.int64), 0, bins - 1)
         places -= cosines < self.edges[places]
         places += (cosines >= self.edges[places + 1]) & (places < bins - 1)

@@ -1,4 +1,4 @@
-"""Definitions that fit into the place of a word: cleaned, inflected, and with their article apart.
+"""Definitions that fit into the place of a word: cleaned, inflected, and with their article separated.
 
 WordNet defines a noun by a noun phrase, a verb by a verb phrase in the base form, adjectives and adverbs by phrases of
 many kinds. The paper (004, Table 1) puts them into the sentence as they are (`I take the first step or steps ... but
@@ -73,9 +73,6 @@ class Definitions:
         """Returns the definitions of words, the most frequent sense first; none for a word that has none.
 
         Senses that are names (`March`) are left out.
-
-        Args:
-            keys: The words, in lower case, with their labels.
         """
         wanted = list(dict.fromkeys(keys))
         new: list[tuple[Key, Analysis, str, str]] = []
@@ -93,8 +90,8 @@ class Definitions:
         if self.avoid is not None:
             columns = [[text for _, _, text, _ in new], [gloss for *_, gloss in new]]
             columns.append([clean_definition(gloss, whole=True) for gloss in columns[1]])
-            met, _ = self.avoid.match(columns)
-            new = [item for item, is_met in zip(new, met, strict=True) if not is_met]
+            matched, _ = self.avoid.match(columns)
+            new = [item for item, is_match in zip(new, matched, strict=True) if not is_match]
         cut = [split_words(text) for _, _, text, _ in new]
         labels = self.tagger.tag([parts[1::2] for parts in cut])
         for (key, analysis, _, _), parts, found in zip(new, cut, labels, strict=True):
@@ -104,12 +101,7 @@ class Definitions:
 
 
 def clean_definition(gloss: str, *, whole: bool = False) -> str:
-    """Drops remarks in brackets, attributions of quotations and stray punctuation.
-
-    Args:
-        gloss: A gloss without its examples.
-        whole: Keep all clauses instead of the first.
-    """
+    """Drops remarks in brackets, attributions of quotations and stray punctuation."""
     previous = ""
     while previous != gloss:
         previous, gloss = gloss, _BRACKETS.sub(" ", gloss)
@@ -120,13 +112,7 @@ def clean_definition(gloss: str, *, whole: bool = False) -> str:
 
 
 def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definition:
-    """Inflects a definition as a word is inflected, and takes its article off.
-
-    Args:
-        parts: The definition as :func:`~.words.split_words` cuts it, with at least one word.
-        labels: The labels of its words.
-        analysis: The word that it is to replace.
-    """
+    """Inflects a definition as a word is inflected, and takes its article off."""
     words = parts[1::2]
     between = parts[0::2]
     article = ""
@@ -147,12 +133,10 @@ def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definitio
 
 
 def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str]:
-    """Puts the head of a noun phrase into the plural; leaves the phrase as it is where the head is not clear.
-
-    The head is the last noun of the first run of nouns and adjectives that has one, after nothing but adjectives,
-    adverbs, numbers, and `and` or `or` between adjectives. With it go nouns joined by `or` and `and`, and the verbs of
-    a relative clause.
-    """
+    """Puts the head of a noun phrase into the plural; leaves the phrase as it is where the head is not clear."""
+    # The head is the last noun of the first sequence of nouns and adjectives that has one, after nothing but
+    # adjectives, adverbs, numbers, and `and` or `or` between adjectives. Nouns joined by `or` and `and`, and the verbs
+    # of a relative clause, change with it.
     kinds = [label.partition("|")[0] for label in labels]
     place = 0
     while place < len(words) and kinds[place] != "NOUN":
@@ -191,11 +175,9 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
 
 
 def _conjugated(words: list[str], labels: list[str], between: list[str], form: str) -> list[str]:
-    """Gives the verbs that head a definition the form of the word.
-
-    They are the first word, or the first after an adverb, the verbs joined to it by commas, `or` and `and`, and verbs
-    behind a later `or`, unless an infinitive or a relative clause may have begun before.
-    """
+    """Puts the verbs that head a definition into the form of the word."""
+    # They are the first word, or the first after an adverb, the verbs joined to it by commas, `or` and `and`, and
+    # verbs after a later `or`, unless an infinitive or a relative clause may have begun before.
     kinds = [label.partition("|")[0] for label in labels]
     place = 1 if len(words) > 1 and kinds[0] == "ADV" and not is_verb(words[0]) and is_verb(words[1]) else 0
     if not is_verb(words[place]):

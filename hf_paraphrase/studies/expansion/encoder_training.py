@@ -70,11 +70,7 @@ class ExpansionSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the default of the share, which depends on the weight, in its place.
-
-        Raises:
-            UsageError: For a value out of range, or if expansion is to change nothing.
-        """
+        """Refuses what does not fit, and puts the default of the share, which depends on the weight, in its place."""
         super().check()
         if self.expansion is None:
             return
@@ -88,15 +84,7 @@ class ExpansionSettings(Settings):
 
 
 class ExpansionOfPairs(Extension):
-    """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs.
-
-    Args:
-        settings: The settings, which ask for it.
-
-    Raises:
-        InputError: If WordNet or an evaluation set is missing or damaged.
-        UsageError: If the tagger is not installed.
-    """
+    """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs."""
 
     settings = ExpansionSettings
     unused: ClassVar[Mapping[str, Any]] = {"sentences_expanded": 0, "expansions_joined": 0}
@@ -150,17 +138,13 @@ class ExpansionOfPairs(Extension):
         self._writer.add(texts)
 
     def finish(self) -> Augmentation:
-        """Returns the expansions for the trainer.
-
-        Raises:
-            InputError: If no sentence can be expanded.
-        """
+        """Returns the expansions for the trainer."""
         from .training_expansions import ExpandedTraining
 
         assert self._writer is not None
-        found = self._expansions = self._writer.finish()
-        log(f"{len(found)} sentences expanded, {len(found.joined)} of them join as pairs with their expansions")
-        return ExpandedTraining(found, self._settings.expansion_weight)
+        expansions = self._expansions = self._writer.finish()
+        log(f"{len(expansions)} sentences expanded; {len(expansions.joined)} join as pairs with their expansions")
+        return ExpandedTraining(expansions, self._settings.expansion_weight)
 
     def results(self) -> dict[str, Any]:
         """Counts the sentences that were expanded, and the pairs that joined."""
@@ -168,7 +152,7 @@ class ExpansionOfPairs(Extension):
         return {"sentences_expanded": len(self._expansions), "expansions_joined": len(self._expansions.joined)}
 
     def card(self) -> dict[str, Any]:
-        """Says what expansion was trained with."""
+        """Describes the expansion that was trained with."""
         assert self._expansions is not None
         settings, expansions = self._settings, self._expansions
         parts = []

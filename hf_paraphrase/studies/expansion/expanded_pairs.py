@@ -28,22 +28,14 @@ _BLOCK = 5_000
 
 
 def sentences_of_pairs(folder: str | os.PathLike[str], split: str) -> Iterator[list[str]]:
-    """Streams both sides of a data folder's pairs, in blocks: the first side of some pairs, then their second.
-
-    Raises:
-        InputError: If the folder, the split or a column is missing.
-    """
+    """Streams both sides of a data folder's pairs, in blocks: the first side of some pairs, then their second."""
     for batch in DataFolder(folder).batches(split, list(_SIDES), batch_size=_BLOCK):
         for name in _SIDES:
             yield [text or "" for text in batch.column(name).to_pylist()]
 
 
 def sentences_of_text(path: str | os.PathLike[str]) -> Iterator[list[str]]:
-    """Streams the lines of a text file in blocks.
-
-    Raises:
-        InputError: If the file is missing, empty or not UTF-8.
-    """
+    """Streams the lines of a text file in blocks."""
     for array in read_lines(Path(path), LineErrors()):
         for start in range(0, len(array), _BLOCK):
             yield array.slice(start, _BLOCK).to_pylist()
@@ -64,15 +56,11 @@ def distinct(blocks: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 
 
 def expanded_tables(expanded: Iterable[tuple[Sequence[str], Expanded]]) -> Iterator[pa.Table]:
-    """Makes tables of sentences and their expansions (:data:`EXPANDED`); without those in which nothing changed.
-
-    Args:
-        expanded: Blocks of sentences, each with what :meth:`~.expander.Expander.expand_counted` made of it.
-    """
-    for sentences, found in expanded:
+    """Makes tables of sentences and their expansions (:data:`EXPANDED`); without those in which nothing changed."""
+    for sentences, block in expanded:
         rows = [
             (before, after, int(count))
-            for before, after, count in zip(sentences, found.texts, found.expanded, strict=True)
+            for before, after, count in zip(sentences, block.texts, block.expanded, strict=True)
             if count
         ]
         columns = zip(*rows, strict=True) if rows else ((), (), ())
@@ -89,10 +77,7 @@ class ExpandedPairsConfig(datasets.BuilderConfig):
         pairs: A data folder of pairs; each of its splits becomes one.
         wordnet: As for :class:`~.wordnet.WordNet`.
         share: As for :class:`~.expander.Expander`, like the rest.
-        seed: Seed of the draws.
         senses: `first` or `random`.
-        whole: Take all clauses of a definition.
-        epoch: Another epoch expands other words.
         decontaminate: Evaluation files or folders, or lists of fingerprints: definitions in them are not used.
     """
 
@@ -108,16 +93,7 @@ class ExpandedPairsConfig(datasets.BuilderConfig):
 
 
 class ExpandedPairs(datasets.ArrowBasedBuilder):
-    """Builds pairs of sentences (`sentence1`) and their expansions (`sentence2`), each distinct sentence once.
-
-    Args:
-        cache_dir: Where prepared rows are kept; the cache of `datasets` by default.
-        settings: The fields of :class:`ExpandedPairsConfig`, and any other argument of `datasets.DatasetBuilder`.
-
-    Raises:
-        UsageError: If not one of `text` and `pairs` is given; when the rows are built, for a value out of range.
-        InputError: If no WordNet is there; when the rows are built, if it or the input is damaged.
-    """
+    """Builds pairs of sentences (`sentence1`) and their expansions (`sentence2`), each distinct sentence once."""
 
     BUILDER_CONFIG_CLASS = ExpandedPairsConfig
 

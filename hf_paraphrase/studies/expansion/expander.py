@@ -53,7 +53,7 @@ class Expanded:
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
-        """Which sentences are left alone because most of their words are no English words (sentences,)."""
+        """Which sentences are left alone because most of their words are not English (sentences,)."""
         return _foreign(self.words, self.known)
 
 
@@ -83,9 +83,6 @@ class Expander:
         whole: Take all clauses of a definition instead of the first.
         at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
         avoid: Definitions that are sentences of these evaluation sets are not used.
-
-    Raises:
-        UsageError: For a value out of range.
     """
 
     def __init__(
@@ -139,21 +136,7 @@ class Expander:
         at_least: int = 0,
         avoid: Fingerprints | None = None,
     ) -> Expander:
-        """Makes an expander with the tagger of `denckring-en-pos`.
-
-        Args:
-            path: As for :class:`~.wordnet.WordNet`.
-            share: As for the class.
-            seed: As for the class.
-            senses: As for the class.
-            whole: As for the class.
-            at_least: As for the class.
-            avoid: As for the class.
-
-        Raises:
-            InputError: If WordNet is missing or damaged.
-            UsageError: For a value out of range, or if the tagger is not installed.
-        """
+        """Makes an expander with the tagger of `denckring-en-pos`."""
         return cls(
             WordNet(path),
             PartOfSpeechTagger.load(),
@@ -166,21 +149,11 @@ class Expander:
         )
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
-        """Expands sentences; one with nothing to expand comes back as it is.
-
-        Args:
-            sentences: Any number of sentences.
-            epoch: Another epoch expands other words.
-        """
+        """Expands sentences; one with nothing to expand comes back as it is."""
         return self.expand_counted(sentences, epoch).texts
 
     def expand_counted(self, sentences: Sequence[str], epoch: int = 0) -> Expanded:
-        """Expands sentences, and counts.
-
-        Args:
-            sentences: Any number of sentences.
-            epoch: Another epoch expands other words.
-        """
+        """Expands sentences, and counts."""
         blocks = [self._expand(sentences[at : at + _BLOCK], epoch) for at in range(0, max(len(sentences), 1), _BLOCK)]
         counts = [np.concatenate(found) for found in zip(*(counted for _, counted in blocks), strict=True)]
         return Expanded([text for texts, _ in blocks for text in texts], *counts)
@@ -203,7 +176,7 @@ class Expander:
         looked_up = (letters == _FREE) | ((letters == _CAPITAL) & begins)
         counted = np.bincount(sentence[looked_up], minlength=len(cut))
         is_known = looked_up & (self._is_word[forms] | (entries >= 0))
-        known = np.bincount(sentence[is_known], minlength=len(cut))
+        num_known = np.bincount(sentence[is_known], minlength=len(cut))
 
         can = looked_up & (entries >= 0)
         # A noun before a noun, with one space between, or before a clitic, with nothing between.
@@ -213,7 +186,7 @@ class Expander:
         heads_on = joined[:-1] | (spaced[:-1] & self._heads_on[labels[1:]])
         leads[:-1] = (sentence[1:] == sentence[:-1]) & heads_on
         can &= ~(self._is_noun[labels] & leads)
-        can &= ~_foreign(counted, known)[sentence]
+        can &= ~_foreign(counted, num_known)[sentence]
         expandable = np.bincount(sentence[can], minlength=len(cut))
         chosen, draws = self._choose(sentences, epoch, np.flatnonzero(can), sentence, first, expandable)
 
@@ -229,7 +202,7 @@ class Expander:
                 self._put(parts, place, options[sense], before)
             texts[at] = "".join(parts)
         expanded = np.bincount(sentence[chosen], minlength=len(cut))
-        return texts, (expanded, expandable, counted, known)
+        return texts, (expanded, expandable, counted, num_known)
 
     def _choose(
         self,
@@ -240,11 +213,7 @@ class Expander:
         first: NDArray[np.int64],
         expandable: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Draws the words to expand.
-
-        Returns:
-            The chosen ones of `tokens`, in order, and a random number for every token of the batch.
-        """
+        """Draws the words to expand: those of `tokens` in order, and a random number for every token of the batch."""
         salt = xxhash.xxh3_64_intdigest(struct.pack("<qq", self.seed, epoch))
         hashes = [xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), salt) for text in sentences]
         hashed = np.array(hashes, np.uint64)
@@ -264,8 +233,8 @@ class Expander:
         """Returns for every word the number of its definitions in `_choices`; below 0 if it has none."""
         if self._forms is not self.tagger.forms or len(self.tagger.forms) > self._seen:
             self._know(self.tagger.forms)
-        found = self._entry[forms, labels]
-        unseen = np.flatnonzero(found == _UNSEEN)
+        entries = self._entry[forms, labels]
+        unseen = np.flatnonzero(entries == _UNSEEN)
         if len(unseen):
             places = np.unique(np.stack([forms[unseen], labels[unseen]], 1), axis=0).tolist()
             keys = {
@@ -278,8 +247,8 @@ class Expander:
                 self._entry[place] = len(self._choices) if options else _NONE
                 if options:
                     self._choices.append(options)
-            found = self._entry[forms, labels]
-        return found
+            entries = self._entry[forms, labels]
+        return entries
 
     def _know(self, forms: list[str]) -> None:
         """Looks at the letters of the words that are new."""
@@ -302,14 +271,7 @@ class Expander:
         self._seen = len(forms)
 
     def _put(self, parts: list[str], place: int, definition: Definition, before: int | None) -> None:
-        """Puts a definition into the place of a word, and makes the article before it fit.
-
-        Args:
-            parts: The sentence, as :func:`~.words.split_words` cuts it; changed in place.
-            place: The number of the word in it.
-            definition: What replaces it.
-            before: The number of the label of the word before, if there is one.
-        """
+        """Puts a definition into the place of a word, and makes the article before it fit."""
         word, text = parts[place], definition.text
         previous = parts[place - 2].lower() if before is not None and parts[place - 1] == " " else ""
         if definition.article:
@@ -338,7 +300,7 @@ def _is_plural(word: str) -> bool:
 
 
 def _letters_of(word: str) -> int:
-    """Tells where a word can be expanded, by its letters."""
+    """Returns where a word can be expanded, by its letters."""
     plain = word.replace("-", "").replace("'", "").replace("’", "")
     if len(plain) < 2 or not plain.isalpha():
         return _NEVER

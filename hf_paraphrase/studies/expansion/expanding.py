@@ -77,11 +77,7 @@ class ExpandSettings(Settings):
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for neither or both of a text and pairs.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if (self.text is None) == (self.pairs is None):
             raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
@@ -91,32 +87,26 @@ class ExpansionCounts:
     """What was done, for the user.
 
     Attributes:
-        sentences: Sentences read.
-        changed: Those with a word expanded.
         unexpandable: Those with no word that could be.
-        foreign: Those left alone because most of their words are no English words.
-        expanded: Words expanded.
-        expandable: Words that could have been.
-        words: Words, names and numbers aside.
-        known: English words among them.
+        foreign: Those left alone because most of their words are not English.
     """
 
     def __init__(self) -> None:
         self.sentences = self.changed = self.unexpandable = self.foreign = 0
         self.expanded = self.expandable = self.words = self.known = 0
 
-    def add(self, found: Expanded) -> None:
+    def add(self, block: Expanded) -> None:
         """ExpansionCounts a block."""
-        foreign = found.foreign
-        self.sentences += len(found.texts)
-        self.changed += int((found.expanded > 0).sum())
+        foreign = block.foreign
+        self.sentences += len(block.texts)
+        self.changed += int((block.expanded > 0).sum())
         self.foreign += int(foreign.sum())
-        self.unexpandable += int(((found.expandable == 0) & ~foreign).sum())
+        self.unexpandable += int(((block.expandable == 0) & ~foreign).sum())
         for name in ("expanded", "expandable", "words", "known"):
-            setattr(self, name, getattr(self, name) + int(getattr(found, name).sum()))
+            setattr(self, name, getattr(self, name) + int(getattr(block, name).sum()))
 
     def lines(self) -> Iterator[str]:
-        """Says it in a few lines."""
+        """Yields a summary of a few lines."""
         yield (
             f"{self.expanded:,} of {self.expandable:,} expandable words expanded, in {self.changed:,} of "
             f"{self.sentences:,} sentences"
@@ -124,7 +114,7 @@ class ExpansionCounts:
         if self.unexpandable:
             yield f"sentences with nothing to expand, which stay as they are: {self.unexpandable:,}"
         if self.foreign:
-            yield f"sentences left alone because most of their words are no English words: {self.foreign:,}"
+            yield f"sentences left alone because most of their words are not English: {self.foreign:,}"
         if self.words and self.known < _FEWEST_KNOWN * self.words:
             yield f"only {self.known / self.words:.0%} of the words are English: is this text in another language?"
 
@@ -134,12 +124,7 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
-        What was done; the result lies in the output.
-
-    Raises:
-        UsageError: For settings that do not fit, or if the tagger is not installed.
-        InputError: For missing or damaged text, pairs or WordNet.
-        OutputError: If the output is in the way or cannot be written.
+        What was done; the result is in the output.
     """
     _check_files(settings)
     expander = ExpanderSettings(
@@ -180,9 +165,9 @@ def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: E
         _writer(settings.output, overwrite=settings.overwrite) as stream,
         tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
     ):
-        for lines, found in expand_blocks(expander, smaller, settings.num_workers):
-            stream.writelines(f"{text}\n" for text in found.texts)
-            counts.add(found)
+        for lines, block in expand_blocks(expander, smaller, settings.num_workers):
+            stream.writelines(f"{text}\n" for text in block.texts)
+            counts.add(block)
             progress.update(len(lines))
 
 
@@ -259,6 +244,6 @@ def _counted(read: Iterable[list[str]], progress: tqdm[None]) -> Iterator[list[s
 def _noted(
     expanded: Iterable[tuple[list[str], Expanded]], counts: ExpansionCounts
 ) -> Iterator[tuple[list[str], Expanded]]:
-    for block, found in expanded:
-        counts.add(found)
-        yield block, found
+    for block, expanded_block in expanded:
+        counts.add(expanded_block)
+        yield block, expanded_block

@@ -26,7 +26,6 @@ class Analysis(NamedTuple):
     """What a word is a form of.
 
     Attributes:
-        lemma: The lemma, as WordNet writes it.
         pos: WordNet's letter for its part of speech.
         form: The tag of the Penn Treebank for the form: NN or NNS, VB, VBP, VBZ, VBD, VBG or VBN, JJ, JJR or JJS, RB,
             RBR or RBS. VBP, the finite base form, is also that of an imperative.
@@ -97,7 +96,7 @@ def inflected(lemma: str, form: str) -> str | None:
 
 @cache
 def is_verb(word: str) -> bool:
-    """Tells whether the tables have a verb with this base form."""
+    """Returns whether the tables have a verb with this base form."""
     return "VB" in _tables().getAllInflections(word, "VERB")
 
 

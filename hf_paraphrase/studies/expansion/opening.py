@@ -13,11 +13,7 @@ AUTO = "auto"
 
 
 def wordnet_folder(settings: Any) -> str | None:
-    """Returns the folder with WordNet's files, None without `--expansion`.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Returns the folder with WordNet's files, None without `--expansion`."""
     if settings.expansion is None:
         return None
     from .wordnet import find_wordnet
@@ -26,17 +22,7 @@ def wordnet_folder(settings: Any) -> str | None:
 
 
 def open_expander(settings: Any, share: float, *, at_least: int = 0) -> Expander | None:
-    """Makes the expander, None without `--expansion`.
-
-    Args:
-        settings: The settings: `expansion`, `expansion_decontaminate` and `seed`.
-        share: The share of the words that are replaced.
-        at_least: The words of a sentence that are replaced at least, where there are as many with a definition.
-
-    Raises:
-        InputError: If WordNet or an evaluation set is missing or damaged.
-        UsageError: If the tagger is not installed.
-    """
+    """Makes the expander, None without `--expansion`."""
     folder = wordnet_folder(settings)
     if folder is None:
         return None

@@ -27,10 +27,7 @@ class ExpanderSettings:
     Attributes:
         wordnet: As for :class:`~.wordnet.WordNet`.
         share: As for :class:`~.expander.Expander`, like the rest.
-        seed: Seed of the draws.
         senses: `first` or `random`.
-        whole: Take all clauses of a definition.
-        epoch: Another epoch expands other words.
         decontaminate: Evaluation files or folders, or lists of fingerprints: definitions in them are not used.
         at_least: Expand at least so many words of a sentence.
     """
@@ -45,12 +42,7 @@ class ExpanderSettings:
     at_least: int = 0
 
     def open(self) -> Expander:
-        """Makes the expander.
-
-        Raises:
-            InputError: If WordNet or an evaluation set is missing or damaged.
-            UsageError: For a value out of range, or if the tagger is not installed.
-        """
+        """Makes the expander."""
         return Expander.from_wordnet(
             self.wordnet,
             share=self.share,
@@ -65,17 +57,8 @@ class ExpanderSettings:
 def expand_blocks(settings: ExpanderSettings, blocks: Iterable[T], workers: int = 1) -> Iterator[tuple[T, Expanded]]:
     """Expands blocks of sentences.
 
-    Args:
-        settings: The settings of the expander.
-        blocks: Lists of sentences, taken one by one.
-        workers: Processes that expand; 1 does it in this process.
-
     Yields:
         Each block with its expansion, in order; they do not depend on the number of processes.
-
-    Raises:
-        HfParaphraseError: As :meth:`ExpanderSettings.open`, what taking a block raises, and if one of the processes
-            was killed.
     """
     # Opened here in any case, so that what is wrong with it shows before the work.
     expander = settings.open()

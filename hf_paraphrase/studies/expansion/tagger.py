@@ -33,18 +33,9 @@ class PartOfSpeechTagger:
     form. Each word gets the label with the greatest sum of weights of its features: the word, its affixes and shape,
     the two words on either side and the two labels to the left.
 
-    Args:
-        weights: For every feature the weights of the labels.
-        fixed: Words, in lower case, that have one label wherever they stand.
-        labels: The labels.
-        vocabulary: The words, in lower case, that the model was trained on.
-
     Attributes:
         labels: The labels in the order of the numbers that stand for them.
         vocabulary: The words that the model was trained on.
-
-    Raises:
-        ModelError: If the features are not those that are computed here.
     """
 
     def __init__(
@@ -74,11 +65,7 @@ class PartOfSpeechTagger:
 
     @classmethod
     def load(cls) -> PartOfSpeechTagger:
-        """Opens the tagger of the package `denckring-en-pos`.
-
-        Raises:
-            UsageError: If the package is not installed.
-        """
+        """Opens the tagger of the package `denckring-en-pos`."""
         try:
             from denckring_en_pos import tagger
         except ImportError as error:
@@ -93,29 +80,25 @@ class PartOfSpeechTagger:
         return _restored, (self._weights, self._rows, self._after, self._fixed, self.labels, self.vocabulary)
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Returns the label of every word.
-
-        Args:
-            sentences: The words of each sentence.
-        """
+        """Returns the label of every word."""
         flat = self.tag_forms(self.numbers(sentences), np.array([len(words) for words in sentences], np.int64))
         ends = np.cumsum([len(words) for words in sentences])
         named = [self.labels[number] for number in flat.tolist()]
         return [named[end - len(words) : end] for words, end in zip(sentences, ends, strict=True)]
 
     def numbers(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """Gives every word its number, valid until :meth:`numbers` is called again (words of all sentences,)."""
+        """Returns the number of every word, valid until :meth:`numbers` is called again (words of all sentences,)."""
         if len(self.forms) > _MOST_FORMS:
             self._clear()
-        known = self._number
+        ids_by_word = self._number
         try:
-            flat = [known[word] for words in sentences for word in words]
+            flat = [ids_by_word[word] for words in sentences for word in words]
         except KeyError:
             for words in sentences:
                 for word in words:
-                    if word not in known:
+                    if word not in ids_by_word:
                         self._meet(word)
-            flat = [known[word] for words in sentences for word in words]
+            flat = [ids_by_word[word] for words in sentences for word in words]
         return np.array(flat, np.int64)
 
     def tag_forms(self, forms: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -157,7 +140,7 @@ class PartOfSpeechTagger:
         return labels
 
     def _laid_out(self, weights: Mapping[str, Mapping[str, float]]) -> NDArray[np.int32]:
-        """Lays out the weights of all features (features, labels), at once: one by one takes several times as long."""
+        """Formats the weights of all features (features, labels), at once: one by one takes several times as long."""
         lengths = np.fromiter(map(len, weights.values()), np.int64, len(weights))
         columns = np.fromiter((self._label[label] for row in weights.values() for label in row), np.int64)
         values = np.fromiter((weight for row in weights.values() for weight in row.values()), np.float64)
@@ -203,7 +186,7 @@ class PartOfSpeechTagger:
             self._meet(word)
 
     def _meet(self, word: str) -> None:
-        """Gives a word a number, and sums the features that depend on nothing but it."""
+        """Assigns a number to a word, and sums the features that depend on nothing but it."""
         number = len(self.forms)
         if number == len(self._own):
             self._own, self._one_label = _doubled(self._own), _doubled(self._one_label)

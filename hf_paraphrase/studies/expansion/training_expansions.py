@@ -96,21 +96,17 @@ class ExpansionWriter:
         self._sentences = self._rows = 0
 
     def add(self, texts: list[str]) -> None:
-        """Takes the sentences of the next rows of the pairs.
-
-        Raises:
-            OutputError: If the disk is full or not writable.
-        """
+        """Takes the sentences of the next rows of the pairs."""
         joins = self._draws.random(len(texts)) < self.share / 2
         wanted = np.flatnonzero(joins | self.everything)
         sentences = [texts[place] for place in wanted]
         ids = []
         usable = np.ones(len(wanted), bool)
         for variant in range(self.variants):
-            found = self.expander.expand_counted(sentences, variant)
-            encoded = ids_of(self._backend, found.texts, self._lookup)
+            expanded = self.expander.expand_counted(sentences, variant)
+            encoded = ids_of(self._backend, expanded.texts, self._lookup)
             ids.append(np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]) if sentences else [])
-            usable &= (found.expanded > 0) & (np.diff(encoded.offsets) > 0)
+            usable &= (expanded.expanded > 0) & (np.diff(encoded.offsets) > 0)
         rows = [part[place] for place in np.flatnonzero(usable) for part in ids]
         if rows:
             self._arrays.append(rows, np.empty(0, np.int8))
@@ -123,28 +119,19 @@ class ExpansionWriter:
         self._rows += len(texts)
 
     def finish(self) -> Expansions:
-        """Returns the expansions of all sentences that were added.
-
-        Raises:
-            InputError: If none of them can be expanded.
-            OutputError: If the disk is full or not writable.
-        """
+        """Returns the expansions of all sentences that were added."""
         with self._arrays as arrays:
             if not arrays.rows:
                 raise InputError(
                     "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
                 )
-            found, _ = arrays.finish()
+            token_ids, _ = arrays.finish()
         numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
-        return Expansions(found.tokens, found.offsets, numbers, joined, self.variants)
+        return Expansions(token_ids.tokens, token_ids.offsets, numbers, joined, self.variants)
 
 
 class ExpandedTraining(Augmentation):
     """Trains an encoder on expansions too: some join the pairs, and all draw their sentences' embeddings to theirs.
-
-    Args:
-        expansions: The expansions of the sentences of the pairs.
-        weight: The weight of the compositionality loss; 0 leaves it out.
 
     Attributes:
         size: The number of pairs of a sentence and its expansion that join.
@@ -156,7 +143,7 @@ class ExpandedTraining(Augmentation):
         self.size = len(expansions.joined)
 
     def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
-        """Gives sentences and their expansions of the epoch.
+        """Returns sentences and their expansions of the epoch.
 
         An expansion has the key of its sentence: neither is the other's negative.
         """
@@ -196,10 +183,10 @@ class ExpandedTraining(Augmentation):
         return compositionality_loss(vectors, expanded, inputs["expanded_rows"])
 
     def _sentences(self, variants: NDArray[np.int64]) -> Sentences:
-        """Gives some of the expansions by their numbers; they have no keys."""
-        found = self.expansions
+        """Returns some of the expansions by their numbers; they have no keys."""
+        expansions = self.expansions
         return Sentences(
-            found.tokens, found.offsets, np.broadcast_to(np.zeros(1, np.int64), len(found.offsets) - 1)
+            expansions.tokens, expansions.offsets, np.broadcast_to(np.zeros(1, np.int64), len(expansions.offsets) - 1)
         ).take(variants)
 
 

@@ -54,7 +54,6 @@ class Sense(NamedTuple):
     """A sense of a lemma.
 
     Attributes:
-        definition: The gloss without its examples.
         is_name: Whether WordNet writes the lemma in this sense with a capital.
     """
 
@@ -70,12 +69,7 @@ class WordNet:
             the environment's WNSEARCHDIR and WNHOME and where packages put it.
 
     Attributes:
-        path: The folder.
         version: `3.0` or `3.1`.
-
-    Raises:
-        InputError: If a file is missing, is no file of WordNet or of another version than 3.0 and 3.1, or if the
-            files are of different versions.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -111,7 +105,7 @@ class WordNet:
         return WordNet, (str(self.path),)
 
     def __contains__(self, item: tuple[str, str]) -> bool:
-        """Tells whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
+        """Returns whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
         lemma, pos = item
         return lemma in self._indices[pos]
 
@@ -121,24 +115,16 @@ class WordNet:
         Args:
             lemma: The lemma in lower case, spaces written as underscores.
             pos: `n`, `v`, `a` or `r`.
-
-        Raises:
-            InputError: If the index or the data file is damaged.
         """
-        found = self._senses.get((lemma, pos))
-        if found is None:
+        senses = self._senses.get((lemma, pos))
+        if senses is None:
             line = self._indices[pos].get(lemma)
-            found = () if line is None else tuple(self._sense(lemma, pos, place) for place in self._places(pos, line))
-            self._senses[(lemma, pos)] = found
-        return found
+            senses = () if line is None else tuple(self._sense(lemma, pos, place) for place in self._places(pos, line))
+            self._senses[(lemma, pos)] = senses
+        return senses
 
     def base_forms(self, form: str, pos: str) -> list[str]:
-        """Strips the endings of regular forms and returns the lemmas that are there, the form itself first.
-
-        Args:
-            form: A word in lower case.
-            pos: `n`, `v`, `a` or `r`.
-        """
+        """Strips the endings of regular forms and returns the lemmas that are there, the form itself first."""
         forms = [form] + [form[: -len(end)] + new for end, new in _DETACHMENTS[pos] if form.endswith(end)]
         return [lemma for lemma in dict.fromkeys(forms) if lemma in self._indices[pos]]
 
@@ -181,9 +167,6 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
     Args:
         path: What the user gave: that folder, or one that holds it as `dict`; None to look for it.
         places: Where to look.
-
-    Raises:
-        InputError: If there is none.
     """
     if path is None:
         homes = [os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")]
@@ -205,10 +188,10 @@ def _read(file: Path) -> bytes:
 
 
 def _version(content: bytes, file: Path) -> str:
-    found = _VERSION.search(content, 0, _LONGEST_HEAD)
-    if found is None:
+    match = _VERSION.search(content, 0, _LONGEST_HEAD)
+    if match is None:
         raise InputError("not a file of WordNet: its head names no version", path=file, remedy=_REMEDY)
-    return found[1].decode()
+    return match[1].decode()
 
 
 def _read_index(file: Path, content: bytes) -> dict[str, bytes]:
@@ -218,5 +201,5 @@ def _read_index(file: Path, content: bytes) -> dict[str, bytes]:
     lines = content.split(b"\n")
     index = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines if line[:1] > b" "}
     if not index:
-        raise InputError("it has no lemma", path=file, remedy=_REMEDY)
+        raise InputError("the file contains no lemmas", path=file, remedy=_REMEDY)
     return index

@@ -30,11 +30,7 @@ def split_words(sentence: str) -> list[str]:
 
 
 def begins_sentence(between: str) -> bool:
-    """Tells whether a capital may be due to the place of the word: after a full stop, a colon or an opening quote.
-
-    Args:
-        between: What stands before the word since the word before it.
-    """
+    """Returns whether a capital may be due to the position: after a full stop, a colon or an opening quote."""
     return bool(_NEW_SENTENCE.search(between))
 
 

@@ -77,11 +77,7 @@ class GateAnalysisSettings(DeviceSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for tags without a text or beside another one.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if bool(self.text) == bool(self.tagged):
             raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
@@ -101,12 +97,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
 
     Returns:
         The gates of all words and the tables of the report.
-
-    Raises:
-        InputError: For text that cannot be read, or without words.
-        ModelError: If the model is no GRAN, or damaged.
-        OutputError: If the output is in the way.
-        UsageError: If matplotlib or the tagger is asked for and not installed.
     """
     for path in settings.inputs[1:]:
         check_readable(Path(path))
@@ -135,7 +125,7 @@ def _analyze(settings: GateAnalysisSettings, artefact: Artefact) -> GateAnalysis
         raise InputError(error.message, path=settings.inputs[1], remedy=error.remedy) from error
     report = analysis.report
     if not analysis.words.known.any():
-        log("the model knows none of these words: all have the same vector")
+        log("none of these words is in the model's vocabulary: all have the same vector")
     pictures = _draw(settings, encoder, sentences, report, artefact.staging)
     _write(settings, encoder, analysis, pictures, more, artefact)
     for name, groups in report.labels.items():
@@ -147,7 +137,7 @@ def _analyze(settings: GateAnalysisSettings, artefact: Artefact) -> GateAnalysis
 
 
 def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tuple[list[LabelledSentence], bool]:
-    """Reads the distinct sentences, and tells whether there are more than were asked for."""
+    """Reads the distinct sentences, and whether there are more than were asked for."""
     kept: dict[str, LabelledSentence] = {}
     stream: Iterable[LabelledSentence]
     if settings.tags is not None:
@@ -158,11 +148,11 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tupl
         stream = _plain_sentences(settings, encoder)
     for sentence in stream:
         if len(kept) == settings.max_sentences and sentence.text not in kept:
-            log(f"the first {len(kept):,} distinct sentences are looked at; there are more")
+            log(f"the first {len(kept):,} distinct sentences are used; there are more")
             return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
     if not kept:
-        raise InputError("there are no words in it", path=settings.inputs[1], remedy="give one sentence a line")
+        raise InputError("the file contains no words", path=settings.inputs[1], remedy="give one sentence a line")
     return list(kept.values()), False
 
 
@@ -222,13 +212,13 @@ def _write(
     more: bool,
     artefact: Artefact,
 ) -> None:
-    sentences, found, report = analysis.sentences, analysis.words, analysis.report
+    sentences, gates, report = analysis.sentences, analysis.words, analysis.report
     for name, groups in report.tables.items():
         write_text_whole(artefact.staging / "tables" / f"{name}.tsv", _tsv(groups))
     numbers = {
         "sentences": len(sentences),
-        "words": len(found),
-        "words_without_tokens": found.without_tokens,
+        "words": len(gates),
+        "words_without_tokens": gates.without_tokens,
         "unknown_share": report.unknown,
         "mean_gate": report.mean,
         "deviation": report.spread,
@@ -251,8 +241,8 @@ def _write(
             "texts": [to_path(item).name for item in (*settings.text, *settings.tagged)],
             "sentences": len(sentences),
             "more": more,
-            "words": len(found),
-            "without_tokens": found.without_tokens,
+            "words": len(gates),
+            "without_tokens": gates.without_tokens,
             "unknown": 100 * report.unknown,
             "known_only": settings.known_only,
             "report": report,
@@ -312,14 +302,14 @@ def _two_ends(groups: Sequence[GroupMean], title: str) -> str:
 def _position_table(report: GateReport) -> str:
     rows = []
     ends = (report.from_start, report.adjusted_from_start, report.from_end, report.adjusted_from_end)
-    found = [{item.name: item for item in groups} for groups in ends]
-    for name in dict.fromkeys(name for groups in found for name in groups):
-        cells = [groups.get(name) for groups in found]
-        texts = ["–" if item is None else f"{item.mean.value:.3f}" for item in cells]
+    groups_by_end = [{cell.name: cell for cell in groups} for groups in ends]
+    for name in dict.fromkeys(name for groups in groups_by_end for name in groups):
+        cells = [groups.get(name) for groups in groups_by_end]
+        texts = ["–" if cell is None else f"{cell.mean.value:.3f}" for cell in cells]
         for place in (1, 3):
-            item = cells[place]
-            if item is not None:
-                texts[place] = item.mean.text(3)
+            cell = cells[place]
+            if cell is not None:
+                texts[place] = cell.mean.text(3)
         rows.append([name, *texts])
     header = ["position", "from the start", "against the word's mean [95 %]", "from the end"]
     return format_table([*header, "against the word's mean [95 %]"], rows)

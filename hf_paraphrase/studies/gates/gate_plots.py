@@ -18,14 +18,7 @@ _PLAIN = "#666666"
 
 
 def plot_groups(groups: Sequence[GroupMean], path: Path, *, high: Sequence[str] = (), low: Sequence[str] = ()) -> None:
-    """Draws the mean of each group with its interval, the highest at the top.
-
-    Args:
-        groups: The groups in order.
-        path: The picture to write.
-        high: Groups that the paper has among its highest, in a colour of their own.
-        low: Groups that it has among its lowest.
-    """
+    """Draws the mean of each group with its interval, the highest at the top."""
     figure, axes = new_figure(6.5, 1.2 + 0.21 * len(groups))
     axis = axes[0, 0]
     axis.grid(visible=False, axis="y")
@@ -52,13 +45,7 @@ def plot_positions(
     adjusted: tuple[Sequence[GroupMean], Sequence[GroupMean]],
     path: Path,
 ) -> None:
-    """Draws means by position, counted from the start and from the end, as they are and against the words' own means.
-
-    Args:
-        raw: The means by position from the start, and from the end, each in the order of the positions.
-        adjusted: The same for the distance of a word's gate from its mean elsewhere.
-        path: The picture to write.
-    """
+    """Plots means by position from the start and from the end, as they are and relative to the words' own means."""
     figure, axes = new_figure(9, 5.6, rows=2, columns=2)
     for row, (kind, title) in enumerate(((raw, _AXIS), (adjusted, "distance from the word's own mean"))):
         for column, (groups, text) in enumerate(zip(kind, ("word of the sentence", "word from the end"), strict=True)):

@@ -36,7 +36,7 @@ UNIVERSAL_LOW = ("DET", "ADP", "CCONJ", "SCONJ", "PRON", "PART")
 SAME_LABEL = {"compound": "nn", "nummod": "num", "acl": "vmod", "obj": "dobj", "aux:pass": "auxpass"}
 """What later parsers and Universal Dependencies call labels of the paper."""
 POSITIONS = 15
-"""How many positions from each end of a sentence are told apart; all beyond are one."""
+"""How many positions from each end of a sentence are distinguished; all beyond are one."""
 _BEYOND = f"{POSITIONS + 1}+"
 
 
@@ -69,25 +69,16 @@ class PaperComparison:
 
 @dataclass(frozen=True)
 class GateReport:
-    """All that the report says.
+    """The contents of the report.
 
     Attributes:
         labels: For each kind of label the groups, the highest mean first.
-        kinds: Means by kind of English word.
         words: Means of the words that are frequent enough, lower-cased.
-        from_start: Means by position from the start.
-        from_end: Means by position from the end.
         adjusted_from_start: Distances from the words' own means by position from the start.
-        adjusted_from_end: The same from the end.
         paper: For each kind of label how it compares with the paper, where any of its labels is there.
-        mean: The mean gate over all words.
-        spread: Their standard deviation.
         explained: The share of the variance that the word alone explains.
-        plain_norm: The mean norm of x_t.
-        gated_norm: That of a_t.
         details: For each kind of label and each of its groups the mean norms of x_t and of a_t, and the mean distance
             of its gates from the mean gate of all words at the same position from the start.
-        unknown: The share of unknown words.
     """
 
     labels: dict[str, list[GroupMean]]
@@ -120,35 +111,30 @@ class GateReport:
         }
 
 
-def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200, seed: int = 0) -> GateReport:
-    """Computes all means with their intervals.
-
-    Args:
-        found: The gates of the words of a text.
-        min_count: Words and labels that occur less often are left out.
-        replicates: Bootstrap replicates of the intervals.
-        seed: Seed of the bootstrap.
-    """
+def gate_report(gates: WordGates, *, min_count: int = 20, replicates: int = 200, seed: int = 0) -> GateReport:
+    """Computes all means with their intervals."""
     means = partial(grouped_means, replicates=replicates, seed=seed)
-    lowered = [word.lower() for word in found.words]
+    lowered = [word.lower() for word in gates.words]
     counts = Counter(lowered)
-    known = [word if found.known[place] else None for place, word in enumerate(lowered)]
-    frequent = [word if word is not None and counts[word] >= min_count else None for word in known]
-    kinds = [kind_of_word(word) for word in found.words]
-    own = from_own_mean(found.gates, lowered)
-    there = ~np.isnan(own)
-    places = (found.positions, found.lengths - 1 - found.positions)
-    raw = [_by_position(means, found.gates, place, found.sentences) for place in places]
-    adjusted = [_by_position(means, own[there], place[there], found.sentences[there]) for place in places]
+    known_words = [word if gates.known[place] else None for place, word in enumerate(lowered)]
+    frequent = [word if word is not None and counts[word] >= min_count else None for word in known_words]
+    kinds = [kind_of_word(word) for word in gates.words]
+    own = from_own_mean(gates.gates, lowered)
+    is_present = ~np.isnan(own)
+    places = (gates.positions, gates.lengths - 1 - gates.positions)
+    raw = [_by_position(means, gates.gates, place, gates.sentences) for place in places]
+    adjusted = [
+        _by_position(means, own[is_present], place[is_present], gates.sentences[is_present]) for place in places
+    ]
     labels = {
-        name: _frequent(means, found, found.labels[name], min_count)
-        for name in sorted(found.labels, key=lambda name: name != TAG)
+        name: _frequent(means, gates, gates.labels[name], min_count)
+        for name in sorted(gates.labels, key=lambda name: name != TAG)
     }
-    place = np.minimum(found.positions, POSITIONS)
-    at_place = np.bincount(place, weights=found.gates) / np.bincount(place).clip(1)
-    numbers = np.stack([found.plain_norms, found.gated_norms, found.gates - at_place[place]])
+    place = np.minimum(gates.positions, POSITIONS)
+    at_place = np.bincount(place, weights=gates.gates) / np.bincount(place).clip(1)
+    numbers = np.stack([gates.plain_norms, gates.gated_norms, gates.gates - at_place[place]])
     details: dict[str, dict[str, tuple[float, float, float]]] = {}
-    for kind, items in found.labels.items():
+    for kind, items in gates.labels.items():
         columns = np.array([item if item is not None else "" for item in items])
         details[kind] = {item.name: tuple(numbers[:, columns == item.name].mean(1).tolist()) for item in labels[kind]}
     norms = {kind: {name: item[1] for name, item in items.items()} for kind, items in details.items()}
@@ -156,31 +142,25 @@ def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200,
     paper = {name: item for name, item in compared.items() if item is not None}
     return GateReport(
         labels=labels,
-        kinds=means(found.gates, kinds, found.sentences),
-        words=means(found.gates, frequent, found.sentences),
+        kinds=means(gates.gates, kinds, gates.sentences),
+        words=means(gates.gates, frequent, gates.sentences),
         from_start=raw[0],
         from_end=raw[1],
         adjusted_from_start=adjusted[0],
         adjusted_from_end=adjusted[1],
         paper=paper,
-        mean=float(found.gates.mean()),
-        spread=float(found.gates.std()),
-        explained=explained_share(found.gates, lowered),
-        plain_norm=float(found.plain_norms.mean()),
-        gated_norm=float(found.gated_norms.mean()),
+        mean=float(gates.gates.mean()),
+        spread=float(gates.gates.std()),
+        explained=explained_share(gates.gates, lowered),
+        plain_norm=float(gates.plain_norms.mean()),
+        gated_norm=float(gates.gated_norms.mean()),
         details=details,
-        unknown=float(1 - found.known.mean()),
+        unknown=float(1 - gates.known.mean()),
     )
 
 
 def compare(kind: str, groups: Sequence[GroupMean], norms: Mapping[str, float]) -> PaperComparison | None:
-    """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
-
-    Args:
-        kind: The kind of label.
-        groups: The mean gates.
-        norms: The mean norm of the gated vectors of each of them.
-    """
+    """Compares a ranking with the paper's lists; None unless at least one label of each list is there."""
     gates = {item.name: item.mean.value for item in groups}
     high, low = _of_lists(kind, gates)
     if not high or not low:
@@ -223,11 +203,11 @@ def _share_in_order(high: Sequence[float], low: Sequence[float]) -> float:
 
 
 def _frequent(
-    means: Callable[..., list[GroupMean]], found: WordGates, items: Sequence[str | None], min_count: int
+    means: Callable[..., list[GroupMean]], gates: WordGates, items: Sequence[str | None], min_count: int
 ) -> list[GroupMean]:
     counts = Counter(items)
     kept = [item if item is not None and counts[item] >= min_count else None for item in items]
-    return means(found.gates, kept, found.sentences)
+    return means(gates.gates, kept, gates.sentences)
 
 
 def _by_position(
@@ -283,23 +263,18 @@ def measure_gates(
         replicates: Bootstrap replicates, over sentences, for the intervals.
         seed: Seed of the bootstrap.
         show_progress_bar: Show the progress, in sentences, on standard error.
-
-    Raises:
-        ModelError: If the encoder has no gates.
-        UsageError: If there are not as many lists of tags as texts, or a text has not as many words as tags.
-        InputError: If there is no word, or none that the model knows where only such count.
     """
     check_gran(encoder)
     distinct: dict[str, LabelledSentence] = {}
     for sentence in _labelled(encoder, texts, tags):
         distinct.setdefault(sentence.text, sentence)
     sentences = list(distinct.values())
-    found = word_gates(encoder, sentences, show_progress_bar=show_progress_bar)
+    gates = word_gates(encoder, sentences, show_progress_bar=show_progress_bar)
     if known_only:
-        found = found.take(np.flatnonzero(found.known))
-        if not len(found):
-            raise InputError("the model knows no word of the text")
-    return GateAnalysis(sentences, found, gate_report(found, min_count=min_count, replicates=replicates, seed=seed))
+        gates = gates.take(np.flatnonzero(gates.known))
+        if not len(gates):
+            raise InputError("no word of the text is in the model's vocabulary")
+    return GateAnalysis(sentences, gates, gate_report(gates, min_count=min_count, replicates=replicates, seed=seed))
 
 
 def _labelled(

@@ -69,19 +69,11 @@ class WordGates:
 
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
-    """Makes sure that an encoder has gates.
-
-    Args:
-        encoder: The encoder.
-        folder: Where it is from, for the message.
-
-    Raises:
-        ModelError: If it is no GRAN, or one that was exported, whose graph does not give them.
-    """
-    found = getattr(encoder.model.config, "model_type", None)
-    if found != MODEL_TYPE:
+    """Checks that an encoder has gates."""
+    model_type = getattr(encoder.model.config, "model_type", None)
+    if model_type != MODEL_TYPE:
         raise ModelError(
-            f"a model of type `{found}` has no gates",
+            f"a model of type `{model_type}` has no gates",
             path=folder,
             remedy="give a GRAN, made by train-encoder --model-type gran",
         )
@@ -106,9 +98,9 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
                 spans[word] = min(start, before[0]), max(end, before[1])
         # A mark for the space before a word may count as part of it.
         stripped = [(end - len(text[start:end].lstrip()), end) for start, end in spans.values()]
-        found = tuple(sorted(span for span in stripped if span[1] > span[0]))
-        if found:
-            sentences.append(LabelledSentence(text, found))
+        word_spans = tuple(sorted(span for span in stripped if span[1] > span[0]))
+        if word_spans:
+            sentences.append(LabelledSentence(text, word_spans))
     return sentences
 
 
@@ -138,14 +130,6 @@ def word_gates(
     """Computes the mean gate activation of every word.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
-
-    Args:
-        encoder: A GRAN with its tokenizer.
-        sentences: The sentences. A word that the tokenizer cuts into pieces gets the mean of its pieces.
-        show_progress_bar: Show the progress, in sentences, on standard error.
-
-    Raises:
-        InputError: If no word has a token.
     """
     from tqdm.auto import tqdm
 
@@ -172,7 +156,7 @@ def _backend(encoder: SentenceEncoder) -> Any:
 def _tokens(
     encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]
 ) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]:
-    """Computes for each sentence its ids, the number of each token's word or -1, and which are no unknown token."""
+    """Computes for each sentence its ids, the number of each token's word or -1, and which are not unknown tokens."""
     unknown = encoder.tokenizer.unk_token_id
     result = []
     encoded = _backend(encoder).encode_batch([sentence.text for sentence in sentences])
@@ -212,7 +196,7 @@ def _of_batch(
         numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)])
     values = numbers.cpu().double().numpy()
     result = []
-    for place, (ids, owners, known) in enumerate(tokens):
+    for place, (ids, owners, is_known) in enumerate(tokens):
         # A skipped unknown word has a gate of exactly zero, which a sigmoid never gives.
         counted = (owners >= 0) & (values[0, place, : len(ids)] > 0)
         present, of_token = np.unique(owners[counted], return_inverse=True)
@@ -221,7 +205,7 @@ def _of_batch(
             np.bincount(of_token, weights=row[place, : len(ids)][counted], minlength=len(present)) / pieces
             for row in values
         ]
-        unknown = np.bincount(of_token, weights=~known[counted], minlength=len(present)) > 0
+        unknown = np.bincount(of_token, weights=~is_known[counted], minlength=len(present)) > 0
         result.append((present, *means, ~unknown))
     return result
 
@@ -235,8 +219,8 @@ def _joined(sentences: Sequence[LabelledSentence], parts: Sequence[Any]) -> Word
     labels: dict[str, list[str | None]] = {name: [] for name in names}
     for number, part in filled:
         sentence = sentences[number]
-        found = sentence.words
-        words += [found[word] for word in part[0]]
+        sentence_words = sentence.words
+        words += [sentence_words[word] for word in part[0]]
         for name in names:
             items = sentence.labels.get(name)
             labels[name] += [None if items is None else items[word] for word in part[0]]

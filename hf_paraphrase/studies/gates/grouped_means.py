@@ -17,7 +17,6 @@ class GroupMean:
 
     Attributes:
         name: What they have in common, e.g. a part of speech.
-        words: How many there are.
         mean: The mean of the number, with the central 95 % of its bootstrap distribution.
     """
 
@@ -36,7 +35,7 @@ def grouped_means(
 ) -> list[GroupMean]:
     """Computes the mean of every group.
 
-    In each replicate the sentences are drawn anew with replacement, because words of one sentence are no independent
+    In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
     draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
     for the others alone.
 
@@ -67,16 +66,16 @@ def grouped_means(
         total = np.bincount(codes, weights=weights, minlength=len(names))
         sums = np.bincount(codes, weights=weights * values, minlength=len(names))
         np.divide(sums, total, out=drawn[replicate], where=total > 0)
-    found = []
+    group_means = []
     for place, name in enumerate(names):
-        there = drawn[~np.isnan(drawn[:, place]), place]
-        interval = Interval.of(means[place], there if len(there) else means[place : place + 1])
-        found.append(GroupMean(name, int(counts[place]), interval))
-    return sorted(found, key=lambda item: (-item.mean.value, item.name))
+        present = drawn[~np.isnan(drawn[:, place]), place]
+        interval = Interval.of(means[place], present if len(present) else means[place : place + 1])
+        group_means.append(GroupMean(name, int(counts[place]), interval))
+    return sorted(group_means, key=lambda item: (-item.mean.value, item.name))
 
 
 def from_own_mean(values: NDArray[np.float64], groups: Sequence[str]) -> NDArray[np.float64]:
-    """Computes how far each value lies from the mean of the others of its group; NaN where it is the only one."""
+    """Computes how far each value is from the mean of the others of its group; NaN where it is the only one."""
     _, codes = np.unique(np.asarray(groups), return_inverse=True)
     counts = np.bincount(codes)[codes]
     sums = np.bincount(codes, weights=values)[codes]
@@ -91,6 +90,6 @@ def explained_share(values: NDArray[np.float64], groups: Sequence[str]) -> float
     groups say nothing, and NaN if no group has two members or all values are equal.
     """
     rest = from_own_mean(values, groups)
-    there = ~np.isnan(rest)
-    spread = float(values[there].var()) if there.any() else 0.0
-    return float("nan") if spread == 0 else 1.0 - float((rest[there] ** 2).mean()) / spread
+    is_present = ~np.isnan(rest)
+    spread = float(values[is_present].var()) if is_present.any() else 0.0
+    return float("nan") if spread == 0 else 1.0 - float((rest[is_present] ** 2).mean()) / spread

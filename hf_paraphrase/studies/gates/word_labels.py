@@ -1,6 +1,6 @@
 """Labels of words: parts of speech and dependencies that a file gives or a tagger finds, else kinds by closed lists.
 
-Four layouts of files are told apart by the first line that is not empty:
+Four layouts of files are distinguished by the first line that is not empty:
 
 * `word/TAG word/TAG …`, a sentence a line, the last slash counts;
 * `word TAB tag` or `word TAB tag TAB dependency`, a word a line, an empty line between sentences;
@@ -80,15 +80,11 @@ class LabelledSentence:
 
 
 def read_tagged(path: Path) -> Iterator[LabelledSentence]:
-    """Streams the sentences of a tagged file.
-
-    Raises:
-        InputError: If the file is missing, not UTF-8, of none of the four layouts, or has a word without a tag.
-    """
+    """Streams the sentences of a tagged file."""
     lines = _numbered(path)
     first = next((item for item in lines if item[1].strip()), None)
     if first is None:
-        raise InputError("there is no text in it", path=path, remedy=f"give {_LAYOUTS}")
+        raise InputError("the file contains no text", path=path, remedy=f"give {_LAYOUTS}")
     number, line = first
     fields = line.split("\t")
     items = _rejoined(first, lines)
@@ -103,7 +99,7 @@ def read_tagged(path: Path) -> Iterator[LabelledSentence]:
             if line.strip():
                 yield _slashed(line, 2, 1, path, number)
     else:
-        raise InputError("neither words nor tags can be told", path=path, line=number, remedy=f"give {_LAYOUTS}")
+        raise InputError("words and tags cannot be detected", path=path, line=number, remedy=f"give {_LAYOUTS}")
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, str]]:
@@ -123,12 +119,12 @@ def _slashed(line: str, parts: int, place: int, path: Path, number: int) -> Labe
     words, tags = [], []
     for item in line.split():
         # The word itself may hold slashes.
-        found = item.rsplit("/", parts - 1)
-        if len(found) != parts or not found[0] or not found[place]:
+        fields = item.rsplit("/", parts - 1)
+        if len(fields) != parts or not fields[0] or not fields[place]:
             expected = "word/TAG" if parts == 2 else "word/entity/tag/chunk/event"
-            raise InputError(f"`{item[:80]}` is not {expected}", path=path, line=number, remedy="mend the line")
-        words.append(found[0])
-        tags.append(found[place])
+            raise InputError(f"`{item[:80]}` is not {expected}", path=path, line=number, remedy="fix the line")
+        words.append(fields[0])
+        tags.append(fields[place])
     return LabelledSentence.of_words(words, {TAG: tags})
 
 
@@ -161,7 +157,7 @@ def _vertical(lines: Iterator[tuple[int, str]], count: int, path: Path) -> Itera
                 f"`{line[:80]}` is not {count} tab-separated fields (word, {', '.join(names)})",
                 path=path,
                 line=number,
-                remedy="mend the line; an empty one stands between sentences",
+                remedy="fix the line; an empty one stands between sentences",
             )
         words.append(fields[0])
         for name, value in zip(names, fields[1:], strict=True):
@@ -196,35 +192,27 @@ def _conllu(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[LabelledSe
 
 
 def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
-    """Streams sentences whose words, separated by spaces, lie in one file and their tags in another, line by line.
-
-    Raises:
-        InputError: If a file is missing, the lines do not match, or a line has more words than tags or fewer.
-    """
+    """Streams sentences whose words, separated by spaces, are in one file and their tags in another, line by line."""
     words_of, tags_of = list(_numbered(text)), list(_numbered(tags))
     if len(words_of) != len(tags_of):
         raise InputError(
             f"{len(tags_of)} lines, but {text} has {len(words_of)}", path=tags, remedy="give a line of tags a sentence"
         )
     for (number, line), (_, labels) in zip(words_of, tags_of, strict=True):
-        words, found = line.split(), labels.split()
-        if len(words) != len(found):
+        words, line_tags = line.split(), labels.split()
+        if len(words) != len(line_tags):
             raise InputError(
-                f"{len(found)} tags for {len(words)} words",
+                f"{len(line_tags)} tags for {len(words)} words",
                 path=tags,
                 line=number,
                 remedy="give a tag for every word between spaces",
             )
         if words:
-            yield LabelledSentence.of_words(words, {TAG: found})
+            yield LabelledSentence.of_words(words, {TAG: line_tags})
 
 
 def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence]) -> list[LabelledSentence]:
     """Labels every word with its universal part of speech.
-
-    Args:
-        tagger: A tagger of English, which gets the words without punctuation, as it was trained.
-        sentences: Sentences whose words are known.
 
     Returns:
         The same sentences with the labels :data:`TAG`.
@@ -244,7 +232,7 @@ def _has_letter(word: str) -> bool:
 
 
 def kind_of_word(word: str) -> str:
-    """Tells the kind of an English word by its form alone: `her` is always a pronoun, `like` a preposition.
+    """Returns the kind of an English word by its form alone: `her` is always a pronoun, `like` a preposition.
 
     Words of other languages, and all that no list has, are :data:`CONTENT`.
     """

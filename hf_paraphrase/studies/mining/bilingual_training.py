@@ -73,10 +73,6 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
 
     Returns:
         The sentence encoders of the source and of the target language.
-
-    Raises:
-        InputError: For a missing or malformed bitext.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     with TrainingRun(settings, command="train-bilingual-vectors", inputs=[settings.bitext]) as run:
         if not run.is_finished:
@@ -103,7 +99,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     )
     epochs = _epochs(settings, training, texts, ids.get(VALIDATION), run)
     _write(settings, texts, training, tokenizers, epochs, run)
-    log(f"the encoders lie in {settings.output}/source and {settings.output}/target; filter candidates with")
+    log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")
     log(
         f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
         f"--target-encoder {settings.output}/target --output pairs.tsv"
@@ -198,7 +194,9 @@ def _load_checkpoint(folder: Path, training: BilingualTraining) -> list[dict[str
         training.load_state(load_file(folder / f"epoch-{len(epochs)}.safetensors"))
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise OutputError(
-            "the checkpoint of the unfinished run is damaged", path=folder, remedy="start afresh with --overwrite"
+            "the checkpoint of the incomplete run is damaged",
+            path=folder,
+            remedy="start from scratch with --overwrite",
         ) from error
     return epochs
 

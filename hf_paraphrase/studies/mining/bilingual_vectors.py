@@ -24,16 +24,11 @@ class BilingualSettings:
     """How bilingual word vectors are trained; `dimension`, `epochs` and `subsampling` as in paper 002, section 3.2.
 
     Attributes:
-        dimension: The components of a vector.
-        epochs: Passes over the bitext.
         window: Words on either side that skip-gram predicts at most; each word draws from 1 to so many.
-        negatives: Noise words for each predicted word.
         subsampling: The threshold above whose share of all words occurrences of a word are left out at random; 0 for
             none.
         aligned_weight: λ, the weight of the squared distance between the means of aligned sentences.
-        batch_size: Sentence pairs in a batch.
         learning_rate: The learning rate of Adam at the start; it falls to 0 in a straight line.
-        seed: Seed of all draws.
     """
 
     dimension: int = 300
@@ -53,7 +48,6 @@ class BatchLoss:
 
     Attributes:
         source: The skip-gram objective of the source side, a sentence.
-        target: That of the target side.
         aligned: The squared distance between the means of aligned sentences, a pair.
     """
 
@@ -73,14 +67,6 @@ class BilingualTraining:
     sentence pairs, so a seed gives the same vectors again. Words outside the vocabulary are left out, as there. The
     mean is over all words of a sentence, because the sum of all of them is what the vectors are for (paper 002,
     equation 3); subsampling is for skip-gram alone.
-
-    Args:
-        sides: The token ids of the source and of the target sentences, row by row; unknown words are left out.
-        vocabulary_sizes: The number of ids on each side.
-        settings: The settings.
-
-    Raises:
-        ValueError: If the sides have different numbers of sentences.
     """
 
     def __init__(
@@ -115,10 +101,6 @@ class BilingualTraining:
 
     def epoch(self, number: int, progress: Callable[[int], object] = lambda pairs: None) -> Iterator[BatchLoss]:
         """Trains for an epoch, counted from 0.
-
-        Args:
-            number: The epoch; order and draws depend on it and on the seed alone.
-            progress: Called with the number of sentence pairs after every batch.
 
         Yields:
             The objective of every batch before its update.
@@ -214,10 +196,6 @@ class BilingualTraining:
     def sentence_sums(self, side: str, ids: TokenIds) -> NDArray[np.float32]:
         """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length).
 
-        Args:
-            side: `source` or `target`.
-            ids: The token ids of the sentences.
-
         Returns:
             float32 (sentences, dim); zero for a sentence without words.
         """
@@ -229,7 +207,7 @@ class BilingualTraining:
         return sums
 
     def state(self) -> dict[str, Tensor]:
-        """Gives everything that changes in training, by names that :meth:`load_state` knows."""
+        """Returns everything that changes in training, by names that :meth:`load_state` knows."""
         state = dict(self.tables)
         for name in TABLES:
             for key, value in self.optimizer.state[self.tables[name]].items():
@@ -237,12 +215,7 @@ class BilingualTraining:
         return state
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Continues from a state.
-
-        Raises:
-            KeyError: If something is missing.
-            ValueError: If a table has another size.
-        """
+        """Continues from a state."""
         for name in TABLES:
             table = self.tables[name]
             if state[name].shape != table.shape:
@@ -253,9 +226,9 @@ class BilingualTraining:
 
 def without_unknown(ids: TokenIds, unknown_id: int) -> TokenIds:
     """Leaves the unknown words of sentences out."""
-    known = ids.ids != unknown_id
-    ends = np.concatenate([np.zeros(1, np.int64), known.cumsum()])
-    return TokenIds(ids.ids[known], ends[ids.offsets])
+    is_known = ids.ids != unknown_id
+    ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
+    return TokenIds(ids.ids[is_known], ends[ids.offsets])
 
 
 def _joined(parts: list[tuple[Tensor, Tensor]], dimension: int) -> tuple[Tensor, Tensor]:

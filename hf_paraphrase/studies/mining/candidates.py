@@ -3,7 +3,7 @@
 Section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework for Identifying Parallel
 Sentences in Comparable Corpora" (Grégoire and Langlais 2017). All pairs are compared, so nothing is missed, but in
 :func:`approximate_candidates`, which tells what share it finds. Blocks can be kept on disk, so that a run that was
-broken off goes on where it was.
+interrupted continues where it was.
 """
 
 from __future__ import annotations
@@ -67,9 +67,6 @@ def best_candidates(
     Returns:
         The rows of the candidates (sources, n), int64, the best first and of equal ones the lower row first, and
         their cosines (sources, n), float32. A zero vector has cosine 0 with everything.
-
-    Raises:
-        ValueError: If n is not positive, the dimensions differ, or a vector is not finite.
     """
     size = min(n, len(target_vectors))
     rows = np.empty((len(source_vectors), max(size, 0)), np.int64)
@@ -99,20 +96,8 @@ def candidate_blocks(
 ) -> Iterator[Block]:
     """Computes what :func:`best_candidates` does, block by block of 4,096 sources.
 
-    Args:
-        source_vectors: As there.
-        target_vectors: As there.
-        n: As there.
-        first_block: How many blocks to leave out, those that an earlier run computed.
-        precision: As there.
-        device: As there.
-        show_progress_bar: As there.
-
     Yields:
         The sources of a block, and the rows and cosines of their candidates.
-
-    Raises:
-        ValueError: As there.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, not {n}")
@@ -147,11 +132,13 @@ def candidate_blocks(
     def best_of_filled(sources: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         if torch.device(place).type == "cpu":
             return _best_of_block(sources, target_vectors, size, kind)
-        found, sure = best_on_device(sources, target_vectors, size, place)
+        target_rows, sure = best_on_device(sources, target_vectors, size, place)
         if not sure.all():
             # More targets than the spare ones are as good as the last: settle them one by one.
-            found[0][~sure], found[1][~sure] = _best_of_block(sources[~sure], target_vectors, size, "float32")
-        return found
+            target_rows[0][~sure], target_rows[1][~sure] = _best_of_block(
+                sources[~sure], target_vectors, size, "float32"
+            )
+        return target_rows
 
     threads = torch.get_num_threads() if torch.device(place).type == "cpu" else 1
     with tqdm(
@@ -182,8 +169,8 @@ def _best_of_block(
     for targets in _target_blocks(target_vectors, precision):
         for running in best:
             running.look(targets, buffer, mask)
-    found = [running.result() for running in best]
-    return np.concatenate([rows for rows, _ in found]), np.concatenate([cosines for _, cosines in found])
+    results = [running.result() for running in best]
+    return np.concatenate([rows for rows, _ in results]), np.concatenate([cosines for _, cosines in results])
 
 
 def _target_blocks(target_vectors: Vectors, precision: str) -> Iterator[UnitBlock]:
@@ -203,22 +190,10 @@ def kept_candidates(
     *,
     show_progress_bar: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Computes what :func:`~.candidates.best_candidates` does, and takes blocks that lie in a folder from there.
-
-    Args:
-        folder: Where the blocks are kept; it must be for this input alone.
-        name: Tells several sets of candidates in one folder apart.
-        source_vectors: As there.
-        target_vectors: As there.
-        n: As there.
-        show_progress_bar: Show the progress, in sentences, on standard error.
+    """Computes what :func:`~.candidates.best_candidates` does, and reuses blocks that a folder has.
 
     Returns:
         Rows and cosines (sources, n).
-
-    Raises:
-        ValueError: As there.
-        OutputError: If a block cannot be written, or one that is there does not fit.
     """
     size = min(n, len(target_vectors))
     rows = np.empty((len(source_vectors), size), np.int64)
@@ -246,11 +221,13 @@ def _stored(folder: Path, name: str, sources: int, size: int) -> Iterator[Block]
                 rows, cosines = content["rows"].astype(np.int64), content["cosines"].astype(np.float32)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise OutputError(
-                f"a block of the unfinished run is damaged: {error}", path=path, remedy="delete it, or --overwrite"
+                f"a block of the incomplete run is damaged: {error}", path=path, remedy="delete it, or --overwrite"
             ) from error
         if rows.shape != cosines.shape or rows.shape != (max(part.stop - part.start, 0), size):
             raise OutputError(
-                "a block of the unfinished run is of another size", path=path, remedy="start afresh with --overwrite"
+                "a block of the incomplete run is of another size",
+                path=path,
+                remedy="start from scratch with --overwrite",
             )
         yield part, rows, cosines
         number += 1
@@ -285,9 +262,6 @@ def approximate_candidates(
     Returns:
         Rows (sources, n), int64, the best first, -1 where fewer were found; their cosines (sources, n), float32; and
         the share of the true n best that are among them, on 256 sources.
-
-    Raises:
-        ValueError: If n is not positive.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, not {n}")
@@ -303,12 +277,12 @@ def approximate_candidates(
     ) as progress:
         for start in range(0, len(rows), _SOURCES_OF_A_SEARCH):
             block = source_vectors[start : start + _SOURCES_OF_A_SEARCH]
-            found, _ = index.search(block, size, probes or default_probes(lists))
+            target_rows, _ = index.search(block, size, probes or default_probes(lists))
             for place in range(size):
-                column = found[:, place]
+                column = target_rows[:, place]
                 values = cosine_of_rows(block, right[np.maximum(column, 0)])
                 cosines[start : start + len(block), place] = np.where(column >= 0, values, 0.0)
-            rows[start : start + len(block)] = found
+            rows[start : start + len(block)] = target_rows
             progress.update(len(block))
     sample = np.sort(np.random.default_rng(seed).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
     true, _ = best_candidates(source_vectors.take(sample), right, size)

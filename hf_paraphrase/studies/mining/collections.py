@@ -34,9 +34,7 @@ class Collection:
     """Sentences with their names.
 
     Attributes:
-        path: The file that they come from.
         names: The name of each: its id, or the number of its line from 1.
-        sentences: The sentences.
     """
 
     path: Path
@@ -62,10 +60,6 @@ def read_collection(path: Path, layout: str) -> Collection:
     Args:
         path: The file.
         layout: `lines` for one sentence a line, `bucc` for `id TAB sentence` as in the shared task of BUCC 2017.
-
-    Raises:
-        InputError: If the file is missing, empty, not UTF-8 or not in this layout, an id is empty or comes twice, no
-            line has a sentence, or every line of plain ones begins with an id.
     """
     if layout == "lines":
         sentences = [text for block in read_lines(path, StrictLines()) for text in block.to_pylist()]
@@ -97,16 +91,12 @@ def read_collection(path: Path, layout: str) -> Collection:
                 first_lines[name] = line
     collection = Collection(path, names, sentences)
     if collection.empty == len(sentences):
-        raise InputError("there is no sentence in it", path=path, remedy="give one sentence a line")
+        raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
     return collection
 
 
 def check_different(source: Collection, target: Collection) -> None:
-    """Refuses two collections of the same sentences, of which each would be found as its own translation.
-
-    Raises:
-        InputError: If they are the same.
-    """
+    """Refuses two collections of the same sentences, of which each would be found as its own translation."""
     if source.path.resolve() == target.path.resolve() or source.sentences == target.sentences:
         raise InputError(
             "source and target are the same sentences",
@@ -118,19 +108,11 @@ def check_different(source: Collection, target: Collection) -> None:
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
     """Reads the true pairs, `source id TAB target id` a line; a pair that comes twice counts once.
 
-    Args:
-        path: The file.
-        source: The source side.
-        target: The target side.
-
     Returns:
         The places of the pairs (pairs, 2), sorted.
-
-    Raises:
-        InputError: If the file is missing, empty or malformed, or an id is not in its collection.
     """
     sides: list[tuple[Collection, Mapping[str, int]]] = [(side, side.positions()) for side in (source, target)]
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     remedy = "one pair a line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
     for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
         columns = [texts["source"].to_pylist(), texts["target"].to_pylist()]
@@ -142,8 +124,8 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
                         f"the id `{name[:80]}` is not in {side.path.name}", path=path, line=line, remedy=remedy
                     )
                 places.append(positions[name])
-            found.append((places[0], places[1]))
-    return np.array(sorted(set(found)), np.int64).reshape(-1, 2)
+            pairs.append((places[0], places[1]))
+    return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
 
 
 def one_line(text: str) -> str:
@@ -164,29 +146,17 @@ def identifiers(language: str, count: int) -> list[str]:
 
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
-    """Writes one side, `id TAB sentence` a line.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Writes one side, `id TAB sentence` a line."""
     write_text_whole(path, "".join(f"{name}\t{text}\n" for name, text in zip(names, sentences, strict=True)))
 
 
 def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[str], pairs: NDArray[np.int64]) -> None:
-    """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line."""
     write_text_whole(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))
 
 
 def read_gold_ids(path: Path) -> set[tuple[str, str]]:
-    """Reads true pairs, `source id TAB target id` a line.
-
-    Raises:
-        InputError: If the file is missing, empty or malformed.
-    """
+    """Reads true pairs, `source id TAB target id` a line."""
     remedy = "one pair a line as `source id TAB target id`"
     gold: set[tuple[str, str]] = set()
     for _, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
@@ -197,16 +167,8 @@ def read_gold_ids(path: Path) -> set[tuple[str, str]]:
 def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
     """Measures a file of pairs at every threshold.
 
-    Args:
-        path: A file that `mine` wrote: score, source id, target id, source, target.
-        gold: The true pairs, by ids.
-
     Returns:
         Precision and recall at every score in the file.
-
-    Raises:
-        InputError: If the file is missing or malformed, a pair comes twice, or its ids are of another form than those
-            of the gold pairs.
     """
     fields = [Field("score", pa.float64()), Field("source"), Field("target"), Field("_"), Field("_")]
     scores: list[float] = []
@@ -241,5 +203,5 @@ def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
 
 
 def _form(name: str) -> str:
-    """Returns an id with its numbers left out, which tells ids of one layout from those of another."""
+    """Returns an id with its numbers left out, which distinguishes the ids of two layouts."""
     return _NUMBER.sub("0", name)

@@ -49,11 +49,7 @@ class DrawSettings(Settings):
     seed: int = seed_setting("seed of all draws")
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a number out of range.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.max_words < self.min_words:
             raise UsageError(
@@ -65,11 +61,7 @@ class DrawSettings(Settings):
         return round(self.share * sentences)
 
     def check_sizes(self, sentences: Mapping[str, int]) -> None:
-        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden.
-
-        Raises:
-            UsageError: Naming the first of them.
-        """
+        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden."""
         for part, number in sentences.items():
             if number < 2 or not 1 <= self.planted(number) < number:
                 raise UsageError(
@@ -83,8 +75,6 @@ class ComparablePart:
     """One part of the task.
 
     Attributes:
-        source: The source sentences in their order.
-        target: The target sentences in their order.
         gold: The planted pairs, as positions in the two lists (pairs, 2), in the order of the source.
         near_duplicates: How many groups were left out because a sentence of theirs is nearly one of the other side.
     """
@@ -100,7 +90,6 @@ class ComparableTask:
     """A task and the bitext that shares no sentence with it.
 
     Attributes:
-        parts: The parts by name.
         train: Which rows of the input are the training bitext (rows,).
         validation: Which are its validation part (rows,).
         counts: How many rows and groups there were, and what became of them.
@@ -115,18 +104,9 @@ class ComparableTask:
 def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: DrawSettings) -> ComparableTask:
     """Draws a task from the rows of a bitext.
 
-    Args:
-        rows: A table with the string columns `source` and `target`.
-        sentences: Sentences on each side of a part, by the part's name, in the order in which they are drawn.
-        settings: How.
-
     Returns:
         The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
         bitext parts is in the task, on either side, and none of one part in another.
-
-    Raises:
-        UsageError: For settings out of range.
-        InputError: If the bitext has too few groups for the parts that are wanted.
     """
     settings.check()
     settings.check_sizes(sentences)
@@ -242,33 +222,35 @@ def _draw(
 
 
 def _like_earlier(normal: Mapping[str, pa.Array], rows: NDArray[np.int64], place: int, limit: float) -> bool:
-    """Tells whether either sentence of a row is a near-duplicate of one of the rows before it."""
+    """Returns whether either sentence of a row is a near-duplicate of one of the rows before it."""
     one = rows[place : place + 1]
     return any(bool(_like_any(column, one, rows[:place], limit)[0]) for column in normal.values())
 
 
 def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], limit: float) -> NDArray[np.bool_]:
-    """Tells which sentences are near-duplicates of any of some others (rows,)."""
+    """Returns which sentences are near-duplicates of any of some others (rows,)."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
     alike = np.zeros(len(rows), bool)
     if not len(others):
         return alike
-    known = normal.take(pa.array(others)).to_pylist()
-    lengths = np.fromiter(map(len, known), np.int64, len(known))
+    references = normal.take(pa.array(others)).to_pylist()
+    lengths = np.fromiter(map(len, references), np.int64, len(references))
     by_length = np.argsort(lengths, kind="stable")
-    known, lengths = [known[place] for place in by_length.tolist()], lengths[by_length]
+    references, lengths = [references[place] for place in by_length.tolist()], lengths[by_length]
     own = normal.take(pa.array(rows)).to_pylist()
     order = np.argsort(np.fromiter(map(len, own), np.int64, len(own)), kind="stable")
-    # Lengths that differ by more than the limit allows need no comparison, so like lengths are looked at together.
+    # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
     for start in range(0, len(own), _ROWS_AT_A_TIME):
         places = order[start : start + _ROWS_AT_A_TIME]
         queries = [own[place] for place in places.tolist()]
         low, high = np.searchsorted(lengths, [limit * len(queries[0]), len(queries[-1]) / limit + 1])
         if low < high:
-            found = cdist(queries, known[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=limit)
-            alike[places] = (found >= limit).any(axis=1)
+            similarities = cdist(
+                queries, references[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=limit
+            )
+            alike[places] = (similarities >= limit).any(axis=1)
     return alike
 
 

@@ -47,11 +47,7 @@ class ComparableSettings(DrawSettings, OutputSettings):
         return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a number out of range, a folder that is named twice, or a licence that is none.
-        """
+        """Checks that the settings are valid."""
         super().check()
         check_license(self.license)
         self.check_sizes(self.sizes)
@@ -64,9 +60,7 @@ class Comparable:
     """A task that was made.
 
     Attributes:
-        folder: Its folder.
         bitext: The bitext that shares no sentence with it.
-        task: What was drawn.
     """
 
     folder: Path
@@ -80,11 +74,6 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
 
     Returns:
         The task, and the bitext that is left over.
-
-    Raises:
-        UsageError: For numbers out of range.
-        InputError: If the bitexts are missing, of different languages, or too small.
-        OutputError: If the output exists or cannot be written.
     """
     with Artefact(
         settings.output,
@@ -153,14 +142,14 @@ def _read(folders: Sequence[Path], split: str) -> pa.Table:
 
 
 def _language(rows: pa.Table, column: str, folder: Path) -> str:
-    found = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
-    if len(found) != 1:
+    languages = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
+    if len(languages) != 1:
         raise InputError(
-            f"the column {column} has {len(found)} languages: {', '.join(found[:5]) or 'none'}",
+            f"the column {column} has {len(languages)} languages: {', '.join(languages[:5]) or 'none'}",
             path=folder,
             remedy="give bitexts of one pair of languages",
         )
-    return found[0]
+    return languages[0]
 
 
 def _write_task(folder: Path, task: ComparableTask, languages: tuple[str, ...]) -> None:

@@ -27,7 +27,6 @@ class EncoderFolders:
     """The folders of the encoders of both sides.
 
     Attributes:
-        source: That of the source side.
         target: That of the target side; the same where one encoder is for both.
     """
 
@@ -38,17 +37,8 @@ class EncoderFolders:
     def of(cls, both: str | None, source: str | None, target: str | None, flag: str) -> EncoderFolders | None:
         """Makes sense of three flags: `--encoder`, or `--source-encoder` with `--target-encoder`.
 
-        Args:
-            both: One encoder for both sides.
-            source: One for the source side.
-            target: One for the target side.
-            flag: How the first is called, e.g. `encoder`.
-
         Returns:
             The folders; None if none was given.
-
-        Raises:
-            UsageError: If too many or too few were given.
         """
         if both is not None and source is None and target is None:
             return cls(both, both)
@@ -70,7 +60,7 @@ class EncoderFolders:
 
     @property
     def names(self) -> str:
-        """How the encoders are called in a table: the name of the folder, or of the one that both lie in."""
+        """How the encoders are called in a table: the name of the folder, or of the one that contains both."""
         one, two = Path(self.source).resolve(), Path(self.target).resolve()
         return one.name if one == two or one.parent != two.parent else one.parent.name
 
@@ -95,22 +85,18 @@ class FilterEncoderSettings(Settings):
     )
 
     def filter_encoders(self) -> EncoderFolders:
-        """Returns their folders.
-
-        Raises:
-            UsageError: If too many or too few were given.
-        """
-        found = EncoderFolders.of(self.encoder, self.source_encoder, self.target_encoder, "encoder")
-        if found is None:
+        """Returns their folders."""
+        encoders = EncoderFolders.of(self.encoder, self.source_encoder, self.target_encoder, "encoder")
+        if encoders is None:
             raise UsageError(
                 "candidates need an encoder", remedy="give --encoder, or --source-encoder and --target-encoder"
             )
-        return found
+        return encoders
 
 
 @dataclass(frozen=True)
 class EncodedSides:
-    """The vectors of both collections, of length 1, or 0 for a sentence of which the encoder knows no word.
+    """The vectors of both collections, of length 1, or 0 for a sentence without a word in the encoder's vocabulary.
 
     Attributes:
         source: (sources, dim).
@@ -131,21 +117,7 @@ def encode_sides(
     device: str | None = None,
     show_progress_bar: bool = False,
 ) -> EncodedSides:
-    """Encodes both collections into files; one that is there is taken as it is.
-
-    Args:
-        encoders: The encoders.
-        collections: The source and the target side.
-        folder: Where the vectors are kept; it must be for this input alone.
-        name: Tells the files of several encoders apart.
-        batch_size: Sentences in a padded batch.
-        device: Where the encoders compute, e.g. `cuda`; None for the CPU.
-        show_progress_bar: Show the progress, in sentences, on standard error.
-
-    Raises:
-        ModelError: If a folder is not a sentence encoder.
-        InputError: If the encoders differ in dimension, or know no word of a side.
-    """
+    """Encodes both collections into files; one that is there is taken as it is."""
     from ...encoders.known_texts import KnownTexts
     from ...encoders.sentence_encoder import SentenceEncoder
 
@@ -165,12 +137,12 @@ def encode_sides(
             _encode(encoder, collection, path, batch_size, show_progress_bar)
         files.append(VectorFile(path))
         if files[-1].shape != (len(collection), dimensions[0]):
-            raise InputError("vectors of another input", path=path, remedy="start afresh with --overwrite")
+            raise InputError("vectors of another input", path=path, remedy="start from scratch with --overwrite")
     return EncodedSides(*files)
 
 
 def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size: int, show_progress_bar: bool) -> None:
-    known = False
+    has_vectors = False
     with (
         NpyWriter(path, encoder.encoder.dimension) as writer,
         tqdm(
@@ -180,13 +152,13 @@ def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size:
         for start in range(0, len(collection), _SENTENCES_AT_A_TIME):
             vectors = encoder.embed(collection.sentences[start : start + _SENTENCES_AT_A_TIME], batch_size=batch_size)
             if not np.isfinite(vectors).all():
-                raise InputError("the encoder gives vectors that are not finite", path=collection.path)
-            known = known or bool(vectors.any())
+                raise InputError("the encoder gives vectors with NaN or infinity", path=collection.path)
+            has_vectors = has_vectors or bool(vectors.any())
             writer.write(vectors)
             progress.update(len(vectors))
-        if not known:
+        if not has_vectors:
             raise InputError(
-                "the encoder knows no word of these sentences",
+                "none of the words is in the encoder's vocabulary",
                 path=collection.path,
                 remedy="give an encoder for their language; source and target may have been exchanged",
             )

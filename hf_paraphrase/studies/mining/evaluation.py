@@ -71,16 +71,11 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
         None,
     )
-    resume: bool = setting("go on with an unfinished run of the same command", False)
+    resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, for neither or both of files and a task, for a task without an
-                output or encoders, and for two folders that would be one row.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if bool(self.pairs) == bool(self.task):
             raise UsageError(
@@ -99,20 +94,12 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         self.classifiers()
 
     def scorers(self) -> dict[str, EncoderFolders]:
-        """Returns the encoders that score, by the names of their rows.
-
-        Raises:
-            UsageError: If two have one name.
-        """
+        """Returns the encoders that score, by the names of their rows."""
         items = [EncoderFolders.parse(text) for text in self.scoring_encoder]
         return _by_names([item.names for item in items], items, "--scoring-encoder")
 
     def classifiers(self) -> dict[str, str]:
-        """Returns the folders of the classifiers by the names of their rows.
-
-        Raises:
-            UsageError: If two have one name.
-        """
+        """Returns the folders of the classifiers by the names of their rows."""
         names = [to_path(folder).resolve().name for folder in self.classifier]
         return _by_names(names, self.classifier, "--classifier")
 
@@ -131,7 +118,6 @@ class MiningEvaluation:
     """What mining is worth.
 
     Attributes:
-        tables: Markdown tables by their titles.
         curves: Precision and recall at every threshold, by file of pairs or by way to score and decide.
         recall: The recall of the candidates by encoder; nothing for files of pairs.
         random_outcomes: What came of each classifier among random pairs.
@@ -150,30 +136,25 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
     """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
 
     Returns:
-        The tables and curves; with an output they lie there as well.
-
-    Raises:
-        InputError: For a missing or malformed file.
-        OutputError: If the output exists or cannot be written.
-        ModelError: If a folder is not an encoder or not a classifier.
+        The tables and curves; with an output they are written there as well.
     """
     if settings.output is not None:
         if not settings.resume:
             check_output(settings.output, overwrite=settings.overwrite)
         check_plots()
-    found = _measure_files(settings) if settings.pairs else _study(settings)
+    evaluation = _measure_files(settings) if settings.pairs else _study(settings)
     if settings.output is not None:
         log(f"report: {settings.output}")
-    return found
+    return evaluation
 
 
 def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
     gold_file = str(settings.gold)
     gold = read_gold_ids(Path(gold_file))
     curves = {path: mined_curve(Path(path), gold) for path in dict.fromkeys(settings.pairs)}
-    found = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, [], [])
+    evaluation = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, [], [])
     if settings.output is None:
-        return found
+        return evaluation
     results = {
         path: {"all": curve.at(-float("inf")).as_dict(), "best": curve.best().as_dict()}
         for path, curve in curves.items()
@@ -185,8 +166,8 @@ def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
         inputs=[*settings.pairs, gold_file],
         overwrite=settings.overwrite,
     ) as artefact:
-        _write_report(artefact, settings, found, results)
-    return found
+        _write_report(artefact, settings, evaluation, results)
+    return evaluation
 
 
 def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
@@ -257,9 +238,9 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
             "candidates": [item.as_dict() for item in outcomes],
         }
         curves = {item.way.label: item.curve for item in outcomes}
-        found = MiningEvaluation(tables, curves, recall, among_random, outcomes)
-        _write_report(artefact, settings, found, results)
-    return found
+        evaluation = MiningEvaluation(tables, curves, recall, among_random, outcomes)
+        _write_report(artefact, settings, evaluation, results)
+    return evaluation
 
 
 def _recall(
@@ -290,11 +271,11 @@ def _among_random_pairs(banks: Mapping[str, ScoreBank], settings: MiningEvaluati
 def _write_report(
     artefact: Artefact,
     settings: MiningEvaluationSettings,
-    found: MiningEvaluation,
+    evaluation: MiningEvaluation,
     results: dict[str, Any],
 ) -> None:
-    among_random = {item.way.name: item.curve for item in found.random_outcomes}
-    groups = {"candidates": found.curves, "random_pairs": among_random}
+    among_random = {item.way.name: item.curve for item in evaluation.random_outcomes}
+    groups = {"candidates": evaluation.curves, "random_pairs": among_random}
     plots = [title for title, group in groups.items() if write_curves(artefact.staging, title, group)]
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / "results.json", text + "\n")
@@ -304,7 +285,7 @@ def _write_report(
             "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
             "task": settings.task is not None,
             "parts": results.get("parts") if settings.task else None,
-            "tables": found.tables,
+            "tables": evaluation.tables,
             "plots": plots,
             "fixed_threshold": settings.fixed_threshold,
             "one_to_one": settings.one_to_one,
@@ -312,4 +293,4 @@ def _write_report(
         },
         report=True,
     )
-    artefact.finish(results={"tables": list(found.tables)}, card=card)
+    artefact.finish(results={"tables": list(evaluation.tables)}, card=card)

@@ -42,7 +42,6 @@ class UnitBlock:
     """Consecutive vectors of length 1 or 0, exact and rounded.
 
     Attributes:
-        first: The row of the first.
         exact: (rows, dim), float64.
         rounded: (rows, dim), in the type of the products.
         lost: The length of what rounding took from each (rows,).
@@ -57,11 +56,7 @@ class UnitBlock:
 
     @classmethod
     def of(cls, first: int, vectors: NDArray[np.float32], precision: str) -> UnitBlock:
-        """Brings vectors (rows, dim) to length 1, those of length 0 apart, and rounds them.
-
-        Raises:
-            ValueError: If one is not finite.
-        """
+        """Brings vectors (rows, dim) to length 1, except those of length 0, and rounds them."""
         exact = unit_vectors(vectors)
         rounded = torch.from_numpy(exact).to(getattr(torch, precision))
         back = rounded.double().numpy()
@@ -74,11 +69,7 @@ class UnitBlock:
 
 
 def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Divides each row (rows, dim) by its length in double precision; zero rows stay zero.
-
-    Raises:
-        ValueError: If a vector is not finite.
-    """
+    """Divides each row (rows, dim) by its length in double precision; zero rows stay zero."""
     exact = vectors.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
     if not np.isfinite(lengths).all():
@@ -128,10 +119,10 @@ class RunningBest:
             place = shape[1] - self.n
             reached = np.partition(products.float().numpy(), place, axis=1)[:, place].clip(max=1.0)
             least = np.maximum(least, reached.astype(np.float64) - 2 * error)
-        found = self._not_below(keys, products.dtype, least, mask)
-        source, column = np.divmod(found, shape[1])
+        is_candidate = self._not_below(keys, products.dtype, least, mask)
+        source, column = np.divmod(is_candidate, shape[1])
         self._new.append((source.astype(np.int32), column + targets.first, self._cosines(source, column, targets)))
-        self._waiting += len(found)
+        self._waiting += len(is_candidate)
         # Each merge costs a sort and raises what the rest must reach.
         if not full.all() or self._waiting > len(self._row):
             self._merge()
@@ -143,10 +134,8 @@ class RunningBest:
         return self._row.reshape(shape), self._cosine.astype(np.float32).reshape(shape)
 
     def _error_bound(self, targets: UnitBlock) -> NDArray[np.float64]:
-        """Bounds how far a rounded cosine can be from the true one, (sources,), after Cauchy and Schwarz.
-
-        A product above 1 is rounded by up to twice as much, but not to below 1, which no cosine is above.
-        """
+        """Bounds how far a rounded cosine can be from the true one, (sources,), after Cauchy and Schwarz."""
+        # A product above 1 is rounded by up to twice as much, but not to below 1, which no cosine is above.
         sides = self.sources.lost + self.sources.greatest * targets.lost.max(initial=0.0)
         return 1.01 * sides + self._roundoff + _ACCUMULATION * self.sources.exact.shape[1]
 
@@ -209,7 +198,7 @@ def _sortable(keys: NDArray[np.integer]) -> NDArray[np.integer]:
 def _keys_below(
     values: NDArray[np.float64], kind: torch.dtype, key_type: type[np.signedinteger]
 ) -> NDArray[np.integer]:
-    """Gives the bits of a number of the products' type a little below each value; any for infinite ones."""
+    """Returns the bits of a number of the products' type a little below each value; any for infinite ones."""
     rounded = torch.from_numpy(np.where(np.isfinite(values), values, -2.0)).to(kind)
     bits = rounded.view(getattr(torch, np.dtype(key_type).name)).numpy()
     # One step down, because rounding may have gone up: the bits of a negative number grow as it falls, and there are
@@ -232,9 +221,6 @@ def best_on_device(
     Returns:
         Rows and cosines (sources, n), the best first, of equal ones the lower row; and of which sources they are
         certain (sources,): of the others more targets than were kept might be as good as the n-th.
-
-    Raises:
-        ValueError: If a vector is not finite.
     """
     kept = min(n + _SPARE, len(target_vectors))
     left = torch.from_numpy(unit_vectors(sources)).to(device)
@@ -252,13 +238,13 @@ def best_on_device(
         cosines, order = torch.sort(cosines, dim=1, descending=True)
         order = order[:, :kept]
         cosines, rows, vectors = cosines[:, :kept], rows.gather(1, order), vectors.gather(1, order)
-    exact_cosines, found = vectors.cpu().numpy(), rows.cpu().numpy()
-    by_cosine = np.lexsort((found, -exact_cosines), axis=1)[:, :n]
+    exact_cosines, exact_rows = vectors.cpu().numpy(), rows.cpu().numpy()
+    by_cosine = np.lexsort((exact_rows, -exact_cosines), axis=1)[:, :n]
     best = np.take_along_axis(exact_cosines, by_cosine, 1)
     error = _ACCUMULATION * sources.shape[1]
     lowest = cosines[:, -1].cpu().double().numpy()
     sure = (lowest + error < best[:, -1]) if kept < len(target_vectors) else np.ones(len(sources), bool)
-    return (np.take_along_axis(found, by_cosine, 1), np.clip(best, -1, 1).astype(np.float32)), sure
+    return (np.take_along_axis(exact_rows, by_cosine, 1), np.clip(best, -1, 1).astype(np.float32)), sure
 
 
 def _exact(left: torch.Tensor, right: torch.Tensor, places: torch.Tensor) -> torch.Tensor:

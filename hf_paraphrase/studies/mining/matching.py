@@ -94,17 +94,7 @@ def exact_matching(
 def matching(
     kind: str | None, source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Applies the matching of a name.
-
-    Args:
-        kind: One of :data:`MATCHINGS`; None takes all pairs.
-        source: As for :func:`greedy_matching`.
-        target: As there.
-        scores: As there.
-
-    Raises:
-        ValueError: If the kind is unknown.
-    """
+    """Applies the matching of a name."""
     if kind is None:
         return np.ones(len(scores), bool)
     if kind not in MATCHINGS:

@@ -20,7 +20,6 @@ class Measures:
     """How good some pairs are.
 
     Attributes:
-        found: How many pairs were given, |S|.
         right: How many of them are gold, |G ∩ S|.
         gold: How many gold pairs there are, |G|.
     """
@@ -64,7 +63,7 @@ class Measures:
 def are_gold(
     source: NDArray[np.int64], target: NDArray[np.int64], gold: NDArray[np.int64], targets: int
 ) -> NDArray[np.bool_]:
-    """Tells which pairs (pairs,) are among the gold pairs (gold, 2), of a target side of so many sentences."""
+    """Returns which pairs (pairs,) are among the gold pairs (gold, 2), of a target side of so many sentences."""
     width = max(targets, 1)
     return np.isin(source * width + target, gold[:, 0] * width + gold[:, 1])
 
@@ -77,7 +76,6 @@ class Curve:
         thresholds: The scores (points,), falling; a point is about the pairs with at least this score.
         found: How many pairs those are (points,).
         right: How many of them are gold (points,).
-        gold: How many gold pairs there are.
     """
 
     thresholds: NDArray[np.float64]
@@ -121,11 +119,8 @@ class Curve:
     def best_threshold(self) -> float:
         """Returns the threshold of the greatest F1, the highest of equal ones.
 
-        It lies halfway between the lowest score that it lets through and the next below, so that on another collection
+        It is halfway between the lowest score that it lets through and the next below, so that on another collection
         it favours neither.
-
-        Raises:
-            ValueError: If there are no pairs.
         """
         if not len(self):
             raise ValueError("there are no pairs to choose a threshold on")

@@ -38,9 +38,6 @@ class Mined:
     """What mining gave.
 
     Attributes:
-        files: Where it lies.
-        candidates: How many pairs were candidates.
-        pairs: How many pairs were kept.
         threshold: The least score that was asked for, or chosen; None without one.
         tuning: The measures with which it was chosen; None where it was not.
         measures: Precision, recall and F1 against the true pairs; None without these.
@@ -60,14 +57,14 @@ class Mined:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the numbers as JSON values."""
-        found: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         if self.tuning is not None:
-            found["tuning"] = {"threshold": self.threshold, **self.tuning.as_dict()}
+            record["tuning"] = {"threshold": self.threshold, **self.tuning.as_dict()}
         if self.approximate_recall is not None:
-            found["approximate_recall"] = self.approximate_recall
+            record["approximate_recall"] = self.approximate_recall
         if self.measures is not None:
-            found |= {"candidate_recall": self.candidate_recall, "measures": self.measures.as_dict()}
-        return {**found, "candidates": self.candidates, "pairs": self.pairs, "threshold": self.threshold}
+            record |= {"candidate_recall": self.candidate_recall, "measures": self.measures.as_dict()}
+        return {**record, "candidates": self.candidates, "pairs": self.pairs, "threshold": self.threshold}
 
 
 @recipe(MiningSettings)
@@ -76,11 +73,6 @@ def mine(settings: MiningSettings) -> Mined:
 
     Returns:
         The files that were made, and what was measured.
-
-    Raises:
-        InputError: For a missing or malformed collection or gold file.
-        OutputError: If the output exists or cannot be written, or the unfinished run is another one.
-        ModelError: If a folder is not an encoder or not a classifier.
     """
     files = MinedFiles.of(settings)
     artefact = Artefact(
@@ -160,7 +152,7 @@ def _measured(
 
 
 def _mined_before(files: MinedFiles) -> Mined:
-    """Returns what a finished run has found, as its record says."""
+    """Returns what a finished run has found, by its record."""
     results = read_json_object(files.record)["results"]
     tuning = results.get("tuning")
     return Mined(

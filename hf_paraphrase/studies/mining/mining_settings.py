@@ -33,7 +33,7 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         choices=LAYOUTS,
     )
     candidates: int = setting(
-        "target sentences of the greatest cosine that are looked at for a source sentence", 40, at_least=1
+        "target sentences of the greatest cosine that are considered for a source sentence", 40, at_least=1
     )
     approximate: bool = setting(
         "search candidates in inverted lists instead of all targets; the share of the true candidates that "
@@ -88,15 +88,11 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     seed: int = seed_setting("with --approximate: seed of the lists")
-    resume: bool = setting("go on with an unfinished run of the same command", False)
+    resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, too many or too few encoders, and an output that ends in .gold.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if Path(self.output).suffix == ".gold" and self.layout == "bucc":
             raise UsageError(
@@ -106,11 +102,7 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         self.scoring_encoders()
 
     def scoring_encoders(self) -> EncoderFolders | None:
-        """Returns the folders of the encoders of the score, None if it takes those that find the candidates.
-
-        Raises:
-            UsageError: If too many or too few were given.
-        """
+        """Returns the folders of the encoders of the score, None if it takes those that find the candidates."""
         flags = (self.scoring_encoder, self.source_scoring_encoder, self.target_scoring_encoder)
         return EncoderFolders.of(*flags, "scoring-encoder")
 
@@ -139,7 +131,6 @@ class MinedFiles:
 
     Attributes:
         pairs: The tab-separated file of the pairs, the best first.
-        record: Its provenance.
         gold: The ids alone, in the BUCC layout; else None.
     """
 

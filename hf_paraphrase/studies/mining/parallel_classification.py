@@ -35,11 +35,6 @@ class ParallelClassifier:
     """A classifier of parallel sentences with the tokenizers of both languages.
 
     Lower-casing and the treatment of digits are part of the tokenizers, so raw text goes in.
-
-    Args:
-        model: The classifier.
-        source_tokenizer: The tokenizer of the source language.
-        target_tokenizer: The tokenizer of the target language.
     """
 
     def __init__(
@@ -56,17 +51,7 @@ class ParallelClassifier:
     def from_pretrained(
         cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
     ) -> ParallelClassifier:
-        """Opens the folder of a classifier, or a classifier of the Hub.
-
-        Args:
-            folder: A folder that `train-parallel-classifier` made, or a repository `namespace/name` that holds one.
-            device: Where to compute, e.g. `cuda`; None for the CPU.
-            revision: The branch, tag or commit of the repository; `main` by default.
-
-        Raises:
-            ModelError: If the folder is missing, damaged, or a model of another type.
-            HubError: If the Hub cannot be reached.
-        """
+        """Opens the folder of a classifier, or a classifier of the Hub."""
         folder = model_folder(folder, revision=revision)
         verb = "hf-paraphrase train-parallel-classifier"
         check_model_type(folder, (MODEL_TYPE,), kind="classifier of parallel sentences", verb=verb)
@@ -99,11 +84,6 @@ class ParallelClassifier:
     ) -> NDArray[np.float32]:
         """Computes the vectors of target sentences.
 
-        Args:
-            texts: The sentences.
-            batch_size: Sentences in a batch at most.
-            show_progress_bar: Show the progress, in sentences, on standard error.
-
         Returns:
             float32 (texts, dim) in the order of the texts; zero for a text without words.
         """
@@ -122,12 +102,7 @@ class ParallelClassifier:
         return score_pairs(self.model, source_vectors, target_vectors)
 
     def probabilities(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> NDArray[np.float64]:
-        """Computes the probability of each pair of texts that they are parallel, float64 (pairs,).
-
-        Raises:
-            TypeError: If a text is not a string.
-            ValueError: If there are not as many sources as targets.
-        """
+        """Computes the probability of each pair of texts that they are parallel, float64 (pairs,)."""
         sources, targets = list_of_texts(sources), list_of_texts(targets)
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
@@ -156,18 +131,8 @@ def encode_sentences(
 ) -> NDArray[np.float32]:
     """Computes the vectors of tokenised sentences, those of like length in one batch.
 
-    Args:
-        model: A `ParallelBiGruModel`; its mode is evaluation while this runs.
-        encode: Its `encode_source` or `encode_target`.
-        ids: The token ids.
-        batch_size: Sentences in a batch at most.
-        show_progress_bar: Show the progress, in sentences, on standard error.
-
     Returns:
         float32 (sentences, dim).
-
-    Raises:
-        ValueError: If `batch_size` is not positive.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")

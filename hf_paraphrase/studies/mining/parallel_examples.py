@@ -40,7 +40,6 @@ class ParallelTexts:
 
     Attributes:
         source: The source sentences of each split, as the folder has them.
-        target: The target sentences of each split.
         source_lang: The language code of the source side.
         target_lang: The language code of the target side.
     """
@@ -54,16 +53,7 @@ class ParallelTexts:
 def read_parallel_texts(
     folder: str | os.PathLike[str], *, max_pairs: int | None = None, seed: int = 0
 ) -> ParallelTexts:
-    """Reads the splits `train` and, where there is one, `validation` of a bitext into memory.
-
-    Args:
-        folder: A folder that `prepare bitext` made.
-        max_pairs: Take a random sample of so many training pairs, in the order of the folder; None for all.
-        seed: Seed of the sample.
-
-    Raises:
-        InputError: If the folder, the split `train` or a column is missing, or there are no rows.
-    """
+    """Reads the splits `train` and, where there is one, `validation` of a bitext into memory."""
     texts = ParallelTexts({}, {}, "", "")
     opened = DataFolder(folder)
     for split in (TRAIN, VALIDATION) if VALIDATION in opened.splits else (TRAIN,):
@@ -76,8 +66,8 @@ def read_parallel_texts(
                 table = table.take(pa.array(rows))
             texts.source_lang = str(table["source_lang"][0].as_py() or "")
             texts.target_lang = str(table["target_lang"][0].as_py() or "")
-        for side, found in zip(_SIDES, (texts.source, texts.target), strict=True):
-            found[split] = [text or "" for text in table[side].to_pylist()]
+        for side, side_texts in zip(_SIDES, (texts.source, texts.target), strict=True):
+            side_texts[split] = [text or "" for text in table[side].to_pylist()]
     return texts
 
 
@@ -87,7 +77,6 @@ class Side:
 
     Attributes:
         texts: The sentences; those of the training pairs come first.
-        ids: Their token ids.
         groups: A number for each (sentences,), int64, equal where sentences differ in nothing but upper case,
             punctuation and spaces.
         trained: How many of them occur in training pairs.
@@ -107,8 +96,6 @@ class ParallelExamples:
     """Parallel sentences to learn from and to choose the epoch on.
 
     Attributes:
-        source: The source sentences.
-        target: The target sentences.
         pairs: For each split the numbers of the source and of the target sentence of each pair (pairs, 2), int64.
         dropped: How many pairs were left out because a side had no words.
         known: What pairs are parallel: sorted numbers made of the groups of both sentences, int64.
@@ -128,14 +115,10 @@ class ParallelExamples:
     def encode(
         cls, texts: ParallelTexts, source_tokenizer: PreTrainedTokenizerFast, target_tokenizer: PreTrainedTokenizerFast
     ) -> ParallelExamples:
-        """Tokenises a bitext; a pair of which a side has no words is left out and counted.
-
-        Raises:
-            InputError: If no training pair is left, or there is only one different target sentence.
-        """
+        """Tokenises a bitext; a pair of which a side has no words is left out and counted."""
         sides, numbers = [], []
-        for found, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
-            side, number = _side(found, tokenizer)
+        for side_texts, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
+            side, number = _side(side_texts, tokenizer)
             sides.append(side)
             numbers.append(number)
         pairs, dropped = {}, 0
@@ -155,7 +138,7 @@ class ParallelExamples:
         return cls(sides[0], sides[1], pairs, dropped)
 
     def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tells which sentences are known to be each other's translations; the arrays are broadcast.
+        """Returns which sentences are known to be each other's translations; the arrays are broadcast.
 
         A pair counts as known if the bitext has it, whatever its upper case, punctuation and spaces. The paper leaves
         out only the sentence's own translation (j ≠ i); where a bitext translates a sentence in several ways, those
@@ -163,8 +146,8 @@ class ParallelExamples:
         """
         keys = self._keys(sources, targets)
         places = np.searchsorted(self.known, keys)
-        found: NDArray[np.bool_] = self.known[np.minimum(places, len(self.known) - 1)] == keys
-        return found
+        is_parallel: NDArray[np.bool_] = self.known[np.minimum(places, len(self.known) - 1)] == keys
+        return is_parallel
 
     def _keys(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.source.groups[sources] * (int(self.target.groups.max(initial=0)) + 1) + self.target.groups[targets]
@@ -192,11 +175,11 @@ def _side(
 
 
 class NegativeDraw:
-    """Draws target sentences that are no translations of given source sentences.
+    """Draws target sentences that are not translations of given source sentences.
 
     Random negatives are the targets of other pairs of the same batch, as far as it has enough of them, and of the
     whole training data beyond. A batch is a random part of a shuffled epoch, so this is the paper's "randomly
-    selecting" (paper 002, section 2.1) anew in every epoch, and every sentence of a batch is encoded only once. With
+    selecting" (paper 002, section 2.1) again in every epoch, and every sentence of a batch is encoded only once. With
     n-best lists a share of the negatives comes from the list of the source sentence instead, as the paper's sections
     4.3 and 5 propose.
 
@@ -206,9 +189,6 @@ class NegativeDraw:
         candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
             :data:`NOTHING` where there is none; None for random negatives alone.
         hard_share: The share of the negatives that come from these lists, as far as they are long enough.
-
-    Raises:
-        ValueError: For a share outside [0, 1].
     """
 
     def __init__(
@@ -264,12 +244,12 @@ class NegativeDraw:
         barred |= (drawn[:, :, None] == targets).any(1)
         order = np.where(barred, 2.0, generator.random(barred.shape))
         places = order.argsort(axis=1)[:, : self.negatives]
-        found = np.where(np.take_along_axis(barred, places, axis=1), NOTHING, targets[places])
+        drawn_ids = np.where(np.take_along_axis(barred, places, axis=1), NOTHING, targets[places])
         # What was drawn before stands at the left, and found ones fill up what is empty behind it.
         missing = (drawn == NOTHING).sum(1)
-        for place in range(found.shape[1]):
-            rows = np.flatnonzero((missing > place) & (found[:, place] != NOTHING))
-            drawn[rows, self.negatives - missing[rows] + place] = found[rows, place]
+        for place in range(drawn_ids.shape[1]):
+            rows = np.flatnonzero((missing > place) & (drawn_ids[:, place] != NOTHING))
+            drawn[rows, self.negatives - missing[rows] + place] = drawn_ids[rows, place]
 
     def _draw_from_all(
         self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator
@@ -315,16 +295,6 @@ def word_tokenizers(
     """Builds the word-level tokenizers of both languages from the training part of a bitext.
 
     Punctuation marks are words by themselves, apostrophes too, in any language.
-
-    Args:
-        texts: The bitext.
-        lower_case: Whether text is lower-cased.
-        digits: One of :data:`~...tokenization.word_level.DIGITS`.
-        vocabulary_size: Words of each language at most; 0 for all.
-        min_frequency: A word that occurs less often is unknown.
-
-    Raises:
-        InputError: If a side has no words.
     """
     style: dict[str, Any] = {"lower_case": lower_case, "contractions": False, "digits": digits}
     source, target = (
@@ -355,24 +325,16 @@ class ParallelTextSettings(RunSettings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word enters the vocabulary if it occurs so many times in the training part", 2, above=0
+        "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
     )
-    max_pairs: int | None = setting("train on a random sample of so many pairs", None, above=0)
+    max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
     def texts(self) -> ParallelTexts:
-        """Reads the bitext.
-
-        Raises:
-            InputError: As :func:`read_parallel_texts`.
-        """
+        """Reads the bitext."""
         return read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
 
     def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
-        """Builds the tokenizers of both languages.
-
-        Raises:
-            InputError: If a side has no words.
-        """
+        """Builds the tokenizers of both languages."""
         return word_tokenizers(
             texts,
             lower_case=self.lower_case,
@@ -383,11 +345,7 @@ class ParallelTextSettings(RunSettings):
 
     @contextmanager
     def naming_the_bitext(self) -> Iterator[None]:
-        """Puts the bitext into an error that names no file.
-
-        Raises:
-            InputError: As the block raises it.
-        """
+        """Puts the bitext into an error that names no file."""
         try:
             yield
         except InputError as error:

@@ -55,16 +55,14 @@ class ParallelTrainingArguments(EpochTrainingArguments):
 
 @dataclass(frozen=True)
 class ParallelScores:
-    """How well a classifier tells parallel sentences from others.
+    """How well a classifier distinguishes parallel sentences from others.
 
     Attributes:
         loss: The mean cross-entropy, in nats a pair.
         precision: Of the pairs with a probability of at least 0.5, the share that are parallel, in per cent.
         recall: Of the parallel pairs, the share with such a probability, in per cent.
-        f1: The harmonic mean of the two.
         best_f1: The highest F1 of all decision thresholds.
         threshold: The probability at which it is reached.
-        pairs: How many pairs were scored.
     """
 
     loss: float
@@ -79,7 +77,7 @@ class ParallelScores:
 class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
-    An epoch sees every parallel pair once, each with negatives that are drawn anew: see
+    An epoch sees every parallel pair once, each with negatives that are drawn again: see
     :class:`~.parallel_examples.NegativeDraw`. Every different sentence of a batch is encoded once, however many pairs
     it is in. The paper clips the gradient "to a value of 5"; this is the norm over all parameters, as in the authors'
     later code.
@@ -92,13 +90,6 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     with the weights of an undisturbed one. The word vectors get sparse gradients, of which several processes exchange
     the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies, unless the arguments name an
     optimizer.
-
-    Args:
-        model: The classifier.
-        args: The settings.
-        examples: The sentences.
-        draw: Draws the negatives.
-        report: Called with a line of text after each epoch.
     """
 
     criterion = DEV_SCORE
@@ -155,12 +146,12 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures the classifier on the dev part and reports it."""
         assert self.dev is not None
-        found = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
-        metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
+        scores = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
+        metrics = {f"eval_{name}": float(value) for name, value in vars(scores).items()}
         return self.report_scores(
             metrics,
-            f"epoch {self.state.epoch or 0:g}: dev loss {found.loss:.4f}, F1 {found.f1:.2f}, best F1 "
-            f"{found.best_f1:.2f} from a probability of {found.threshold:.3f} on",
+            f"epoch {self.state.epoch or 0:g}: dev loss {scores.loss:.4f}, F1 {scores.f1:.2f}, best F1 "
+            f"{scores.best_f1:.2f} from a probability of {scores.threshold:.3f} on",
         )
 
 

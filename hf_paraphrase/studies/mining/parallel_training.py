@@ -42,7 +42,7 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
     for classifiers that meet filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
-    negatives: int = setting("pairs that are not parallel for each that is, drawn anew in each epoch", 5, above=0)
+    negatives: int = setting("pairs that are not parallel for each that is, drawn again in each epoch", 5, above=0)
     encoder: str | None = setting(
         "model folder of a sentence encoder for both languages, by whose cosine the n-best lists are made; without "
         "one all negatives are random",
@@ -99,11 +99,7 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for n-best lists without an encoder.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.encoder_folders():
             return
@@ -125,11 +121,6 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
     Returns:
         The classifier with its tokenizers.
-
-    Raises:
-        InputError: For a missing or malformed bitext.
-        ModelError: For an encoder that cannot be opened.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     inputs = [settings.bitext, *settings.encoder_folders(), *vectors]
@@ -140,7 +131,7 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
 
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
-    # One that cannot be opened is told before the bitext is read.
+    # One that cannot be opened is reported before the bitext is read.
     encoders = [SentenceEncoder.from_pretrained(path) for path in settings.encoder_folders()]
     texts = settings.texts()
     with settings.naming_the_bitext():
@@ -159,7 +150,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     run.train(trainer)
     if run.writes:
         _write(settings, texts, trainer, tokenizers, coverage, run)
-        log(f"the classifier lies in {settings.output}; with an encoder that finds candidates it scores them:")
+        log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
         log(
             "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
             f"--classifier {settings.output} --output pairs.tsv"
@@ -182,7 +173,7 @@ def _model(
     tokenizers: Sequence[PreTrainedTokenizerFast],
     examples: ParallelExamples,
 ) -> tuple[PreTrainedModel, list[Coverage]]:
-    """Makes the classifier with its initial vectors, and tells for each side how many words have one."""
+    """Makes the classifier with its initial vectors, and returns for each side how many words have one."""
     import torch
     from transformers import set_seed
 
@@ -307,7 +298,7 @@ def _write(
         metric="f1",
         value=None if kept is None else kept.get("best_f1"),
         name="F1 (%; at the best threshold, with the negatives of training; it chose the epoch)",
-        task_name="Telling translations from other sentences",
+        task_name="Distinguishing translations from other sentences",
     )
     run.write(
         results=results,

@@ -88,27 +88,20 @@ def file_stem(name: str) -> str:
 
 
 def write_curve(path: Path, curve: Curve) -> None:
-    """Writes a curve of at most a thousand points: threshold, precision, recall, F1 (0 to 1), found, right.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Writes a curve of at most a thousand points: threshold, precision, recall, F1 (0 to 1), found, right."""
     thin = curve.thinned()
     lines = ["threshold\tprecision\trecall\tf1\tfound\tright\n"]
     values = (thin.thresholds, thin.precision, thin.recall, thin.f1, thin.found, thin.right)
-    for threshold, precision, recall, f1, found, right in zip(*(column.tolist() for column in values), strict=True):
-        lines.append(f"{threshold:.9g}\t{precision:.6f}\t{recall:.6f}\t{f1:.6f}\t{found}\t{right}\n")
+    for threshold, precision, recall, f1, num_found, right in zip(
+        *(column.tolist() for column in values), strict=True
+    ):
+        lines.append(f"{threshold:.9g}\t{precision:.6f}\t{recall:.6f}\t{f1:.6f}\t{num_found}\t{right}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text_whole(path, "".join(lines))
 
 
 def plot_curves(curves: Mapping[str, Curve], path: Path) -> None:
-    """Draws precision over recall, in per cent, with a ring at the best F1 of each curve.
-
-    Args:
-        curves: The curves by their names.
-        path: The PNG file; an SVG of the same name appears beside it.
-    """
+    """Draws precision over recall, in per cent, with a ring at the best F1 of each curve."""
     figure, axes = new_figure(8.5, 6)
     axis = axes[0, 0]
     for number, (name, curve) in enumerate(curves.items()):
@@ -127,19 +120,7 @@ def plot_curves(curves: Mapping[str, Curve], path: Path) -> None:
 
 
 def write_curves(folder: Path, group: str, curves: Mapping[str, Curve]) -> bool:
-    """Writes curves that have points as tables, and a figure of the twelve with the best F1.
-
-    Args:
-        folder: The report.
-        group: The name of the subfolder of `curves`, and of the figure in `plots`.
-        curves: The curves by their names.
-
-    Returns:
-        Whether there is a figure.
-
-    Raises:
-        OutputError: If a file cannot be written.
-    """
+    """Writes curves that have points as tables, and a figure of the twelve with the best F1."""
     filled = {name: curve for name, curve in curves.items() if len(curve)}
     for name, curve in filled.items():
         write_curve(folder / "curves" / group / f"{file_stem(name)}.tsv", curve)

@@ -30,10 +30,8 @@ class FilterOptions:
     """How candidates are found.
 
     Attributes:
-        candidates: Of each source sentence, n.
         approximate: Whether to search inverted lists instead of all targets.
         probes: How many of these lists are read for a source; 0 for the default.
-        seed: Seed of the lists.
         batch_size: Sentences in a padded batch of an encoder.
         device: Where encoders and classifiers compute, e.g. `cuda`; None for the CPU.
     """
@@ -67,11 +65,7 @@ class ScoreOptions:
 
 
 def check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str], device: str | None = None) -> None:
-    """Opens what will be needed late once before any long work.
-
-    Raises:
-        ModelError: If a folder is not an encoder or not a classifier.
-    """
+    """Opens what will be needed late once before any long work."""
     for folder in [folder for item in encoders for folder in item.folders]:
         SentenceEncoder.from_pretrained(folder, device=device)
     for folder in classifiers:
@@ -81,22 +75,9 @@ def check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str],
 class MiningRun:
     """Two collections, their candidate pairs, and any scores of these.
 
-    Args:
-        collections: The source and the target side.
-        encoders: The encoders of the filter.
-        options: How candidates are found.
-        folder: Where vectors and blocks of candidates are kept; what lies there from an earlier run on the same input
-            is not computed again.
-        show_progress_bar: Show the progress on standard error.
-
     Attributes:
-        pairs: The candidate pairs.
         approximate_recall: The share of the true candidates that the approximate filter found on a sample; None for
             the exact one.
-
-    Raises:
-        ModelError: If a folder is not a sentence encoder.
-        InputError: If the encoders do not fit each other, or know no word of a side.
     """
 
     def __init__(
@@ -136,12 +117,7 @@ class MiningRun:
         self.pairs = CandidatePairs.of(rows, cosines, known_rows(sides.source), known_rows(sides.target))
 
     def sides(self, encoders: EncoderFolders) -> EncodedSides:
-        """Returns the vectors of both collections by some encoders.
-
-        Raises:
-            ModelError: If a folder is not a sentence encoder.
-            InputError: If the encoders do not fit each other, or know no word of a side.
-        """
+        """Returns the vectors of both collections by some encoders."""
         if encoders not in self._sides:
             self._sides[encoders] = encode_sides(
                 encoders,
@@ -162,31 +138,17 @@ class MiningRun:
         return pair_cosines(self.pairs, sides.source, sides.target)
 
     def margins(self, kind: str, neighbours: int, encoders: EncoderFolders | None = None) -> NDArray[np.float64]:
-        """Computes the margin score of every pair (pairs,), by default under the encoders of the filter.
-
-        Args:
-            kind: One of :data:`~.scoring.MARGINS`.
-            neighbours: The size of the neighbourhoods.
-            encoders: Other encoders.
-        """
+        """Computes the margin score of every pair (pairs,), by default under the encoders of the filter."""
         chosen = encoders or self.encoders
         means = self._neighbourhoods(chosen, neighbours)
         return pair_margins(self.pairs, self.cosines(chosen), *means, kind)
 
     def probabilities(self, classifier: str) -> NDArray[np.float64]:
-        """Computes the probability of every pair by a classifier (pairs,).
-
-        Raises:
-            ModelError: If the folder is not a classifier of parallel sentences.
-        """
+        """Computes the probability of every pair by a classifier (pairs,)."""
         return self.classified(classifier).probabilities(self.pairs.source, self.pairs.target)
 
     def classified(self, classifier: str) -> ClassifiedSides:
-        """Returns both collections as a classifier sees them.
-
-        Raises:
-            ModelError: If the folder is not a classifier of parallel sentences.
-        """
+        """Returns both collections as a classifier sees them."""
         if classifier not in self._classified:
             self._classified[classifier] = ClassifiedSides.from_pretrained(
                 classifier,

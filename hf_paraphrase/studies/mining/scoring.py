@@ -70,7 +70,7 @@ class CandidatePairs:
 
 
 def known_rows(vectors: VectorFile) -> NDArray[np.bool_]:
-    """Tells which vectors of a file are not zero (rows,)."""
+    """Returns which vectors of a file are not zero (rows,)."""
     blocks = range(0, len(vectors), _PAIRS_AT_A_TIME)
     parts = [vectors[start : start + _PAIRS_AT_A_TIME].any(axis=1) for start in blocks]
     return np.concatenate(parts) if parts else np.empty(0, bool)
@@ -88,7 +88,7 @@ def pair_cosines(pairs: CandidatePairs, source: VectorFile, target: VectorFile) 
     right = target[: len(target)]
     for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
         part = slice(start, start + _PAIRS_AT_A_TIME)
-        # Sources rise, so those of a block of pairs lie together.
+        # Sources rise, so those of a block of pairs are together.
         rows = pairs.source[part]
         block = source[int(rows[0]) : int(rows[-1]) + 1]
         cosines[part] = cosine_of_rows(block[rows - rows[0]], right[pairs.target[part]])
@@ -120,9 +120,6 @@ def combined_scores(scores: Sequence[NDArray[np.float64]], how: str) -> NDArray[
     Args:
         scores: Scores of the same pairs, each (pairs,).
         how: `mean`: the arithmetic mean; `product`: the product of the scores, of which negative ones count as 0.
-
-    Raises:
-        ValueError: If there are no scores, or the way is unknown.
     """
     if not scores:
         raise ValueError("no scores to combine")
@@ -144,9 +141,6 @@ def neighbourhood_means(cosines: NDArray[np.float32], k: int) -> NDArray[np.floa
 
     Returns:
         float64 (sentences,).
-
-    Raises:
-        ValueError: If k is not positive, or there are no neighbours.
     """
     if k < 1 or not cosines.shape[1]:
         raise ValueError(f"no mean of {min(k, cosines.shape[1])} neighbours")
@@ -169,9 +163,6 @@ def margin_scores(
 
     Returns:
         float64 (pairs,); a ratio against a mean that is not positive says nothing and is 0.
-
-    Raises:
-        ValueError: If the kind is unknown.
     """
     values = np.asarray(cosines, np.float64)
     means = (source_means + target_means) / 2
@@ -185,14 +176,7 @@ def margin_scores(
 
 
 class ClassifiedSides:
-    """Two collections as a classifier sees them.
-
-    Args:
-        classifier: The classifier.
-        sources: The source sentences.
-        targets: The target sentences.
-        show_progress_bar: Show the progress on standard error.
-    """
+    """Two collections as a classifier sees them."""
 
     def __init__(
         self,
@@ -217,11 +201,7 @@ class ClassifiedSides:
         device: str | None = None,
         show_progress_bar: bool = False,
     ) -> ClassifiedSides:
-        """Opens a classifier, on the CPU if no device is named, and encodes both sides.
-
-        Raises:
-            ModelError: If the folder is missing, damaged, or a model of another type.
-        """
+        """Opens a classifier, on the CPU if no device is named, and encodes both sides."""
         from .parallel_classification import ParallelClassifier
 
         classifier = ParallelClassifier.from_pretrained(folder, device=device)

@@ -34,8 +34,6 @@ class TaskPart:
     """One part of a task in the layout of BUCC 2017.
 
     Attributes:
-        source: The source side.
-        target: The target side.
         gold: The places of the true pairs (pairs, 2).
     """
 
@@ -45,11 +43,7 @@ class TaskPart:
 
     @classmethod
     def read(cls, prefix: str, part: str) -> TaskPart:
-        """Reads `PREFIX.PART.fr`, `PREFIX.PART.en` and `PREFIX.PART.gold` for a prefix that ends in `fr-en`.
-
-        Raises:
-            InputError: If the prefix does not end in two languages, or a file is missing or malformed.
-        """
+        """Reads `PREFIX.PART.fr`, `PREFIX.PART.en` and `PREFIX.PART.gold` for a prefix that ends in `fr-en`."""
         languages = Path(prefix).name.split("-")
         if len(languages) != 2 or not all(languages):
             raise InputError(
@@ -97,10 +91,6 @@ class Outcome:
     """What came of a way.
 
     Attributes:
-        way: The way.
-        threshold: The threshold that was used.
-        tuned: The measures on the tuning part.
-        tested: The measures on the test part.
         curve: Precision and recall on the test part at every threshold.
     """
 
@@ -123,18 +113,7 @@ class Outcome:
 
 
 class ScoreBank:
-    """The candidates of one part of a task and their scores by name.
-
-    Args:
-        part: The part.
-        encoders: The encoders of the filter.
-        scorers: Other encoders, by name.
-        classifiers: Folders of classifiers, by name.
-        margin: The kind of margin score.
-        neighbours: The size of its neighbourhoods.
-        filtering: How candidates are found.
-        folder: Where vectors and candidates are kept.
-    """
+    """The candidates of one part of a task and their scores by name."""
 
     def __init__(
         self,
@@ -191,29 +170,21 @@ def classifier_way(name: str, threshold: float | None = None) -> Way:
 def ways(
     scorers: Sequence[str], classifiers: Sequence[str], margin: str, one_to_one: str, fixed_threshold: float
 ) -> list[Way]:
-    """Lists the ways of the study: the set-up of paper 002 first, then the parts of the repair, alone and together.
-
-    Args:
-        scorers: The names of other encoders than the filter's.
-        classifiers: The names of the classifiers.
-        margin: The kind of margin score, for the names.
-        one_to_one: The matching of the ways that have one.
-        fixed_threshold: The paper's λ, for the ways that are the paper's.
-    """
-    found: list[Way] = []
+    """Lists the ways of the study: the set-up of paper 002 first, then the parts of the repair, alone and together."""
+    listed: list[Way] = []
     for name in classifiers:
-        found.append(classifier_way(name, fixed_threshold))
+        listed.append(classifier_way(name, fixed_threshold))
     single = [classifier_way(name) for name in classifiers]
     for name in ("filter", *scorers):
         single.append(Way(f"{name} cosine", (f"cosine:{name}",)))
         single.append(Way(f"{name} {margin} margin", (f"margin:{name}",)))
-    found += single
-    found += [Way(way.name, way.parts, one_to_one) for way in single]
+    listed += single
+    listed += [Way(way.name, way.parts, one_to_one) for way in single]
     for name in classifiers:
         for other in ("filter", *scorers):
             parts = (f"classifier:{name}", f"margin:{other}")
-            found.append(Way(f"{name} × {other} {margin} margin", parts, one_to_one))
-    return found
+            listed.append(Way(f"{name} × {other} {margin} margin", parts, one_to_one))
+    return listed
 
 
 @dataclass(frozen=True)
@@ -222,11 +193,9 @@ class RecallRow:
 
     Attributes:
         n: The number of candidates of a source sentence.
-        found: The gold pairs among them.
         share: Their share of all gold pairs, in per cent.
         found_growth: How many more than in the row before, in per cent of that; None in the first row, and where the
             row before has none.
-        pairs: The number of candidate pairs.
         pairs_growth: How many more than in the row before, in per cent of that.
     """
 
@@ -267,12 +236,12 @@ def gold_ranks(
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     sources = _take(source_vectors, rows)
-    found, _ = best_candidates(sources, target_vectors, deepest, show_progress_bar=show_progress_bar)
+    target_rows, _ = best_candidates(sources, target_vectors, deepest, show_progress_bar=show_progress_bar)
     ranks = np.full(len(gold), deepest + 1, np.int64)
-    hits = found[place.reshape(-1)] == gold[:, 1:]
+    hits = target_rows[place.reshape(-1)] == gold[:, 1:]
     pair, rank = np.nonzero(hits)
-    known = _take(target_vectors, gold[pair, 1]).any(axis=1) & sources[place.reshape(-1)[pair]].any(axis=1)
-    ranks[pair[known]] = rank[known] + 1
+    is_known = _take(target_vectors, gold[pair, 1]).any(axis=1) & sources[place.reshape(-1)[pair]].any(axis=1)
+    ranks[pair[is_known]] = rank[is_known] + 1
     return ranks
 
 
@@ -289,15 +258,15 @@ def recall_table(
     """
     table: list[RecallRow] = []
     for size in sizes:
-        found = int((ranks <= size).sum())
+        num_found = int((ranks <= size).sum())
         pairs = sources * min(size, targets)
         before = table[-1] if table else None
         table.append(
             RecallRow(
                 size,
-                found,
-                100 * found / max(1, len(ranks)),
-                _growth(before.found, found) if before else None,
+                num_found,
+                100 * num_found / max(1, len(ranks)),
+                _growth(before.found, num_found) if before else None,
                 pairs,
                 _growth(before.pairs, pairs) if before else None,
             )
@@ -325,9 +294,6 @@ def random_pair_curve(
         targets: How many target sentences there are.
         negatives: Random pairs for every gold pair; those that happen to be gold are left out, repeats are not.
         seed: Of the draw.
-
-    Returns:
-        Precision and recall at every threshold.
     """
     random = np.random.default_rng(seed)
     scores = [sides.probabilities(gold[:, 0], gold[:, 1])]

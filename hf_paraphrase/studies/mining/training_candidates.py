@@ -28,19 +28,9 @@ def nearest_targets(
     best by cosine, exactly, of all target sentences of the training pairs. Known translations of the source, and what
     differs from one in upper case or punctuation alone, are taken out.
 
-    Args:
-        examples: The sentences.
-        source_encoder: Embeds the source sentences.
-        target_encoder: Embeds the target sentences, in the same space.
-        n: How many for each source.
-        show_progress_bar: Show the progress on standard error.
-
     Returns:
         The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
         are fewer.
-
-    Raises:
-        InputError: If the encoders have different dimensions, or embed all sentences of a side to zeros.
     """
     if source_encoder.dimension != target_encoder.dimension:
         raise InputError(
@@ -53,12 +43,14 @@ def nearest_targets(
     sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=show_progress_bar)
     for name, vectors in (("source", sources), ("target", targets)):
         if not vectors.any():
-            raise InputError(f"the encoder knows no word of the {name} side", remedy="swap the encoders, or retrain")
+            raise InputError(
+                f"no word of the {name} side is in the encoder's vocabulary", remedy="swap the encoders, or retrain"
+            )
     wanted = min(n + _SPARE, len(targets))
     result = np.full((len(sources), min(n, wanted)), NOTHING, np.int32)
-    for block, found, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):
-        known = examples.are_parallel(np.arange(block.start, block.stop)[:, None], found)
+    for block, rows, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):
+        is_parallel = examples.are_parallel(np.arange(block.start, block.stop)[:, None], rows)
         # Stable: what stays keeps its order.
-        order = known.argsort(axis=1, kind="stable")[:, : result.shape[1]]
-        result[block] = np.take_along_axis(np.where(known, NOTHING, found), order, axis=1)
+        order = is_parallel.argsort(axis=1, kind="stable")[:, : result.shape[1]]
+        result[block] = np.take_along_axis(np.where(is_parallel, NOTHING, rows), order, axis=1)
     return result

@@ -71,24 +71,13 @@ class LengthBatches(EpochBatches):
 
 
 class SdaeCollator:
-    """Makes batches: what is read, with noise, and what is to be said.
+    """Makes batches: what is read, with noise, and what is to be reconstructed.
 
     The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
     by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
-    the noise of words and the original is to be said; or as a regulariser, for which the original and the expanded
+    the noise of words and the original is reconstructed; or as a regulariser, for which the original and the expanded
     sentence, both without noise, follow the noisy ones in the batch. What is in the batch already, as where the noise
     or the expansion changed nothing, does not come twice.
-
-    Args:
-        sentences: The sentences.
-        tokenizer: Their tokenizer.
-        noise: The noise over words.
-        seed: Seed of the draws.
-        expander: What expands sentences; None for no expansion.
-        expansion_use: `noise` or `regulariser`.
-
-    Raises:
-        ValueError: For another use.
     """
 
     def __init__(
@@ -117,7 +106,7 @@ class SdaeCollator:
 
         Returns:
             `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. The
-            first rows are the sentences to be said again. For the regulariser, `compared_rows` (2, sentences) tells
+            first rows are the sentences to reconstruct. For the regulariser, `compared_rows` (2, sentences) tells
             which row the original and the expanded form of each sentence is.
         """
         originals = [self.sentences.ids(number) for _, number in items]
@@ -140,32 +129,28 @@ class SdaeCollator:
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
-        """Expands sentences and tokenises them; one that comes out without words stays as it was.
-
-        Raises:
-            ValueError: If there is no expander.
-        """
+        """Expands sentences and tokenises them; one that comes out without words stays as it was."""
         if self.expander is None:
             raise ValueError("there is no expander")
         texts = [self.sentences.text(number) for _, number in items]
         encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
-        found = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
+        token_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
         return [
             words if len(words) else self.sentences.ids(number)
-            for words, (_, number) in zip(found, items, strict=True)
+            for words, (_, number) in zip(token_ids, items, strict=True)
         ]
 
 
 def _joined(rows: list[NDArray[np.int32]], further: Sequence[NDArray[np.int32]]) -> Tensor:
-    """Appends those of further rows that are not among the rows yet, and tells the place of each (further,), int64."""
+    """Appends the further rows that are not there yet, and returns the position of each (further,), int64."""
     places = {row.tobytes(): place for place, row in enumerate(rows)}
-    found = []
+    rows_of_sides = []
     for row in further:
         place = places.setdefault(row.tobytes(), len(rows))
         if place == len(rows):
             rows.append(row)
-        found.append(place)
-    return torch.tensor(found, dtype=torch.int64)
+        rows_of_sides.append(place)
+    return torch.tensor(rows_of_sides, dtype=torch.int64)
 
 
 def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
@@ -192,26 +177,16 @@ class UnknownWords:
 def look_at_dev(
     dev: SdaeSentences, tokenizer: PreTrainedTokenizerFast, expander: Expander | None, source: str
 ) -> UnknownWords:
-    """Expands the dev sentences as their loss will be measured, and looks at what comes out, before the long work.
-
-    Args:
-        dev: The dev sentences, with their text where there is an expander.
-        tokenizer: Their tokenizer.
-        expander: What expands them; None without expansion.
-        source: The first of the texts, for a message.
-
-    Raises:
-        InputError: If no word of them can be expanded.
-    """
+    """Expands the dev sentences as their loss will be measured, and looks at what comes out, before the long work."""
     unknown = -1 if tokenizer.unk_token_id is None else tokenizer.unk_token_id
     plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())
     if expander is None:
         return UnknownWords(plain, None)
-    found = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
-    foreign = int(found.foreign.sum())
+    expanded = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
+    foreign = int(expanded.foreign.sum())
     alone = f"{foreign:,} of the {len(dev):,} dev sentences are left alone"
-    left_alone = f"{alone} because most of their words are no English words"
-    if not found.expandable.any():
+    left_alone = f"{alone} because most of their words are not English"
+    if not expanded.expandable.any():
         raise InputError(
             "no word of the dev sentences can be expanded" + (f": {left_alone}" if foreign else ""),
             path=source,
@@ -220,5 +195,5 @@ def look_at_dev(
     if 2 * foreign > len(dev):
         log(f"{left_alone}: is this text in another language?")
     backend = tokenizer.backend_tokenizer
-    ids = ids_of(backend, found.texts, lookup_for(backend)).ids
+    ids = ids_of(backend, expanded.texts, lookup_for(backend)).ids
     return UnknownWords(plain, float((ids == unknown).mean()) if len(ids) else 0.0)

@@ -24,9 +24,6 @@ class WordNoise:
 
     Attributes:
         kind: `delete` or `mask`.
-        drop: p_o.
-        swap: p_x.
-        unknown_id: The id that masks a word.
     """
 
     kind: str

@@ -26,12 +26,9 @@ _SENTENCES_PER_BLOCK = 1 << 14
 
 @dataclass
 class LeftOut:
-    """How many lines of the text are no sentences to train on, by the reason.
+    """How many lines of the text are not sentences to train on, by the reason.
 
     Attributes:
-        empty: Without a word.
-        short: Of one word.
-        long: Of more words than are wanted.
         repeated: Those that are there already, word by word; a sentence counts once.
     """
 
@@ -76,11 +73,7 @@ class SdaeSentences:
         return self.tokens[self.offsets[row] : self.offsets[row + 1]]
 
     def text(self, number: int) -> str:
-        """Returns the text of a sentence.
-
-        Raises:
-            ValueError: If it was not kept.
-        """
+        """Returns the text of a sentence."""
         if self.characters is None or self.places is None:
             raise ValueError("the text of these sentences was not kept")
         row = self.rows[number]
@@ -113,16 +106,6 @@ def encode_sentences(
 
     They are streamed, and ids and text go to files without a name, which the system removes with the process however
     it ends; memory stays at one block and a few numbers a sentence.
-
-    Args:
-        texts: The sentences.
-        tokenizer: A fast tokenizer.
-        max_words: Sentences of more tokens are left out.
-        keep_text: Whether the text is needed later, too.
-        scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.
-
-    Raises:
-        OutputError: If the disk is full or not writable.
     """
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)

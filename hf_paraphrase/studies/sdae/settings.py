@@ -45,7 +45,7 @@ class SdaeSettings(TrainingRunSettings):
         path=True,
     )
     expansion_use: str | None = setting(
-        "noise (the expanded sentence is read, with noise, and the original is to be said) or regulariser (the "
+        "noise (the expanded sentence is read, with noise, and the original is reconstructed) or regulariser (the "
         "embeddings of both are drawn together) [default: noise]",
         None,
         only_with="expansion",
@@ -114,7 +114,7 @@ class SdaeSettings(TrainingRunSettings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word of the text enters the vocabulary if it occurs so many times (or has an initial vector)",
+        "a word of the text enters the vocabulary if it occurs at least N times (or has an initial vector)",
         2,
         above=0,
         excludes="tokenizer",
@@ -126,7 +126,7 @@ class SdaeSettings(TrainingRunSettings):
         "split English contractions as the Penn Treebank does (do n't)", True, excludes="tokenizer"
     )
     max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
-    max_sentences: int | None = setting("train on a random sample of so many sentences", None, above=0)
+    max_sentences: int | None = setting("train on a random sample of N sentences", None, above=0)
     dev_size: int = setting(
         "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
     )
@@ -146,11 +146,7 @@ class SdaeSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places.
-
-        Raises:
-            UsageError: For a value out of range, and where there is no text.
-        """
+        """Refuses what does not fit, and puts the defaults that depend on others in their places."""
         super().check()
         if not self.text and not self.pairs:
             raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
@@ -165,11 +161,7 @@ class SdaeSettings(TrainingRunSettings):
             self.expansion_weight = 1.0
 
     def inputs(self) -> list[str]:
-        """Lists the files and folders that are read, the text first.
-
-        Raises:
-            InputError: If WordNet is asked for and not found.
-        """
+        """Lists the files and folders that are read, the text first."""
         others = (self.tokenizer, self.initial_vectors, wordnet_folder(self))
         given = [item for item in others if item is not None]
         return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]

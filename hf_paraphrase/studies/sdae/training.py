@@ -43,10 +43,6 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 
     Returns:
         The sentence encoder.
-
-    Raises:
-        InputError: For missing, malformed or unusable text or vectors.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     with TrainingRun(settings, command="train-sdae", inputs=settings.inputs(), of_the_result=["keep_decoder"]) as run:
         if not run.is_finished:
@@ -72,11 +68,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
 
 
 def _check_inputs(settings: SdaeSettings) -> None:
-    """Looks, before any long work, for what is missing.
-
-    Raises:
-        InputError: If a file, a folder or one of the columns is not there, or a column holds no text.
-    """
+    """Looks, before any long work, for what is missing."""
     for path in settings.text:
         check_readable(Path(path))
     for folder in settings.pairs:
@@ -102,11 +94,7 @@ def _lines(settings: SdaeSettings) -> Iterator[str]:
 
 
 def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Builds or opens the tokenizer, and reads the initial vectors of its words.
-
-    Raises:
-        HfParaphraseError: If a file or folder is malformed or does not fit, or there are no two words to tell apart.
-    """
+    """Builds or opens the tokenizer, and reads the initial vectors of its words."""
     from ...encoders.encoder_vocabulary import given_vocabulary, word_level_vocabulary
 
     common: dict[str, Any] = {"initial_vectors": settings.initial_vectors, "show_progress_bar": is_main_process()}
@@ -130,7 +118,7 @@ def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVe
     words = len(tokenizer) - len({tokenizer.pad_token_id, tokenizer.unk_token_id})
     if words < 2:
         raise InputError(
-            f"the vocabulary has {words} word{'' if words == 1 else 's'}: there is nothing to tell apart",
+            f"the vocabulary has {words} word{'' if words == 1 else 's'}: there is nothing to distinguish",
             path=settings.tokenizer or settings.inputs()[0],
             remedy="give more text, lower --min-frequency or raise --vocabulary-size",
         )
@@ -146,22 +134,18 @@ def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVe
 def _sentences(
     settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, scratch: Path, *, keep_text: bool
 ) -> SdaeSentences:
-    """Tokenises the text.
-
-    Raises:
-        InputError: If no sentence is left.
-    """
-    found = encode_sentences(
+    """Tokenises the text."""
+    encoded = encode_sentences(
         _lines(settings), tokenizer, max_words=settings.max_words, keep_text=keep_text, scratch=scratch
     )
-    if len(found) < 2:
-        what = "no sentence" if not len(found) else "one sentence only"
+    if len(encoded) < 2:
+        what = "no sentence" if not len(encoded) else "one sentence only"
         raise InputError(
-            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({found.left_out} left out)",
+            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({encoded.left_out} left out)",
             path=settings.inputs()[0],
             remedy="give running text, one sentence a line",
         )
-    return found
+    return encoded
 
 
 def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
@@ -314,7 +298,7 @@ def _start(settings: SdaeSettings, coverage: Any) -> str:
 
 
 def _summary(settings: SdaeSettings) -> None:
-    log(f"the encoder lies in {settings.output}; load it with")
+    log(f"encoder saved to {settings.output}. Use it with:")
     log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
     log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
     log(f"  SentenceTransformer({settings.output!r}, trust_remote_code=True)  # from sentence_transformers")

@@ -30,7 +30,6 @@ class CompactVocabulary:
 
     Attributes:
         rows: Their ids, ascending (kept,); the new id of each is its place.
-        size: The size of the whole vocabulary.
     """
 
     rows: NDArray[np.int64]

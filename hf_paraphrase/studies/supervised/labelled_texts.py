@@ -23,8 +23,6 @@ class LabelledTexts:
     """The rows of a split.
 
     Attributes:
-        folder: The data folder, for messages.
-        split: The split.
         rows: The number of each row in its split (rows,).
         first: The sentences, or the first ones of pairs.
         second: The second ones; None for single sentences.
@@ -73,9 +71,6 @@ def read_labelled(
         kind: :data:`CLASSES` or :data:`SCORES`.
         names: The names of classes that are given as numbers from 0, e.g. from the folder's card; without them a
             class is named by its number.
-
-    Raises:
-        InputError: If a column is missing or of another kind, a value is missing, or a class has no name.
     """
     folder = Path(folder)
     present = DataFolder(folder).schema(split).names
@@ -94,13 +89,15 @@ def read_labelled(
     for name, side in zip(texts, sides, strict=True):
         if not all(isinstance(item, str) for item in side):
             raise InputError(f"the column {name} is not text", path=folder)
-    found = LabelledTexts(
+    labelled = LabelledTexts(
         folder, split, np.arange(table.num_rows), sides[0], sides[1] if len(sides) > 1 else None, None
     )
     if column is not None:
         values = table.column(column)
-        found.targets = _scores(values, column, found) if kind == SCORES else _classes(values, column, found, names)
-    return found
+        labelled.targets = (
+            _scores(values, column, labelled) if kind == SCORES else _classes(values, column, labelled, names)
+        )
+    return labelled
 
 
 def _scores(values: pa.ChunkedArray, column: str, texts: LabelledTexts) -> list[float]:
@@ -109,7 +106,7 @@ def _scores(values: pa.ChunkedArray, column: str, texts: LabelledTexts) -> list[
     scores = [float(value) for value in values.to_pylist()]
     for place, score in enumerate(scores):
         if not math.isfinite(score):
-            raise texts.error(place, f"the {column} is {score}", "mend or leave out the row")
+            raise texts.error(place, f"the {column} is {score}", "fix or remove the row")
     return scores
 
 
@@ -131,9 +128,7 @@ def _classes(values: pa.ChunkedArray, column: str, texts: LabelledTexts, names: 
     for place, value in enumerate(items):
         if isinstance(value, int):
             if names and not 0 <= value < len(names):
-                raise texts.error(
-                    place, f"the {column} is {int(value)}, outside 0 to {len(names) - 1}", "mend the row"
-                )
+                raise texts.error(place, f"the {column} is {int(value)}, outside 0 to {len(names) - 1}", "fix the row")
             if value < 0:
                 raise texts.error(place, f"the {column} is {value}: no class is known", "give a split with classes")
             classes.append(names[value] if names else str(int(value)))
@@ -156,9 +151,6 @@ def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledT
 
     Returns:
         What is left, and what was drawn, both in their old order.
-
-    Raises:
-        InputError: If one of them would be empty.
     """
     keys = _keys(texts)
     group_of = {key: place for place, key in enumerate(dict.fromkeys(keys))}
@@ -178,12 +170,12 @@ def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledT
 
 def without_rows_of(texts: LabelledTexts, others: Sequence[LabelledTexts]) -> LabelledTexts:
     """Leaves out the rows whose sentences, but for case and space, are a row of another part."""
-    known = {key for part in others for key in _keys(part)}
-    return texts.take(np.flatnonzero([key not in known for key in _keys(texts)]))
+    other_keys = {key for part in others for key in _keys(part)}
+    return texts.take(np.flatnonzero([key not in other_keys for key in _keys(texts)]))
 
 
 def _keys(texts: LabelledTexts) -> list[tuple[str, str]]:
-    """Gives what tells rows apart: their sentences without case and superfluous space."""
+    """Returns what identifies rows: their sentences without case and superfluous space."""
     seconds = texts.second or [""] * len(texts)
     return [
         (" ".join(one.lower().split()), " ".join(two.lower().split()))

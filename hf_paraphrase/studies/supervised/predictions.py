@@ -60,11 +60,10 @@ class PredictionSettings(DeviceSettings):
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says of a split.
+    """The predictions of a model for a split.
 
     Attributes:
         text: The predictions as tab-separated lines with a header.
-        rows: How many there are.
         scores: The fields of `ClassScores` or `GradedScores`; None where the right answers are not known.
     """
 
@@ -79,12 +78,6 @@ def predict(settings: PredictionSettings) -> Predictions:
 
     Returns:
         The predictions and, where the right answers are known, how good they are.
-
-    Raises:
-        UsageError: If there is nothing to do.
-        InputError: For missing or malformed data.
-        ModelError: If the model is none, or damaged.
-        OutputError: If the output is in the way.
     """
     with output_files(settings.output, overwrite=settings.overwrite):
         if settings.update_card:
@@ -109,13 +102,13 @@ def _predict(settings: PredictionSettings) -> Predictions:
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.data) if settings.update_card else ""
-    found, table = _judged(judge, texts)
+    predicted, table = _judged(judge, texts)
     if settings.output is not None:
-        write_text_whole(settings.output, found)
+        write_text_whole(settings.output, predicted)
         log(f"{len(texts):,} predictions in {settings.output}")
     if settings.update_card and table is not None:
         _update_card(settings, table, column, sha256)
-    return Predictions(found, len(texts), table)
+    return Predictions(predicted, len(texts), table)
 
 
 def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
@@ -162,12 +155,12 @@ def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, 
         if texts.targets is not None:
             table = vars(GradedScores.of(scores, np.array(texts.targets, np.float64)))
     else:
-        found, probabilities = predicted_classes(logits)
+        class_ids, probabilities = predicted_classes(logits)
         stream.write("row\tprediction\tprobability" + ("" if texts.targets is None else "\tgiven") + "\n")
-        for row, number, probability, right in zip(texts.rows, found, probabilities, given, strict=True):
+        for row, number, probability, right in zip(texts.rows, class_ids, probabilities, given, strict=True):
             stream.write(f"{row}\t{names[number]}\t{probability:.4f}" + ("" if right is None else f"\t{right}") + "\n")
         if numbers is not None:
-            table = vars(ClassScores.of(found, numbers, names))
+            table = vars(ClassScores.of(class_ids, numbers, names))
     return stream.getvalue(), table
 
 

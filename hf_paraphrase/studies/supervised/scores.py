@@ -19,11 +19,9 @@ class ClassScores:
     """How good classes are, in per cent.
 
     Attributes:
-        accuracy: Rows with the right class.
         floor: The accuracy of always giving the class that is the most frequent in these rows.
         macro_f1: The mean over the classes that occur, given or found, of the harmonic mean of precision and recall.
         classes: For each class its name, its rows, and the share of them that were found (None without rows).
-        rows: How many rows there are.
     """
 
     accuracy: float
@@ -33,19 +31,19 @@ class ClassScores:
     rows: int
 
     @classmethod
-    def of(cls, found: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> ClassScores:
+    def of(cls, predicted: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> ClassScores:
         """Compares the numbers of the classes that were found with the right ones, both (rows,)."""
         given = np.bincount(right, minlength=len(names))
-        hits = np.bincount(right[found == right], minlength=len(names))
-        guessed = np.bincount(found, minlength=len(names))
-        there = given + guessed > 0
-        f1 = 2 * hits[there] / (given + guessed)[there]
+        hits = np.bincount(right[predicted == right], minlength=len(names))
+        guessed = np.bincount(predicted, minlength=len(names))
+        occurs = given + guessed > 0
+        f1 = 2 * hits[occurs] / (given + guessed)[occurs]
         classes = [
             {"name": name, "rows": int(given[place]), "found": _percent(hits[place], given[place])}
             for place, name in enumerate(names)
         ]
         return cls(
-            accuracy=100.0 * float((found == right).mean()),
+            accuracy=100.0 * float((predicted == right).mean()),
             floor=100.0 * float(given.max() / len(right)),
             macro_f1=100.0 * float(f1.mean()),
             classes=classes,
@@ -67,7 +65,6 @@ class GradedScores:
         spearman: Spearman's rho × 100.
         mse: The mean squared error, in squared units of the scores.
         floor: That of always giving their mean, i.e. their variance.
-        rows: How many rows there are.
     """
 
     pearson: float
@@ -77,13 +74,13 @@ class GradedScores:
     rows: int
 
     @classmethod
-    def of(cls, found: NDArray[np.float64], right: NDArray[np.float64]) -> GradedScores:
+    def of(cls, predicted: NDArray[np.float64], right: NDArray[np.float64]) -> GradedScores:
         """Compares the scores that were found with the right ones, both (rows,)."""
-        constant = is_constant(found) or is_constant(right)
+        constant = is_constant(predicted) or is_constant(right)
         return cls(
-            pearson=0.0 if constant else 100.0 * pearson(found, right),
-            spearman=0.0 if constant else 100.0 * spearman(found, right),
-            mse=float(((found - right) ** 2).mean()),
+            pearson=0.0 if constant else 100.0 * pearson(predicted, right),
+            spearman=0.0 if constant else 100.0 * spearman(predicted, right),
+            mse=float(((predicted - right) ** 2).mean()),
             floor=float(right.var()),
             rows=len(right),
         )
@@ -95,14 +92,7 @@ class GradedScores:
 
 
 def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
-    """Says of scores what they are.
-
-    Args:
-        scores: The fields of :class:`ClassScores` or of :class:`GradedScores`; none for a part that is not there.
-        data: The data folder, or its name.
-        split: The split.
-        note: What is said of each of them besides.
-    """
+    """Describes scores as measurements."""
     names = {
         "accuracy": ("accuracy", f"accuracy (%{note})"),
         "macro_f1": ("f1", f"macro F1 × 100{note}"),
@@ -131,11 +121,7 @@ def _percent(part: Any, whole: Any) -> float | None:
 
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Lays out what was measured on some parts; classes also by class.
-
-    Args:
-        parts: For each part the fields of :class:`ClassScores` or :class:`GradedScores`.
-    """
+    """Formats what was measured on some parts; classes also by class."""
     first = next(iter(parts.values()))
     if "accuracy" not in first:
         rows = [

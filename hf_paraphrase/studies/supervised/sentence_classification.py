@@ -105,8 +105,8 @@ def predicted_classes(logits: NDArray[np.float64]) -> tuple[NDArray[np.int64], N
     """Turns logits (rows, labels) into the numbers of the likeliest classes and their probabilities, both (rows,)."""
     shifted = np.exp(logits - logits.max(1, keepdims=True))
     probabilities = shifted / shifted.sum(1, keepdims=True)
-    found = probabilities.argmax(1)
-    return found, probabilities[np.arange(len(found)), found]
+    class_ids = probabilities.argmax(1)
+    return class_ids, probabilities[np.arange(len(class_ids)), class_ids]
 
 
 def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,12 +116,7 @@ def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDA
 
 
 class SentenceJudge:
-    """A sentence classifier with its tokenizer.
-
-    Args:
-        model: The classifier.
-        tokenizer: Its tokenizer.
-    """
+    """A sentence classifier with its tokenizer."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
         self.model = model
@@ -131,20 +126,15 @@ class SentenceJudge:
     def from_pretrained(
         cls, folder: str | os.PathLike[str], *, device: str = CPU, revision: str | None = None
     ) -> SentenceJudge:
-        """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision.
-
-        Raises:
-            ModelError: If the folder is missing, damaged, of another type, or its encoder is none of this package.
-            HubError: If the Hub cannot be reached.
-        """
+        """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision."""
         folder = model_folder(folder, revision=revision)
         check_model_type(folder, (MODEL_TYPE,), kind="sentence classifier", verb="hf-paraphrase train-supervised")
         path = Path(folder) / "config.json"
         encoder = read_json_object(path, ModelError).get("sentence_encoder")
-        found = encoder.get("model_type") if isinstance(encoder, dict) else None
-        if found not in SENTENCE_ENCODERS:
+        model_type = encoder.get("model_type") if isinstance(encoder, dict) else None
+        if model_type not in SENTENCE_ENCODERS:
             raise ModelError(
-                f"its encoder is of type `{str(found)[:80]}`",
+                f"its encoder is of type `{str(model_type)[:80]}`",
                 path=path,
                 remedy=f"it must be one of {', '.join(SENTENCE_ENCODERS)}",
             )
@@ -169,8 +159,8 @@ class SentenceJudge:
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
-        found, probabilities = predicted_classes(self.logits(first, second))
-        return [self.model.config.id2label[int(number)] for number in found], probabilities
+        class_ids, probabilities = predicted_classes(self.logits(first, second))
+        return [self.model.config.id2label[int(number)] for number in class_ids], probabilities
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""

@@ -25,11 +25,8 @@ class SupervisedTask:
     """A kind of task.
 
     Attributes:
-        objective: The objective of the model's configuration.
-        kind: Whether classes or scores are read.
         columns: The columns that they are sought in.
         needs_pairs: Whether it makes sense for pairs alone.
-        description: What it is, for the card.
     """
 
     objective: str
@@ -58,13 +55,11 @@ class SplitRequest:
     """Which splits to use; what is None is looked for or drawn.
 
     Attributes:
-        train: The split to train on.
         dev: The split to choose the epoch on; None for `validation` or `dev` if it is there and not the test split,
             else a share of the training split.
         test: The split to report on; None for a share of the training split, if one is asked for.
         dev_share: The share to draw for the dev part.
         test_share: The share to draw for the test part; 0 for none.
-        seed: Seed of the draws.
     """
 
     train: str = "train"
@@ -82,7 +77,6 @@ class SupervisedData:
     Attributes:
         parts: The rows by :data:`TRAIN`, :data:`DEV` and perhaps :data:`TEST`.
         names: Where each part is from, in words.
-        column: The column of classes or scores.
         classes: The names of the classes; empty for scores.
         left_out: How many training rows were left out because they are a row of the dev or the test part.
     """
@@ -100,16 +94,12 @@ class SupervisedData:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Counts the rows of each class in each part."""
-        found = {part: Counter(rows.targets or []) for part, rows in self.parts.items()}
-        return {part: {name: counts[name] for name in self.classes} for part, counts in found.items()}
+        counters = {part: Counter(rows.targets or []) for part, rows in self.parts.items()}
+        return {part: {name: counts[name] for name in self.classes} for part, counts in counters.items()}
 
 
 def target_column(folder: str | Path, split: str, task: SupervisedTask, column: str | None) -> str:
-    """Finds the column of classes or scores.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Finds the column of classes or scores."""
     present = DataFolder(folder).schema(split).names
     for name in task.columns if column is None else (column,):
         if name in present:
@@ -139,11 +129,6 @@ def read_supervised(
         column: The column of classes or scores; None for the task's own.
         names: The names of the classes 0, 1, …, all of which must occur; see `class_names`.
         scale: The ends of the scale of a distribution.
-
-    Raises:
-        InputError: If a split or column is missing or damaged, there is one class only, a class is empty in the
-            training part, the dev or test part has one that the training part lacks, or a score is off the scale.
-        UsageError: If the task needs pairs and the folder has none.
     """
     column = target_column(folder, splits.train, task, column)
 
@@ -160,8 +145,8 @@ def read_supervised(
         train, parts[TEST] = draw_apart(train, splits.test_share, splits.seed)
         places[TEST] = f"{splits.test_share:.0%} of {splits.train}, drawn"
     used, present = {splits.test, splits.train}, DataFolder(folder).splits
-    there = [name for name in _DEV_SPLITS if name in present and name not in used]
-    dev = splits.dev or (there[0] if there else None)
+    dev_splits = [name for name in _DEV_SPLITS if name in present and name not in used]
+    dev = splits.dev or (dev_splits[0] if dev_splits else None)
     if dev is not None:
         parts[DEV], places[DEV] = read(dev), dev
     else:
@@ -191,7 +176,7 @@ def _check_scale(part: LabelledTexts, column: str, scale: tuple[int, int]) -> No
             raise part.error(
                 place,
                 f"the {column} is {score:g}, off the scale from {scale[0]} to {scale[1]}",
-                "mend the row, or give the scale with --lowest-score and --highest-score",
+                "fix the row, or give the scale with --lowest-score and --highest-score",
             )
 
 
@@ -223,11 +208,7 @@ def _classes(data: SupervisedData, names: Sequence[str]) -> list[str]:
 
 
 def class_numbers(part: LabelledTexts, numbers: Mapping[str, int]) -> NDArray[np.int64]:
-    """Turns the names of classes into their numbers (rows,).
-
-    Raises:
-        InputError: For a class that is not among them.
-    """
+    """Turns the names of classes into their numbers (rows,)."""
     targets: list[Any] = part.targets or []
     for place, name in enumerate(targets):
         if name not in numbers:

@@ -54,13 +54,6 @@ class SupervisedTrainer(EpochTrainer):
     when :meth:`train` returns, the earliest of equals. The order depends on the seed and the epoch alone and the
     draws of dropout are kept in the checkpoints, so a run that is continued ends with the weights of an undisturbed
     one.
-
-    Args:
-        model: The classifier.
-        args: The settings.
-        train: The training part.
-        dev: The part on which the epoch is chosen.
-        report: Called with a line of text after each epoch.
     """
 
     criterion = CRITERION
@@ -111,11 +104,11 @@ class SupervisedTrainer(EpochTrainer):
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Judges the dev part and reports it."""
-        found = self.measure(self.dev)
-        metrics = {f"eval_{CRITERION}": found.criterion}
-        metrics |= {f"eval_{name}": value for name, value in vars(found).items() if name != "classes"}
-        name = "accuracy" if isinstance(found, ClassScores) else "Pearson × 100"
-        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found.criterion:.2f}")
+        scores = self.measure(self.dev)
+        metrics = {f"eval_{CRITERION}": scores.criterion}
+        metrics |= {f"eval_{name}": value for name, value in vars(scores).items() if name != "classes"}
+        name = "accuracy" if isinstance(scores, ClassScores) else "Pearson × 100"
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {scores.criterion:.2f}")
 
     def measure(self, inputs: ClassifierInputs) -> ClassScores | GradedScores:
         """Judges a part whose targets are known."""

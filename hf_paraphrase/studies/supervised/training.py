@@ -97,11 +97,7 @@ class SupervisedSettings(TrainingRunSettings):
     max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
 
     def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, for splits that are one another, and for one that another excludes.
-        """
+        """Checks that the settings are valid."""
         super().check()
         if self.dev_share + self.test_share >= 1:
             raise UsageError("--dev-share and --test-share leave nothing to train on")
@@ -128,11 +124,6 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
 
     Returns:
         What was trained, with its tokenizer.
-
-    Raises:
-        InputError: For missing or malformed data, an empty class, or a score off the scale.
-        ModelError: If the encoder is none, or damaged.
-        OutputError: If the output is in the way, or the unfinished run had other settings.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     with TrainingRun(settings, command="train-supervised", inputs=[settings.model, settings.data, *vectors]) as run:
@@ -162,7 +153,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     results = _results(data, trainer, model, inputs, vocabulary, coverage)
     _write(settings, data, model, tokenizer, results, run)
     log(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
-    log(f"the model lies in {settings.output}; apply it with")
+    log(f"model saved to {settings.output}. Use it with:")
     log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output FILE.tsv")
 
 
@@ -280,11 +271,11 @@ def _inputs(data: SupervisedData, tokenizer: PreTrainedTokenizerBase) -> dict[st
     from .sentence_classification import tokenize
 
     numbers = {name: place for place, name in enumerate(data.classes)}
-    found = {}
+    paths = {}
     for part, rows in data.parts.items():
-        found[part] = tokenize(tokenizer, rows.first, rows.second)
-        found[part].targets = class_numbers(rows, numbers) if data.classes else np.array(rows.targets, np.float32)
-    return found
+        paths[part] = tokenize(tokenizer, rows.first, rows.second)
+        paths[part].targets = class_numbers(rows, numbers) if data.classes else np.array(rows.targets, np.float32)
+    return paths
 
 
 def _trainer(

@@ -108,7 +108,7 @@ def test_plurals_and_placeholders_are_left_out_on_request(tmp_path):
         ("50% of all", False), ("100 %", False), ("$5", False), ("a < b", False), ("plain", False), ("100%", False),
     ],
 )  # fmt: skip
-def test_placeholders_are_told_from_prose(tmp_path, text, has):
+def test_placeholders_are_distinguished_from_prose(tmp_path, text, has):
     path = written(tmp_path / "fr.po", f'{header()}\nmsgid "{text}"\nmsgstr "x"\n\nmsgid "y"\nmsgstr "y"\n')
     assert len(pairs_of(path, drop_placeholders=True)) == 2 - has
 
@@ -289,7 +289,7 @@ def test_escaped_bytes_are_those_of_the_encoding_of_the_catalogue(tmp_path):
     ("pack", "wording"),
     [(gzip.compress, "compressed, .* add .gz"), (lambda text: text.replace(b"\n", b"\r"), "no line feed")],
 )
-def test_a_packed_catalogue_and_one_with_line_ends_of_the_classic_mac_are_told_so(tmp_path, pack, wording):
+def test_a_packed_catalogue_and_one_with_line_ends_of_the_classic_mac_are_reported(tmp_path, pack, wording):
     path = tmp_path / "fr.po"
     path.write_bytes(pack(("# A comment.\n" + header() + MESSAGES).encode()))
     with pytest.raises(InputError, match=rf"fr\.po: .*{wording}"):

@@ -247,7 +247,7 @@ def test_builder_names_give_language_quality_and_configuration(distribution, tmp
             OpusparcusBuilder(config_name=name, **common)
 
 
-def test_folder_opens_by_configuration_and_its_record_tells_the_selection(distribution, tmp_path, capsys):
+def test_folder_opens_by_configuration_and_its_record_has_the_selection(distribution, tmp_path, capsys):
     output = tmp_path / "out"
     words = ["prepare", "opusparcus", "--data-dir", str(distribution), "--lang", "fr", "--output", str(output)]
     assert main([*words, "--first", "5", "--negatives", "7"]) == 0

@@ -49,7 +49,7 @@ def test_a_label_must_be_a_whole_number(tmp_path, value):
         read(path, columns="sentence1,sentence2,label")
 
 
-def test_a_header_is_left_out_by_itself_and_said(tmp_path, caplog):
+def test_a_header_is_left_out_by_itself_and_logged(tmp_path, caplog):
     path = tmp_path / "a.tsv"
     path.write_text("sentence_A\tsentence_B\tscore\na\tb\t2\n")
     columns = "sentence1,sentence2,score"

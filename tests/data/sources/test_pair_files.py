@@ -133,7 +133,7 @@ def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[]", "something else than"),
+        ("[]", "something other than"),
         ('{"s": 1}', "no key `s1`"),
         ('{"s1": 1, "s2": "b", "score": 1}', "sentence1 is not a text"),
         ('{"s1": "a", "s2": "b", "score": [1]}', "score is a list"),
@@ -142,7 +142,7 @@ def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, line, message):
         ('{"s1": "a"', "not a JSON object"),
         ('{"s1": "a", "s2": "b", "score": ' + "9" * 5000 + "}", "not a JSON object|is not a number"),
         ("", "not a JSON object"),
-        ('[{"s1": "a", "s2": "b"}]', r"not a JSON object as expected: something else.*\(give one object a line"),
+        ('[{"s1": "a", "s2": "b"}]', r"not a JSON object as expected: something other than.*\(give one object a line"),
     ],
 )
 def test_a_malformed_json_line_is_named_or_skipped_alone(tmp_path, line, message):

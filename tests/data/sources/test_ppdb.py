@@ -101,7 +101,7 @@ BAD = {
     "too many fields": (TWO.strip() + " ||| x", "7 fields where 5 or 6"),
     "no separator": ("hello", "1 fields where 5 or 6"),
     "not a feature": ("[NP] ||| a ||| b ||| f=1 oops ||| 0-0", "`oops` is not a feature"),
-    "feature twice": ("[NP] ||| a ||| b ||| f=1 f=2 ||| 0-0", "feature `f` is there twice"),
+    "feature twice": ("[NP] ||| a ||| b ||| f=1 f=2 ||| 0-0", "feature `f` occurs twice"),
     "empty name": ("[NP] ||| a ||| b ||| =2 ||| 0-0", "`=2` is not a feature"),
     "not UTF-8": ("[NP] ||| a\xff ||| b ||| f=1 ||| 0-0", "not UTF-8"),
 }
@@ -172,7 +172,7 @@ def test_negatives_and_identical_pairs(tmp_path):
     assert [row["label"] for row in found] == [1] * 30 + [0] * 30
     assert all(row["sentence1"][1:] != row["sentence2"][1:] for row in found[30:])
     path.write_text("a b\n")
-    with pytest.raises(InputError, match="too few different sentences"):
+    with pytest.raises(InputError, match="too few distinct sentences"):
         rows(path, negatives=5)
 
 

@@ -1,4 +1,4 @@
-"""Sources as recipes of Python, and a source of one's own, from a file that the package does not know."""
+"""Sources as recipes of Python, and a source of the user, from a file that the package does not know."""
 
 from __future__ import annotations
 

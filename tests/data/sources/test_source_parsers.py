@@ -199,7 +199,7 @@ def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
         rows(MsrpSource(data_dir=str(tmp_path)))
     write(tmp_path, **{"msr_paraphrase_test.txt": "h\n"})
     write(tmp_path / "copy", **{"msr_paraphrase_test.txt": "h\n"})
-    with pytest.raises(InputError, match="is there twice"):
+    with pytest.raises(InputError, match="occurs twice"):
         rows(MsrpSource(data_dir=str(tmp_path)))
     with pytest.raises(InputError, match="no such folder"):
         rows(MsrpSource(data_dir=str(tmp_path / "none")))
@@ -339,12 +339,12 @@ def test_pit_labels_follow_the_votes_and_the_expert(tmp_path):
         (StsBenchmarkSource, "sts-dev.csv"),
     ],
 )
-def test_a_folder_without_a_file_of_the_set_is_told_which_files_it_should_hold(tmp_path, source, file):
+def test_a_folder_without_a_file_of_the_set_is_reported_with_the_files_it_should_hold(tmp_path, source, file):
     with pytest.raises(InputError, match=rf"no file of {source.TITLE} is below.*{re.escape(file)}"):
         source(data_dir=str(tmp_path)).parts()
 
 
-def test_a_graded_file_that_is_compressed_under_a_plain_name_is_told_so(tmp_path):
+def test_a_graded_file_that_is_compressed_under_a_plain_name_is_reported(tmp_path):
     write(tmp_path, **{"SICK_train.txt": gzip.compress(b"pair_ID\tsentence_A\n")})
     with pytest.raises(InputError, match=r"SICK_train.txt: compressed.*add \.gz to its name"):
         rows(SickSource(data_dir=str(tmp_path)))

@@ -149,7 +149,7 @@ def test_a_faulty_unit_is_named_by_its_line_and_skipped_alone(tmp_path):
         ('<?xml version="1.0" encoding="no-such"?><tmx/>', "encoding"),
     ],
 )
-def test_what_is_no_usable_translation_memory_is_said_so(tmp_path, content, wording):
+def test_an_unusable_translation_memory_is_reported(tmp_path, content, wording):
     path = tmp_path / "a.tmx"
     path.write_text(content)
     for policy in ("raise", "skip"):
@@ -168,7 +168,7 @@ def test_compressed_and_truncated_memories(tmp_path):
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
-def test_a_memory_that_is_compressed_under_a_plain_name_is_told_so(tmp_path, suffix, pack):
+def test_a_memory_that_is_compressed_under_a_plain_name_is_reported(tmp_path, suffix, pack):
     path = tmp_path / "a.tmx"
     path.write_bytes(pack((HEAD + unit(("fr", "a"), ("en", "b")) + TAIL).encode()))
     with pytest.raises(InputError, match=rf"a\.tmx: compressed, .*add \{suffix} to its name"):

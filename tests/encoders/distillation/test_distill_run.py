@@ -146,7 +146,7 @@ def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, mon
     assert before == (128 if len(asked) < 400 else 400)
     capsys.readouterr()
     assert run(work, tmp_path / "made", *flags) == 2
-    assert "an unfinished run for this output exists" in capsys.readouterr().err
+    assert "an incomplete run for this output exists" in capsys.readouterr().err
     assert run(work, tmp_path / "made", *flags, "--resume", "--seed", 3) == 2
     assert "other settings: seed" in capsys.readouterr().err
     assert run(work, tmp_path / "made", *flags, "--resume") == 0
@@ -194,7 +194,7 @@ def test_an_own_encoder_teaches_and_a_given_tokenizer_is_used(work, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["avg", "word-trigram"])
-def test_a_student_may_go_on_from_an_encoder(work, tmp_path, capsys, kind):
+def test_a_student_may_continue_from_an_encoder(work, tmp_path, capsys, kind):
     assert run(work, tmp_path / "first", "--model-type", kind) == 0
     words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", tmp_path / "first"]
     more = ["--letters", "--pairwise-weight", 1, "--dev-data", work / "dev", "--epochs", 2]
@@ -225,7 +225,7 @@ BAD_FLAGS = {
     "--matryoshka 17 is more than the 16": ("--matryoshka", 17),
     "--principal-components 17 is more than the 16": ("--principal-components", 17),
     "--batch-neighbours 400 is more than the 399": ("--batch-neighbours", 400, "--batch-size", 500),
-    "leaves no room in a batch": ("--batch-neighbours", 1024),
+    "leaves no place in a batch": ("--batch-neighbours", 1024),
     "no such folder": ("--dev-data", "nowhere"),
     "no text to learn from": ("--max-characters", 1),
     "cell is not for --model-type avg": ("--cell", "gru"),
@@ -277,8 +277,8 @@ def no_weights(copy):
     [
         (own_code, "cannot be opened"),
         (own_tokenizer, "cannot be opened"),
-        (no_numbers, "it gives no numbers for the text `"),
-        (other_module, "a module `CNN` cannot be followed"),
+        (no_numbers, "its vector is not finite for the text `"),
+        (other_module, "module `CNN` is not supported"),
         (no_weights, "no model.safetensors"),
         (shutil.rmtree, "no such model folder"),
     ],

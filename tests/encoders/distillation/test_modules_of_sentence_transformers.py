@@ -64,7 +64,7 @@ def test_older_folders_say_their_poolings_as_flags(bert, tmp_path):
     assert teacher.modules.poolings == ("cls", "max") and teacher.dimension == 32
 
 
-def test_texts_are_lower_cased_where_the_folder_says_so(bert, tmp_path):
+def test_texts_are_lower_cased_where_the_folder_asks_for_it(bert, tmp_path):
     write_teacher(tmp_path)
     (tmp_path / "sentence_bert_config.json").write_text('{"do_lower_case": true, "max_seq_length": 4}')
     teacher = Teacher.from_pretrained(tmp_path)
@@ -75,13 +75,13 @@ def test_texts_are_lower_cased_where_the_folder_says_so(bert, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"activation_function": "os.system"}, "cannot be followed"),
-        ({"module_input_name": "token_embeddings"}, "cannot be followed"),
-        ({"use_residual": True}, "cannot be followed"),
+        ({"activation_function": "os.system"}, "is not supported"),
+        ({"module_input_name": "token_embeddings"}, "is not supported"),
+        ({"use_residual": True}, "is not supported"),
         ({"out_features": 7}, "do not fit"),
     ],
 )
-def test_a_dense_layer_that_is_none_is_refused(bert, tmp_path, change, message):
+def test_a_dense_layer_that_is_invalid_is_refused(bert, tmp_path, change, message):
     saved(bert, tmp_path / "st", "mean", lambda models: models.Dense(16, 6))
     path = tmp_path / "st" / "2_Dense" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))

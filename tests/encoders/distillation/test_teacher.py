@@ -160,7 +160,7 @@ def test_more_components_than_there_are_is_an_error(folder, words, dimension, me
         3,
     ],
 )
-def test_modules_that_lie_elsewhere_are_not_followed(copy, modules):
+def test_modules_that_are_elsewhere_are_not_followed(copy, modules):
     (copy / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(ModelError) as caught:
         Teacher.from_pretrained(copy)

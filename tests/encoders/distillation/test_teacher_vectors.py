@@ -42,7 +42,7 @@ def test_every_text_has_the_unit_vector_of_the_teacher(teacher, texts_of, tmp_pa
     np.testing.assert_array_equal(vectors.take(numbers), vectors.take(np.arange(len(texts)))[numbers])
 
 
-def test_a_killed_run_goes_on_and_no_text_is_encoded_twice(teacher, texts_of, tmp_path, monkeypatch):
+def test_a_killed_run_continues_and_no_text_is_encoded_twice(teacher, texts_of, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "TEXTS_PER_BLOCK", 8)
     texts, kept = texts_of(sentences(60)), tmp_path / "kept"
     stopped = Recorder(open_encoder(teacher), fail_after=20)
@@ -92,7 +92,7 @@ def test_a_teacher_that_changed_or_computes_otherwise_is_refused(teacher, texts_
 def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_of, tmp_path):
     lines = sentences(9)
     spoilt = Recorder(open_encoder(teacher), spoil=lines[4])
-    with pytest.raises(ModelError, match=f"no numbers for the text `{lines[4]}`") as caught:
+    with pytest.raises(ModelError, match=f"not finite for the text `{lines[4]}`") as caught:
         teacher_vectors(tmp_path / "kept", teacher, spoilt, texts_of(lines), bf16=False)
     assert caught.value.path == teacher
 

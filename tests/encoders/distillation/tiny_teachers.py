@@ -1,4 +1,4 @@
-"""Teachers small enough to be made anew: a BERT with random weights, as a folder."""
+"""Teachers small enough to be created again: a BERT with random weights, as a folder."""
 
 from __future__ import annotations
 

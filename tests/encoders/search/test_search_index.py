@@ -243,7 +243,7 @@ def test_sentences_of_unknown_words_are_no_paraphrases_of_each_other(index):
     [
         ([], {}, InputError, "no sentence"),
         (["", " ", None], {}, InputError, "no sentence"),
-        (["unheard", "of"], {}, InputError, "knows no word of any of the 2 sentences"),
+        (["unheard", "of"], {}, InputError, "no word of the 2 sentences is in the encoder's vocabulary"),
         (["w1", "w2"], {"approximate": True, "lists": 3}, UsageError, "3 lists do not fit 2 sentences"),
         (["w1", "w2"], {"approximate": True, "lists": 2, "probes": 5}, UsageError, "5 of 2 lists"),
     ],
@@ -417,7 +417,7 @@ def test_senseless_arguments_are_refused(index):
         index.mine(0.5, max_pairs=0)
 
 
-def test_a_number_of_lists_that_is_none_is_refused(approximate):
+def test_a_number_of_lists_that_is_invalid_is_refused(approximate):
     for probes, message in ((0, "probes must be at least 1, not 0"), ("2", "probes is '2', not a whole number")):
         with pytest.raises(UsageError, match=message):
             list(approximate.neighbours(["w1"], probes=probes))

@@ -207,7 +207,7 @@ def with_rows(rows):
         (lambda tensors: tensors | {"sizes": np.zeros(0, np.int64)}, "do not fit"),
         (lambda tensors: tensors | {"more": np.zeros(1, np.int64)}, "do not fit"),
         (lambda tensors: tensors | {"centroids": tensors["centroids"] * np.float32("nan")}, "do not fit"),
-        (lambda tensors: tensors | {"vectors": tensors["vectors"] * np.float32("nan")}, "not finite"),
+        (lambda tensors: tensors | {"vectors": tensors["vectors"] * np.float32("nan")}, "NaN or infinity"),
     ],
 )
 def test_lists_that_do_not_fit_are_refused(lists, tmp_path, change, message):
@@ -233,7 +233,7 @@ def test_lists_of_other_vectors_cut_off_or_missing_are_refused(lists, tmp_path):
 # ----- centroids
 
 
-def test_centroids_lie_in_the_middle_of_what_is_nearest_to_them():
+def test_centroids_are_in_the_middle_of_what_is_nearest_to_them():
     sample = unit(400, seed=3)
     found = centroids.train_centroids(sample, 12, seed=2)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)

@@ -94,7 +94,7 @@ def test_a_gzipped_file_is_read(tmp_path):
         ("-0.4\ta b\t-0.2", "nan\ta b\t-0.2", "not finite"),
         ("-0.4\ta b\t-0.2", "-0.4\ta z\t-0.2", "'z' is not among the 1-grams"),
         ("-0.4\ta b\t-0.2", "-0.4\tb b\t-0.2", "history of the 3-gram `a b a`"),
-        ("-0.7\tb", "-0.7\ta", "stands twice"),
+        ("-0.7\tb", "-0.7\ta", "occurs twice"),
         ("\\end\\", "", "ends before"),
         ("\\data\\", "data", "ends before"),
         ("-99\t<s>\t-0.5", "-99\tx\t-0.5", "the word '<s>' is not among the 1-grams"),

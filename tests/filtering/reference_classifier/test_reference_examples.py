@@ -136,7 +136,7 @@ def test_the_settings_of_adam_reach_the_optimizer_of_a_classifier(tokenizer, tmp
     assert defaults["betas"] == (0.5, 0.75)
 
 
-def test_training_learns_to_tell_the_two_kinds_apart_and_keeps_the_best_epoch(tokenizer, tmp_path):
+def test_training_learns_to_distinguish_the_two_kinds_and_keeps_the_best_epoch(tokenizer, tmp_path):
     trained = trainer(tokenizer, tmp_path, num_train_epochs=12.0, learning_rate=0.1)
     trained.train()
     assert trained.best_scores()["accuracy"] > 95

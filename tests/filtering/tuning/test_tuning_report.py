@@ -115,7 +115,7 @@ def test_the_chosen_range_of_each_filter_has_its_pairs_epochs_and_spread(compare
     assert len(cells_of(cells_table(compared, False))[0]) == len(header) - 4
 
 
-def test_every_range_has_a_row_and_the_chosen_one_says_so(grid, compared):
+def test_every_range_has_a_row_and_the_chosen_one_is_marked(grid, compared):
     rows = cells_of(ranges_table(grid, compared, False))
     assert [row[:2] for row in rows[1:]] == [["random", "–"], ["bleu", "bleu<=1"], ["bleu", "bleu>1"]]
     assert [row[2] for row in rows[1:]] == ["51.0 ± 1.4", "60.0", "71.0 ± 1.4 (chosen)"]

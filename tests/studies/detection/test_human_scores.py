@@ -125,7 +125,7 @@ def test_holm_on_the_figures_of_a_worked_example():
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_lies_between_the_plain_and_bonferronis_values_and_keeps_the_order(values):
+def test_holm_is_between_the_plain_and_bonferronis_values_and_keeps_the_order(values):
     found = holm(values)
     for plain, corrected in zip(values, found, strict=True):
         assert plain <= corrected <= min(1.0, plain * len(values)) + 1e-12

@@ -135,7 +135,7 @@ def test_the_draw_is_by_the_seed_and_fair():
     assert times.min() >= 1 and times.max() <= 26 and abs(times[:100].sum() - 1000) < 110
 
 
-def test_the_words_that_stand_out_are_told_with_their_shares():
+def test_the_words_that_stand_out_are_listed_with_their_shares():
     plain = [f"a {number}." for number in range(60)]
     negated = [f"Don't {number}!" if number % 2 else f"a b {number}" for number in range(40)]
     few = ["rare word"] * 19

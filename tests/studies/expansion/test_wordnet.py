@@ -28,7 +28,7 @@ def test_a_sense_is_a_name_where_its_word_is_written_with_a_capital(wordnet):
     assert not wordnet.senses("boring", "a")[0].is_name
 
 
-def test_lemmas_are_told_apart_by_part_of_speech(wordnet):
+def test_lemmas_are_distinguished_by_part_of_speech(wordnet):
     assert ("march", "v") in wordnet and ("boy", "v") not in wordnet
     assert wordnet.senses("boy", "v") == () == wordnet.senses("unheard-of", "n")
 

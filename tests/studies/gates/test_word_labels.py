@@ -74,8 +74,8 @@ def test_a_compressed_file_is_read(tmp_path):
     ("text", "line", "expected"),
     [
         ("", None, "the file is empty"),
-        ("\n \n", None, "there is no text in it"),
-        ("a plain sentence\n", 1, "neither words nor tags"),
+        ("\n \n", None, "the file contains no text"),
+        ("a plain sentence\n", 1, "words and tags cannot be detected"),
         ("The/DT cat\n", 1, "`cat` is not word/TAG"),
         ("The/DT\n/NN\n", 2, "`/NN` is not word/TAG"),
         ("The/DT\ncat/\n", 2, "`cat/` is not word/TAG"),

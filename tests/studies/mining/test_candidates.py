@@ -71,7 +71,7 @@ def test_of_identical_targets_the_lower_rows_come_first(small_blocks):
     np.testing.assert_array_equal(rows, np.tile(np.arange(9), (30, 1)))
 
 
-def test_targets_that_differ_less_than_bfloat16_can_tell_are_told_apart(small_blocks):
+def test_targets_that_differ_less_than_bfloat16_can_represent_are_distinguished(small_blocks):
     targets = np.repeat(vectors(1, 16, 8), 90, axis=0) + vectors(90, 16, 9, scale=1e-3)
     sources = targets[::-1] + vectors(90, 16, 10, scale=1e-3)
     rows, _ = best_candidates(sources, targets, 3, precision="bfloat16")

@@ -131,7 +131,7 @@ def test_noise_is_redrawn_each_epoch_and_does_not_depend_on_the_batch(tokenizer)
     assert rows([(0, number) for number in range(20)]) != rows([(1, number) for number in range(20)])
 
 
-def test_expansion_as_noise_is_read_and_the_original_said(tokenizer):
+def test_expansion_as_noise_is_read_and_the_original_reconstructed(tokenizer):
     sentences, expander = encoded(tokenizer), Expanding()
     batch = SdaeCollator(sentences, tokenizer, QUIET, seed=0, expander=expander)([(3, 1), (3, 2)])
     assert expander.calls == [(2, 3)]
@@ -265,7 +265,7 @@ def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_
     ]
 
 
-def test_training_goes_on_for_the_updates_and_lowers_the_dev_loss(tokenizer, tmp_path):
+def test_training_continues_for_the_updates_and_lowers_the_dev_loss(tokenizer, tmp_path):
     trainer = trainer_of(tokenizer, tmp_path, steps=40, learning_rate=0.02)
     trainer.train()
     scores = trainer.scores()

@@ -15,7 +15,7 @@ def write(folder, split="train", **columns):
     return folder
 
 
-def test_pairs_single_sentences_and_texts_are_told_apart(tmp_path):
+def test_pairs_single_sentences_and_texts_are_distinguished(tmp_path):
     pairs = read_labelled(write(tmp_path / "a", sentence1=["x"], sentence2=["y"], label=[1]), "train", column="label")
     assert (pairs.first, pairs.second, pairs.targets) == (["x"], ["y"], ["1"])
     single = read_labelled(write(tmp_path / "b", sentence1=["x"], label=["yes"]), "train", column="label")

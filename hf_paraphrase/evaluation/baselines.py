@@ -1,12 +1,12 @@
-"""What an evaluation evaluates: a model, or one of the floors that need no training and that a model has to beat.
+"""What an evaluation evaluates: a model, or one of the baselines that need no training and that a model has to beat.
 
-The floors are cosines of the counts of words, of character trigrams, and of trigrams weighted by a / (a + p), with p
+The baselines are cosines of counts of words, of character trigrams, and of trigrams weighted by a / (a + p), with p
 the trigram's relative frequency in English: the weight of smooth inverse frequency (Arora, Liang and Ma 2017, "A
 simple but tough-to-beat baseline for sentence embeddings", section 3), applied to trigrams.
 
 Where a classifier is trained on sentence vectors, a similarity will not do. A count vector has a dimension for every
 word or trigram; multiplied with a random matrix it keeps its lengths and angles up to an error of about 1/√dim
-(Johnson and Lindenstrauss 1984). What comes out is the sum of random word vectors, the floor that Wieting and Kiela
+(Johnson and Lindenstrauss 1984). What comes out is the sum of random word vectors, the baseline that Wieting and Kiela
 2019, "No Training Required", measure trained encoders against.
 """
 
@@ -43,10 +43,10 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Scorer:
-    """A model or a floor.
+    """A model or a baseline.
 
     Attributes:
-        name: A model folder, a key of :data:`FLOORS`, or what :meth:`truncated` makes of a model folder.
+        name: A model folder, a key of :data:`UNTRAINED_BASELINES`, or what :meth:`truncated` makes of a model folder.
         kind: `model`, `truncated` or `baseline`.
         encode: Maps n sentences to vectors (n, dim).
         similarity: Maps n pairs to n similarities; None where that is the cosine of the vectors.
@@ -73,7 +73,7 @@ def truncated_name(name: str, components: int) -> str:
     return f"{name}, {components} components"
 
 
-def floor_tokens(text: str) -> list[str]:
+def baseline_tokens(text: str) -> list[str]:
     """Splits a lower-cased text into runs of letters and digits and single punctuation marks."""
     return _TOKEN.findall(text.lower())
 
@@ -81,35 +81,29 @@ def floor_tokens(text: str) -> list[str]:
 def word_count_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
     """Computes the cosine of the two sentences' word count vectors.
 
-    Args:
-        sentences1: n sentences.
-        sentences2: n sentences.
-
     Returns:
         Similarities (n,) from 0 to 1; 0 where a sentence is empty.
     """
-    return bag_cosines([floor_tokens(text) for text in sentences1], [floor_tokens(text) for text in sentences2])
+    return bag_cosines([baseline_tokens(text) for text in sentences1], [baseline_tokens(text) for text in sentences2])
 
 
 def character_trigrams(text: str) -> list[str]:
     """Lists all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
-    padded = f" {' '.join(floor_tokens(text))} "
+    padded = f" {' '.join(baseline_tokens(text))} "
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
 def trigram_frequencies(texts: Iterable[str]) -> dict[str, float]:
     """Computes the relative frequency of each trigram within the words of `texts`, one space round each word."""
-    counts = Counter(trigram for text in texts for word in floor_tokens(text) for trigram in character_trigrams(word))
+    counts = Counter(
+        trigram for text in texts for word in baseline_tokens(text) for trigram in character_trigrams(word)
+    )
     total = counts.total()
     return {trigram: count / total for trigram, count in counts.items()}
 
 
 def trigram_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
     """Computes the cosine of the two sentences' character trigram count vectors.
-
-    Args:
-        sentences1: n sentences.
-        sentences2: n sentences.
 
     Returns:
         Similarities (n,) from 0 to 1; 0 where a sentence is empty.
@@ -135,8 +129,8 @@ def weighted_trigram_similarity(
     Returns:
         Similarities (n,) from 0 to 1; 0 where a sentence is empty.
     """
-    known = english_trigram_frequencies() if frequencies is None else frequencies
-    weights = {trigram: smoothing / (smoothing + frequency) for trigram, frequency in known.items()}
+    known_frequencies = english_trigram_frequencies() if frequencies is None else frequencies
+    weights = {trigram: smoothing / (smoothing + frequency) for trigram, frequency in known_frequencies.items()}
     return bag_cosines(
         [character_trigrams(s) for s in sentences1], [character_trigrams(s) for s in sentences2], weights
     )
@@ -144,10 +138,6 @@ def weighted_trigram_similarity(
 
 def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
     """Counts the items of each bag.
-
-    Args:
-        bags: n bags of items.
-        vocabulary: The column of each item; unseen items are added to it.
 
     Returns:
         A matrix (n, number of items) of float64 counts.
@@ -165,11 +155,6 @@ def bag_cosines(
     bags1: Sequence[Sequence[str]], bags2: Sequence[Sequence[str]], weights: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """Computes the cosine between the weighted count vectors of each pair of bags.
-
-    Args:
-        bags1: n bags of items.
-        bags2: n bags of items.
-        weights: Factor for each item's count; 1 for an item that is not in it.
 
     Returns:
         Similarities (n,), float64; 0 where a bag is empty.
@@ -199,12 +184,6 @@ def projected_counts(
 
     The vector of an item depends on nothing but the item: no other text, no state and no machine changes a result.
 
-    Args:
-        texts: n texts.
-        items_of: Lists the items of a text, e.g. its words.
-        weights: Gives the factor for each item's vector; 1 for an item that is not in it.
-        dimension: Of the vectors.
-
     Returns:
         float32 (n, dimension); zeros for a text without items.
     """
@@ -225,12 +204,12 @@ def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float6
 
 
 def trigram_weights() -> dict[str, float]:
-    """Gives the weight of each trigram that is frequent in English; that of any other is nearly 1."""
+    """Returns the weight of each trigram that is frequent in English; that of any other is nearly 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
 
 
-FLOORS: dict[str, Scorer] = {
-    "words": Scorer("words", "baseline", partial(projected_counts, items_of=floor_tokens), word_count_similarity),
+UNTRAINED_BASELINES: dict[str, Scorer] = {
+    "words": Scorer("words", "baseline", partial(projected_counts, items_of=baseline_tokens), word_count_similarity),
     "trigrams": Scorer(
         "trigrams", "baseline", partial(projected_counts, items_of=character_trigrams), trigram_similarity
     ),
@@ -241,4 +220,4 @@ FLOORS: dict[str, Scorer] = {
         weighted_trigram_similarity,
     ),
 }
-"""The floors by the names that `evaluate --baseline` takes."""
+"""The untrained baselines by the names that `evaluate --baseline` takes."""

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
-from hf_paraphrase.evaluation.floors import (
-    FLOORS,
+from hf_paraphrase.evaluation.baselines import (
     SMOOTHING,
+    UNTRAINED_BASELINES,
+    baseline_tokens,
     character_trigrams,
-    floor_tokens,
     trigram_frequencies,
     weighted_trigram_similarity,
 )
+from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
 from hf_paraphrase.evaluation.graded_set import score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
@@ -31,19 +31,19 @@ def naive_cosine(first, second, weight):
 
 
 @given(TEXTS, TEXTS)
-def test_every_floor_equals_a_cosine_counted_with_dictionaries(first, second):
+def test_every_baseline_equals_a_cosine_counted_with_dictionaries(first, second):
     size = min(len(first), len(second))
     first, second = first[:size], second[:size]
     frequencies = english_trigram_frequencies()
     naive = {
-        "words": lambda a, b: naive_cosine(floor_tokens(a), floor_tokens(b), lambda item: 1.0),
+        "words": lambda a, b: naive_cosine(baseline_tokens(a), baseline_tokens(b), lambda item: 1.0),
         "trigrams": lambda a, b: naive_cosine(character_trigrams(a), character_trigrams(b), lambda item: 1.0),
         "weighted-trigrams": lambda a, b: naive_cosine(
             character_trigrams(a), character_trigrams(b), lambda t: SMOOTHING / (SMOOTHING + frequencies.get(t, 0.0))
         ),
     }
-    assert set(naive) == set(FLOORS)
-    for name, similarity in ((name, floor.similarity) for name, floor in FLOORS.items()):
+    assert set(naive) == set(UNTRAINED_BASELINES)
+    for name, similarity in ((name, baseline.similarity) for name, baseline in UNTRAINED_BASELINES.items()):
         expected = [naive[name](a, b) for a, b in zip(first, second, strict=True)]
         np.testing.assert_allclose(similarity(first, second), expected, atol=1e-12)
 
@@ -66,7 +66,7 @@ def test_the_built_in_frequencies_are_plausible_english():
 
 
 def test_a_frequent_trigram_counts_less_than_a_rare_one():
-    plain, weighted = FLOORS["trigrams"].similarity, FLOORS["weighted-trigrams"].similarity
+    plain, weighted = UNTRAINED_BASELINES["trigrams"].similarity, UNTRAINED_BASELINES["weighted-trigrams"].similarity
     first, second = ["the zebra", "the zebra"], ["the quokka", "a zebra"]
     assert weighted(first, second)[0] < plain(first, second)[0]
     assert weighted(first, second)[1] > weighted(first, second)[0]
@@ -74,16 +74,16 @@ def test_a_frequent_trigram_counts_less_than_a_rare_one():
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "published"), [("words", 54.7), ("trigrams", 65.8), ("weighted-trigrams", 68.7)])
-def test_the_floors_reproduce_the_known_sts16_means(real_data_dir, name, published):
+def test_the_baselines_reproduce_the_known_sts16_means(real_data_dir, name, published):
     found = find_sts_sets(real_data_dir / "sts")
-    result = evaluate_scored(score_with_similarity(FLOORS[name].similarity, found.sets))
+    result = evaluate_scored(score_with_similarity(UNTRAINED_BASELINES[name].similarity, found.sets))
     assert result.dev_mean == pytest.approx(published, abs=0.5)
 
 
 @pytest.mark.real_data
 def test_plain_trigrams_reproduce_the_known_means_of_2012_and_of_2013_without_smt(real_data_dir):
     result = evaluate_scored(
-        score_with_similarity(FLOORS["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets)
+        score_with_similarity(UNTRAINED_BASELINES["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets)
     )
     assert result.mean("STS12 mean").pearson == pytest.approx(55.7, abs=0.1)
     assert result.mean("STS13 mean").pearson == pytest.approx(47.8, abs=0.1)
