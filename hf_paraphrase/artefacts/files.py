@@ -49,7 +49,7 @@ def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArr
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as reason:
         raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
-    except (ValueError, EOFError) as reason:
+    except Exception as reason:  # the header is parsed as Python, with whatever errors that may give
         raise error("not a readable NumPy file", path=path, remedy=_REMEDY) from reason
     if not isinstance(array, np.ndarray):
         raise error("not one array but an archive of several", path=path, remedy=_REMEDY)

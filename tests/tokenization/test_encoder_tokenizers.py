@@ -141,7 +141,7 @@ def test_unusable_folders_are_named(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(ModelError, match="cannot be opened") as caught:
         load_encoder_tokenizer(tmp_path)
-    assert caught.value.remedy and caught.value.path == str(tmp_path)
+    assert caught.value.remedy and caught.value.path == str(tmp_path / "tokenizer.json")
 
 
 def test_ids_with_gaps_are_refused(tmp_path):

@@ -167,20 +167,10 @@ def test_modules_that_are_elsewhere_are_not_followed(copy, modules):
     assert caught.value.path == str(copy / "modules.json")
 
 
-@pytest.mark.parametrize(
-    "values",
-    [{"vocab_size": 10**12}, {"num_hidden_layers": 100}, {"max_position_embeddings": 10**9, "hidden_size": 10**6}],
-)
-def test_sizes_beyond_the_weights_are_refused_before_they_take_memory(copy, values):
+@pytest.mark.parametrize("values", [{"vocab_size": 100}, {"num_hidden_layers": 10}, {"hidden_size": 32}])
+def test_a_configuration_that_the_weights_do_not_fit_is_one_line(copy, values):
     path = copy / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
-    with pytest.raises(ModelError, match="the weights do not fit the configuration"):
+    with pytest.raises(ModelError, match="the weights do not fit the configuration") as caught:
         Teacher.from_pretrained(copy)
-
-
-def test_a_model_far_larger_than_its_weights_is_refused_though_no_single_size_is(copy):
-    path = copy / "config.json"
-    values = {"num_hidden_layers": 10, "hidden_size": 2_000, "intermediate_size": 2_000}
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
-    with pytest.raises(ModelError, match="the configuration asks for 2"):
-        Teacher.from_pretrained(copy)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
