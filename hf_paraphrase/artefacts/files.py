@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _REMEDY = "copy or re-create it"
 
@@ -43,6 +43,8 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
 
 def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArray[Any]:
     """Maps a .npy file into memory; raises `error` if it is missing, damaged, cut off, or a pickle."""
+    import numpy as np  # here, because the command line must start fast
+
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as reason:
