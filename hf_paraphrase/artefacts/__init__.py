@@ -1,9 +1,9 @@
-"""What every output of this package is, and how the models and data of any origin are opened.
+"""What every output of this package is, and how models and data of any origin are opened.
 
-An output folder appears whole or not at all (`folders`), says how it was made (`provenance`, `origins`) and carries
-its card (`cards`), whose head the Hub reads (`card_heads`, `measurements`) and which later measurements are added to
-(`evaluated_cards`). `hub_models` finds the folder of a model by its name, `model_loading` opens it (`weights`,
-`int8_tables`); `files` reads single files, `remote_paths` data folders at URLs. Start reading at `folders`.
+`artefact` makes an output that appears whole or not at all, with its record (`provenance`), what its inputs say
+(`origins`) and its card (`cards`, `card_heads`, `measurements`), to which `evaluated_cards` adds later results.
+`hub_models` finds the folder of a model by its name and `model_loading` opens it; `remote_paths` reads data at URLs.
+Start reading at `artefact`.
 """
 
 from __future__ import annotations

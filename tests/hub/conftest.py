@@ -28,20 +28,39 @@ FRENCH = ["un deux", "deux trois", "trois un deux", "deux", "un trois", "trois d
 ENGLISH = ["one two", "two three", "three one two", "two", "one three", "three two", "one", "three three one"]
 
 
-def _encoder_flags(bpe):
-    return {
-        "avg": ("avg",),
-        "avg_weighted": ("avg", "--frequency-weights"),
-        "avg_skip": ("avg", "--skip-unknown", "true"),
-        "avg_bpe": ("avg", "--tokenizer", str(bpe)),
-        "trigram": ("trigram",),
-        "trigram_skip": ("trigram", "--skip-unknown", "true"),
-        "word_trigram": ("word-trigram",),
-        "gran": ("gran",),
-        "gran_gru": ("gran", "--cell", "gru", "--bidirectional", "true", "--skip-unknown", "true"),
-        "recurrent": ("recurrent",),
-        "recurrent_mean": ("recurrent", "--pooling", "mean", "--bidirectional", "true"),
-    }
+ENCODERS = {
+    "avg": "avg",
+    "avg_weighted": "avg --frequency-weights",
+    "avg_skip": "avg --skip-unknown true",
+    "avg_bpe": "avg --tokenizer {bpe}",
+    "trigram": "trigram",
+    "trigram_skip": "trigram --skip-unknown true",
+    "word_trigram": "word-trigram",
+    "gran": "gran",
+    "gran_gru": "gran --cell gru --bidirectional true --skip-unknown true",
+    "recurrent": "recurrent",
+    "recurrent_mean": "recurrent --pooling mean --bidirectional true",
+}
+
+
+def run(line, **folders):
+    """Runs a verb; `folders` are the names in the line."""
+    assert main([word.format(**folders) for word in line.split()]) == 0, line
+
+
+def write_table(folder, columns, split="train", schema=None):
+    table = pa.table(columns, schema=schema)
+    write_split(folder, split, [table], table.schema)
+    return folder
+
+
+def write_bitext(folder):
+    """Eight pairs of French and English to train on, three of them for validation."""
+    for split, count in (("train", len(FRENCH)), ("validation", 3)):
+        ids, langs = [f"{split}-{row}" for row in range(count)], {"source_lang": ["fr"] * count}
+        columns = {"id": ids, "source": FRENCH[:count], "target": ENGLISH[:count], **langs}
+        write_table(folder, columns | {"target_lang": ["en"] * count}, split, BITEXT)
+    return folder
 
 
 @pytest.fixture
@@ -122,43 +141,21 @@ def metric_folder(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def pairs_folder(tmp_path_factory):
-    """Eight pairs of English sentences, the first column both times once more in the other order."""
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    table = pa.table({"sentence1": [a for a, _ in SENTENCES], "sentence2": [b for _, b in SENTENCES]})
-    write_split(folder, "train", [table], PAIRS)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def encoder_folders(tmp_path_factory, pairs_folder):
+def encoder_folders(tmp_path_factory):
     """A folder of every kind of encoder as the commands write it, by name, with vectors of some size."""
     root = tmp_path_factory.mktemp("encoders")
-    bpe = root / "bpe"
-    words = ["--kind", "bpe", "--pairs", str(pairs_folder), "--vocabulary-size", "80", "--output", str(bpe)]
-    assert main(["train-tokenizer", *words]) == 0
-    folders = {}
-    for name, (kind, *flags) in _encoder_flags(bpe).items():
-        folders[name] = root / name
-        common = ["--hidden-size", "8", "--epochs", "2", "--batch-size", "4"]
-        common += [] if "--tokenizer" in flags else ["--min-frequency", "1"]
-        words = ["--pairs", str(pairs_folder), "--output", str(folders[name]), "--model-type", kind, *common, *flags]
-        # Steps of this size lift the vectors far above the tolerances of comparisons.
-        assert main(["train-encoder", *words, "--learning-rate", "0.1"]) == 0
-    for name, flags in {"sdae": [], "sdae_decoder": ["--keep-decoder"]}.items():
-        folders[name] = root / name
-        words = [
-            "--pairs",
-            str(pairs_folder),
-            "--output",
-            str(folders[name]),
-            "--hidden-size",
-            "8",
-            "--max-steps",
-            "8",
-        ]
-        words += ["--min-frequency", "1", "--batch-size", "4", "--dev-size", "2", "--precision", "fp32", *flags]
-        assert main(["train-sdae", *words, "--learning-rate", "0.1"]) == 0
+    pairs, bpe = root / "pairs", root / "bpe"
+    write_table(pairs, {"sentence1": [a for a, _ in SENTENCES], "sentence2": [b for _, b in SENTENCES]}, schema=PAIRS)
+    run("train-tokenizer --kind bpe --pairs {pairs} --vocabulary-size 80 --output {bpe}", pairs=pairs, bpe=bpe)
+    # Steps of this size lift the vectors far above the tolerances of comparisons.
+    common = "--pairs {pairs} --output {output} --hidden-size 8 --batch-size 4 --learning-rate 0.1"
+    folders = {name: root / name for name in (*ENCODERS, "sdae", "sdae_decoder")}
+    for name, flags in ENCODERS.items():
+        flags += " --epochs 2" if "--tokenizer" in flags else " --epochs 2 --min-frequency 1"
+        run(f"train-encoder {common} --model-type {flags}", pairs=pairs, bpe=bpe, output=folders[name])
+    common += " --max-steps 8 --min-frequency 1 --dev-size 2 --precision fp32"
+    for name, flags in {"sdae": "", "sdae_decoder": " --keep-decoder"}.items():
+        run(f"train-sdae {common}{flags}", pairs=pairs, output=folders[name])
     return folders
 
 
@@ -166,20 +163,12 @@ def encoder_folders(tmp_path_factory, pairs_folder):
 def translation_folders(tmp_path_factory):
     """Translation models as `train-nmt` writes them: with one vocabulary, and with one for each side."""
     root = tmp_path_factory.mktemp("translation")
-    for split, count in (("train", 8), ("validation", 3)):
-        columns = {
-            "id": [f"{split}-{row}" for row in range(count)],
-            "source": FRENCH[:count],
-            "target": ENGLISH[:count],
-            "source_lang": ["fr"] * count,
-            "target_lang": ["en"] * count,
-        }
-        write_split(root / "bitext", split, [pa.table(columns, schema=BITEXT)], BITEXT)
-    sizes = ["--vocab-size", "40", "--hidden-size", "8", "--embedding-size", "6", "--evaluations", "1"]
-    common = ["--bitext", str(root / "bitext"), "--epochs", "1", "--precision", "fp32", "--batch-size", "4", *sizes]
-    flags = {"joint": [], "separate": ["--no-joint-vocabulary", "--no-share-embeddings"]}
-    for name, words in flags.items():
-        assert main(["train-nmt", *common, "--output", str(root / name), *words]) == 0
+    bitext = write_bitext(root / "bitext")
+    common = "--bitext {bitext} --output {output} --epochs 1 --precision fp32 --batch-size 4 --vocab-size 40"
+    common += " --hidden-size 8 --embedding-size 6 --evaluations 1"
+    flags = {"joint": "", "separate": " --no-joint-vocabulary --no-share-embeddings"}
+    for name, more in flags.items():
+        run(f"train-nmt {common}{more}", bitext=bitext, output=root / name)
     return {name: root / name for name in flags}
 
 
@@ -189,11 +178,11 @@ def classifier_folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("classifiers")
     rows = [(f"n{row}", f"a{row % 7} b{row % 3} r{row}", f"c{row % 7} b{row % 3}") for row in range(40)]
     columns = dict(zip(("id", "sentence1", "sentence2"), map(list, zip(*rows, strict=True)), strict=True))
-    write_split(root / "pairs", "train", [pa.table(columns)], pa.table(columns).schema)
-    sizes = ["--train-size", "16", "--dev-size", "4", "--test-size", "4", "--epochs", "1", "--embedding-size", "6"]
+    pairs = write_table(root / "pairs", columns)
+    line = "train-classifier --pairs {pairs} --output {output} --epochs 1 --embedding-size 6"
+    line += " --train-size 16 --dev-size 4 --test-size 4 --body"
     for body in ("avg", "lstm"):
-        words = ["--pairs", str(root / "pairs"), "--output", str(root / body), "--body", body, *sizes]
-        assert main(["train-classifier", *words]) == 0
+        run(f"{line} {body}", pairs=pairs, output=root / body)
     return {body: root / body for body in ("avg", "lstm")}
 
 
@@ -201,17 +190,15 @@ def classifier_folders(tmp_path_factory):
 def supervised_folders(tmp_path_factory, encoder_folders):
     """Classifiers of sentences as `train-supervised` writes them, one on each type of encoder, by its name."""
     root = tmp_path_factory.mktemp("supervised")
-    columns = {
-        "text": [f"the {'cat' if row % 2 else 'doctor'} bought {row}" for row in range(40)],
-        "label": ["animal" if row % 2 else "person" for row in range(40)],
-    }
-    write_split(root / "data", "train", [pa.table(columns)], pa.table(columns).schema)
+    texts = [f"the {'cat' if row % 2 else 'doctor'} bought {row}" for row in range(40)]
+    labels = ["animal" if row % 2 else "person" for row in range(40)]
+    data = write_table(root / "data", {"text": texts, "label": labels})
     types = {}
     for name, folder in encoder_folders.items():
         types.setdefault(json.loads((folder / "config.json").read_text())["model_type"], name)
+    line = "train-supervised --model {model} --data {data} --output {output} --epochs 1 --learning-rate 0.1"
     for name in types.values():
-        words = ["--model", str(encoder_folders[name]), "--data", str(root / "data"), "--output", str(root / name)]
-        assert main(["train-supervised", *words, "--epochs", "1", "--learning-rate", "0.1"]) == 0
+        run(line, model=encoder_folders[name], data=data, output=root / name)
     return {name: root / name for name in types.values()}
 
 
@@ -219,20 +206,11 @@ def supervised_folders(tmp_path_factory, encoder_folders):
 def parallel_folders(tmp_path_factory):
     """Classifiers of parallel sentences of both kinds as `train-parallel-classifier` writes them."""
     root = tmp_path_factory.mktemp("parallel")
-    for split, count in (("train", len(FRENCH)), ("validation", 3)):
-        columns = {
-            "id": [f"{split}-{row}" for row in range(count)],
-            "source": FRENCH[:count],
-            "target": ENGLISH[:count],
-            "source_lang": ["fr"] * count,
-            "target_lang": ["en"] * count,
-        }
-        write_split(root / "bitext", split, [pa.table(columns, schema=BITEXT)], BITEXT)
-    common = ["--bitext", str(root / "bitext"), "--epochs", "1", "--hidden-size", "4", "--embedding-size", "6"]
-    common += ["--min-frequency", "1"]
-    flags = {"bilinear": ["--digits", "zero"], "product": ["--score-layer", "product_difference", "--share-rnn"]}
-    for name, words in flags.items():
-        assert main(["train-parallel-classifier", *common, "--output", str(root / name), *words]) == 0
+    bitext = write_bitext(root / "bitext")
+    common = "--bitext {bitext} --output {output} --epochs 1 --hidden-size 4 --embedding-size 6 --min-frequency 1"
+    flags = {"bilinear": "--digits zero", "product": "--score-layer product_difference --share-rnn"}
+    for name, more in flags.items():
+        run(f"train-parallel-classifier {common} {more}", bitext=bitext, output=root / name)
     return {name: root / name for name in flags}
 
 

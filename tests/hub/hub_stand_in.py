@@ -135,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def user(self):
-        """Who asks: "write", "read", "" for nobody, None for a token that is not known."""
+        """The rights of the token: "write", "read", "" without one, None for an unknown one."""
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         return {TOKEN: "write", READ_ONLY: "read", "": ""}.get(token)
 

@@ -1,4 +1,4 @@
-"""A report contains all that it shows, shows what was recorded, and runs nobody's text."""
+"""A report contains all that it shows, shows what was recorded, and runs no script of its inputs."""
 
 from __future__ import annotations
 
