@@ -43,11 +43,7 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
 
 def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArray[Any]:
     """Maps a .npy file into memory; raises `error` if it is missing, damaged, cut off, or a pickle."""
-<<<<<<< HEAD
     import numpy as np
-=======
-    import numpy as np  # here, because the command line must start fast
->>>>>>> v-a2
 
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
