@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .messages import shown_line
 
+StrPath = str | os.PathLike[str]
 _LONGEST = 1_000
 """Characters of a name or a message that are shown; a value in it may be of any length."""
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -43,12 +44,7 @@ class HfParaphraseError(Exception):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        path: str | os.PathLike[str] | None = None,
-        line: int | None = None,
-        remedy: str | None = None,
+        self, message: str, *, path: StrPath | None = None, line: int | None = None, remedy: str | None = None
     ) -> None:
         self.message = message
         self.path = None if path is None else os.fspath(path)
@@ -83,7 +79,7 @@ class HubError(HfParaphraseError):
     """The Hub cannot be reached, or refuses what was asked of it."""
 
 
-def no_folder(path: str | os.PathLike[str], remedy: str) -> InputError:
+def no_folder(path: StrPath, remedy: str) -> InputError:
     """Makes the error for a folder that does not exist, or that is a file."""
     what = "this is a file, not a folder" if Path(path).exists() else "no such folder"
     return InputError(what, path=path, remedy=remedy)

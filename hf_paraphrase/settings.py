@@ -115,7 +115,7 @@ def setting(
     excludes: str | Sequence[str] = (),
     names: Sequence[str] | None = None,
     separator: str | None = None,
-    alone: Any = dataclasses.MISSING,
+    alone: Any = None,
     **constraints: Any,
 ) -> Any:
     """Declares a field of a settings dataclass.
@@ -131,14 +131,12 @@ def setting(
         **constraints: See :class:`Constraints`.
     """
     others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
-    metadata: dict[str, Any] = {"names": names, "separator": separator, "alone": alone}
-    metadata = {name: value for name, value in metadata.items() if value not in (None, dataclasses.MISSING)}
-    metadata["help"] = help
-    metadata[_CONSTRAINTS] = Constraints(
+    made = Constraints(
         only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
         **constraints,
     )
+    metadata = {"help": help, "names": names, "separator": separator, "alone": alone, _CONSTRAINTS: made}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -210,7 +208,7 @@ class Settings:
         return {name: recorded(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
-        """Lists the files and folders that are made; a subclass adds those whose names follow from others."""
+        """Lists the files and folders that are made; a subclass adds those whose names it derives."""
         names = [field.name for field in dataclasses.fields(cast(Any, self)) if _is_written(field)]
         return [value for name in names if (value := getattr(self, name)) not in {None, _STREAM}]
 
@@ -455,7 +453,7 @@ class Recipe(Protocol[P, R_co]):
         ...
 
     def run(self, settings: Any) -> R_co:
-        """Runs it with settings that exist already, as the command line does; they are checked first."""
+        """Checks settings that exist already, as on the command line, and runs it with them."""
         ...
 
 

@@ -26,8 +26,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from filelock import FileLock, Timeout
-
 from ..errors import HfParaphraseError, OutputError
 from ..messages import as_given, log
 from ..settings import Settings
@@ -319,6 +317,9 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     Raises:
         OutputError: If another run is writing it, or its folder cannot be written.
     """
+    # Its import takes longer than `--help`, which needs no lock.
+    from filelock import FileLock, Timeout
+
     lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,6 @@ import platform
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +74,15 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        message = "no such file or folder" if missing else f"cannot read: {error.strerror}"
-        raise InputError(message, path=path, remedy="check the path") from error
+        raise InputError(f"cannot read: {error.strerror}", path=path, remedy="check the path") from error
     return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:
     """Returns the versions of Python and of the packages that shape a result; an absent package is left out."""
+    # It imports the modules of e-mail, which `encode` does not need.
+    from importlib import metadata
+
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):

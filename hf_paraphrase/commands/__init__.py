@@ -98,7 +98,7 @@ def _no_bars_in_logs() -> Iterator[None]:
 
 
 class _Log:
-    """A stream without progress bars: what begins with a carriage return, and the line feeds and moves after it.
+    """A stream that leaves out progress bars: what begins with a carriage return, and the moves after it.
 
     That it cannot be written, as on a full disk, is no reason to lose the work of hours.
     """
@@ -166,10 +166,8 @@ def _run(words: list[str]) -> None:
         )
     with shown_messages():
         if lacks_its_group():
-            log(
-                "accelerate was asked for several processes and started one; with --multi_gpu in the place of --cpu "
-                "it starts several, also where there is no GPU"
-            )
+            asked = "accelerate was asked for several processes and started one"
+            log(f"{asked}; with --multi_gpu in the place of --cpu it starts several, also where there is no GPU")
         _run_verb(verb, words)
 
 
@@ -188,11 +186,9 @@ def _import_files(words: list[str]) -> list[str]:
     """Imports the files of one's own that are named before the verb, `--import FILE`; returns the other words."""
     while words and words[0].partition("=")[0] == "--import":
         _, equals, path = words.pop(0).partition("=")
-        if not equals:
-            if not words:
-                raise UsageError("--import names no file", remedy="hf-paraphrase --import FILE VERB …")
-            path = words.pop(0)
-        import_file(path)
+        if not equals and not words:
+            raise UsageError("--import names no file", remedy="hf-paraphrase --import FILE VERB …")
+        import_file(path if equals else words.pop(0))
     return words
 
 

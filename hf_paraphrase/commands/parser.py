@@ -96,10 +96,10 @@ class VerbParser(argparse.ArgumentParser):
         keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
         if (choices := constraints_of(field).choices) is not None:
             keywords["choices"] = list(choices)
-        if is_list or "separator" in field.metadata:
+        if is_list or field.metadata.get("separator"):
             keywords |= {"nargs": "+", "action": "extend"}
-        elif "alone" in field.metadata:
-            keywords |= {"nargs": "?", "const": field.metadata["alone"]}
+        elif (alone := field.metadata.get("alone")) is not None:
+            keywords |= {"nargs": "?", "const": alone}
         elif hint is bool and default is not None:
             keywords |= {"nargs": "?", "const": True, "metavar": None if default is True else ""}
         self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **keywords)
