@@ -1,4 +1,4 @@
-"""What the trainers of encoders have in common: batches by epoch, scores at every mark, the best weights kept."""
+"""What the trainers of encoders have in common: batches by epoch, scores at checkpoints, the best weights kept."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .sentence_encoder import SentenceEncoder
 
 
 class ScoredTrainer(SparseGradientTrainer):
-    """A Trainer of an encoder that is scored before the first step, and at every mark, where a checkpoint is written.
+    """A Trainer of an encoder that is scored before the first step and at every checkpoint.
 
-    The weights of the best mark are in the model when :meth:`train` returns. The untrained state is scored but cannot
+    The weights of the best one are in the model when :meth:`train` returns. The untrained state is scored but cannot
     win. Without a score the last state is kept. The arguments may ask for other evaluations and checkpoints.
 
     Args:

@@ -48,11 +48,11 @@ class EncoderTrainer(BatchLossTrainer):
     With several processes the batch is the joint one of all processes, and so are the negatives: loss and gradient
     are those of one process with a batch as large, save that dropout draws other masks.
 
-    The model is scored before training and at every mark (each epoch's end and the fractions of it that were asked
-    for); the weights of the best mark are in the model when :meth:`train` returns. The untrained state is scored but
-    cannot win. Without a score the last state is kept.
+    The model is scored before training and at every checkpoint (each epoch's end and the fractions of it that were
+    asked for); the weights of the best one are in the model when :meth:`train` returns. The untrained state is scored
+    but cannot win. Without a score the last state is kept.
 
-    Training, its order and all draws depend on the seed alone, and a checkpoint is written at every mark: a run that
+    Training, its order and all draws depend on the seed alone, and checkpoints are resumed exactly: a run that
     was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights as an undisturbed
     one. A checkpoint inside a mega-batch holds its negatives, because the weights that chose them are gone.
 

@@ -96,7 +96,7 @@ class TuningTrainer(EncoderTrainer):
         return metrics
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; the weights of the best mark are in the model afterwards."""
+        """Trains; the weights of the best score are in the model afterwards."""
         result = super().train(**kwargs)
         if self._best is not None:
             self.model.load_state_dict(self._best[1])
