@@ -71,7 +71,7 @@ def _copy(path: str, folder: str) -> str:
     if process_count() > 1:
         reason = "a pipe, of which each process would read a part"
         raise UsageError(reason, path=path, remedy="write it to a file first")
-    copy = str(Path(folder) / Path(path).name)
+    copy = str(Path(folder) / path.rpartition("/")[2])
     STREAM_COPIES[copy] = path
     log(f"{path} is copied to a temporary file first")
     # A socket cannot be opened by its name.

@@ -89,16 +89,19 @@ def _signals_interrupt() -> Iterator[None]:
 def _no_bars_in_logs() -> Iterator[None]:
     """Leaves progress bars out of standard error where that is no terminal."""
     before = sys.stderr
-    if before is not None and not before.isatty():
-        sys.stderr = _Log(before)
+    if before is None or before.isatty():
+        yield
+        return
+    sys.stderr = log = _Log(before)
     try:
         yield
     finally:
+        log.close()
         sys.stderr = before
 
 
 class _Log:
-    """A stream that leaves out progress bars: what begins with a carriage return, and the moves after it.
+    """A stream without progress bars: without what begins with a carriage return, and the moves around it.
 
     That it cannot be written, as on a full disk, is no reason to lose the work of hours.
     """
@@ -106,15 +109,28 @@ class _Log:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._is_behind_a_bar = False
+        self._begins_line = True
+        self._held = ""
 
     def write(self, text: str) -> int:
         if _BAR.fullmatch(text):
-            self._is_behind_a_bar = True
-        elif not (self._is_behind_a_bar and _MOVES.fullmatch(text)):
-            self._is_behind_a_bar = False
-            with suppress(OSError, ValueError):
-                self._stream.write(text)
+            self._is_behind_a_bar, self._held = True, ""
+        elif not _MOVES.fullmatch(text) or not (self._is_behind_a_bar or self._begins_line):
+            self._is_behind_a_bar, self._begins_line = False, text.endswith("\n")
+            self._release(text)
+        elif not self._is_behind_a_bar:
+            # An empty line, or the move down to a bar: what comes next decides.
+            self._held += text
         return len(text)
+
+    def _release(self, text: str = "") -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(self._held + text)
+        self._held = ""
+
+    def close(self) -> None:
+        """Writes what was held back; the stream itself stays open."""
+        self._release()
 
     def flush(self) -> None:
         with suppress(OSError, ValueError):

@@ -99,7 +99,7 @@ def test_each_verb_makes_of_a_url_what_it_makes_of_the_folder(line, folder, stor
 
 
 def test_damage_and_a_missing_file_at_a_url_are_named(stored, memory):
-    with pytest.raises(InputError, match="memory://bucket/absent: cannot be read"):
+    with pytest.raises(InputError, match="memory://bucket/absent: no such file or folder"):
         fingerprint("memory://bucket/absent")
     memory.pipe("/bucket/pairs/data/train-00001-of-00002.parquet", b"PAR1 no more PAR1")
     with pytest.raises(InputError, match=r"train-00001-of-00002\.parquet: not a readable Parquet file"):

@@ -86,7 +86,7 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(w
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]
     capsys.readouterr()
     assert run(words, by_parts, *size, "--shard", "1/3") == 0
-    assert "nothing is left to do, the output is finished" in capsys.readouterr().err
+    assert "the output is finished, nothing is left to do" in capsys.readouterr().err
 
 
 def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
@@ -120,7 +120,7 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     monkeypatch.setattr("hf_paraphrase.training.devices.bf16_is_fast", lambda device: True)
     capsys.readouterr()
     assert run(words, tmp_path / "out", "--shard", "2/2") == 2
-    assert "the unfinished run had other settings: bf16" in capsys.readouterr().err
+    assert "the incomplete run had other settings: bf16" in capsys.readouterr().err
     monkeypatch.undo()
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
 

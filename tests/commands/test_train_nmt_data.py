@@ -187,7 +187,7 @@ def test_a_model_of_other_languages_or_another_kind_is_one_line(trained, tiny_bi
     (other / "config.json").write_text(json.dumps({**config, "source_lang": "de"}))
     for folder, problem in [
         (other, "de→en"),
-        (tmp_path / "none", "no such model folder"),
+        (tmp_path / "none", "no such file or folder"),
         (tiny_bitext, "config.json"),
     ]:
         assert train(tiny_bitext, tmp_path / "model", "--initial-model", str(folder)) == 2

@@ -74,7 +74,7 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_every_byte_of_one_run
     assert score(pairs, output, "--shard", "3/4") == 0
     assert tree(output) == tree(whole) and [path.name for path in tmp_path.iterdir()] == ["scored"]
     assert score(pairs, output, "--shard", "3/4") == 0
-    assert "nothing is left to do, the output is finished" in capsys.readouterr().err
+    assert "the output is finished, nothing is left to do" in capsys.readouterr().err
 
 
 def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_path, capsys):
