@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import OutputError
@@ -40,7 +40,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
         raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_parts_whole(path: str | os.PathLike[str], parts: Iterable[str]) -> None:

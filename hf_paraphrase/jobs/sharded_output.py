@@ -6,9 +6,10 @@ machine that sees the output; the one that finds all shards there finishes the o
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +17,7 @@ from typing import Any, Self
 from tqdm import tqdm
 
 from ..artefacts.artefact import Artefact, Card
-from ..errors import UsageError
+from ..errors import HfParaphraseError, UsageError
 from ..messages import log
 from .ray import check_cluster, connected, run_on_ray
 from .shard_settings import ShardSettings
@@ -81,7 +82,15 @@ class ShardedOutput:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if isinstance(error, HfParaphraseError) and self.part is None and not self.finished:
+            self._discard_without_shards()
         self._stack.__exit__(kind, error, traceback)
+
+    def _discard_without_shards(self) -> None:
+        """Removes an incomplete run of which no shard is done, so that nobody has to resume or overwrite it."""
+        with suppress(RuntimeError):  # the output is finished
+            if not any((self.artefact.work / REPORTS).glob("*.json")):
+                shutil.rmtree(self.artefact.work, ignore_errors=True)
 
     @property
     def target(self) -> Path:

@@ -172,7 +172,7 @@ main()
 def test_a_run_that_the_system_kills_is_continued(work, tmp_path, run_python):
     words = ["--teacher", work / "bert", "--text", work / "text.txt", *FAST, "--output"]
     assert run_python(KILLED, "distill", *words, tmp_path / "made").returncode == -signal.SIGKILL
-    assert not (tmp_path / "made").exists() and list((tmp_path / ".made.partial" / "checkpoints").iterdir())
+    assert not (tmp_path / "made").exists() and list(tmp_path.glob(".made.*.partial/checkpoints/*"))
     assert main([str(word) for word in ["distill", *words, tmp_path / "made", "--resume"]]) == 0
     assert main([str(word) for word in ["distill", *words, tmp_path / "whole"]]) == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "made")]
@@ -226,7 +226,7 @@ BAD_FLAGS = {
     "--principal-components 17 is more than the 16": ("--principal-components", 17),
     "--batch-neighbours 400 is more than the 399": ("--batch-neighbours", 400, "--batch-size", 500),
     "leaves no place in a batch": ("--batch-neighbours", 1024),
-    "no such folder": ("--dev-data", "nowhere"),
+    "no such file or folder": ("--dev-data", "nowhere"),
     "no text to learn from": ("--max-characters", 1),
     "cell is not for --model-type avg": ("--cell", "gru"),
 }
@@ -280,7 +280,7 @@ def no_weights(copy):
         (no_numbers, "its vector is not finite for the text `"),
         (other_module, "module `CNN` is not supported"),
         (no_weights, "no model.safetensors"),
-        (shutil.rmtree, "no such model folder"),
+        (shutil.rmtree, "no such file or folder"),
     ],
 )
 def test_a_teacher_that_cannot_be_used_is_one_line(work, tmp_path, capsys, spoil, message):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tiny_teachers import WORDS, Recorder, sentences, write_teacher
 
+from hf_paraphrase.artefacts.artefact import locked
 from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.distillation import teacher_vectors as module
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, check_teachers, teacher_vectors
@@ -98,9 +99,7 @@ def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_o
 
 
 def test_two_runs_do_not_write_one_folder(teacher, texts_of, tmp_path):
-    from hf_paraphrase.artefacts.claims import claimed_folder
-
-    with claimed_folder(tmp_path / "kept" / "bert"), pytest.raises(OutputError, match="another run"):
+    with locked(tmp_path / "kept" / "bert"), pytest.raises(OutputError, match="another run"):
         teacher_vectors(tmp_path / "kept", teacher, open_encoder(teacher), texts_of(sentences(3)), bf16=False)
 
 
