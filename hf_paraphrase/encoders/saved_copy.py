@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..artefacts.artefact import Artefact, Card
+from ..artefacts.artefact import Artefact, Card, check_output
 from ..artefacts.hub_models import repository_name
 from ..artefacts.origins import inherited_model_metadata, inherited_sections
 from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE
@@ -32,6 +32,7 @@ def save_copy(
     import torch
     import yaml
 
+    check_output(output, overwrite=overwrite)
     if source is not None:
         check_overlap([output], [("the model", source)])
     if model.dtype != torch.float32:

@@ -240,7 +240,7 @@ def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(m
         ),
         (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
         (ModelError, "`gran` is not an average", {"model": ["words", "gran"]}),
-        (ModelError, "no such model folder", {"model": ["words", "missing"]}),
+        (InputError, "no such file or folder", {"model": ["words", "missing"]}),
         (InputError, "no such file", {"model": ["words", "weighted-trigrams"], "text": ["missing.txt"]}),
         (InputError, "no trigrams", {"model": ["words", "weighted-trigrams"], "text": ["blank.txt"]}),
         (
