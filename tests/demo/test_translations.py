@@ -87,7 +87,7 @@ def test_pairs_are_not_written_over_anything_else(nbest, tmp_path, pairs):
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
     (tmp_path / "file").write_text("years of work")
     for place in ("thesis", "file"):
-        with pytest.raises(OutputError, match="something else lies here"):
+        with pytest.raises(OutputError, match="the folder contains other files"):
             keep_pairs(tmp_path / place, nbest.slice(0, 1), model="nmt")
     with pytest.raises(OutputError):
         keep_pairs(pairs, nbest.slice(0, 1), model="nmt")
