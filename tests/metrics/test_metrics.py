@@ -8,8 +8,6 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from hf_paraphrase.hub.folder_kinds import check_whole, kind_of
-from hf_paraphrase.hub.travelling_files import list_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +18,7 @@ from hf_paraphrase.filtering.measures.copy_rate import CopyRate
 from hf_paraphrase.filtering.measures.overlap import Overlap
 from hf_paraphrase.filtering.pair_batch import PairBatch
 from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.hub.pushed_files import check_artefact, list_files, repo_type_of
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
 from hf_paraphrase.studies.analysis.ngram_statistics import count_ngrams
 
@@ -188,9 +187,10 @@ def test_an_unknown_metric_is_refused():
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_folder_is_a_whole_space_whose_requirements_are_named(name):
     folder = metric_path(name)
-    files, head = list_files(folder), read_head(folder)
-    assert kind_of(folder, files, head) == "space" and {"README.md", "app.py", f"{name}.py"} <= files.names
-    check_whole(folder, "space", files, head)
+    (files, _), head = list_files(folder), read_head(folder)
+    assert repo_type_of(folder, files, head) == "space"
+    assert {"README.md", "app.py", f"{name}.py"} <= {file.name for file in files}
+    check_artefact(folder, "space", files)
     assert f'with_name("{name}.py")' in (folder / "app.py").read_text()
     required = set(re.findall(r"^(\w+)", (folder / "requirements.txt").read_text(), re.MULTILINE))
     imported = set(re.findall(r"^(?:import|from) (\w+)", (folder / f"{name}.py").read_text(), re.MULTILINE))
