@@ -28,7 +28,7 @@ from ..settings import Settings, recipe, setting
 from .stored_weights import WEIGHTS, StoredMatrix, store_weights
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel
 
 _MODULE_FILES = (
     "modules.json",
@@ -107,11 +107,11 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     import torch
 
     from ..encoders.sentence_encoder import SentenceEncoder
+    from ..tokenization.word_level import save_tokenizer
     from .verification import cosines, embeddings
 
-    sentences = (
-        [] if settings.sentences is None else list(chain.from_iterable(lines_of_file(Path(settings.sentences))))
-    )
+    given = [] if settings.sentences is None else lines_of_file(Path(settings.sentences))
+    sentences = list(chain.from_iterable(given))
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
     sentences_before = SentenceEncoder(model, tokenizer).encode(sentences)
@@ -120,12 +120,13 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     model.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(model)).min(initial=1.0))}
     staging = artefact.staging
+    save_tokenizer(tokenizer, staging)
     if settings.format == "onnx":
-        results |= _write_graph(staging, model, tokenizer, stored)
+        results |= _write_graph(staging, model, stored)
     elif settings.weights == INT8:
-        _write_int8_table(staging, model.config, stored[TABLE], tokenizer)
+        _write_int8_table(staging, model.config, stored[TABLE])
     else:
-        _write_weights(staging, model.to(getattr(torch, settings.weights)), tokenizer, source)
+        _write_weights(staging, model.to(getattr(torch, settings.weights)), source)
     results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
@@ -157,11 +158,8 @@ def _megabytes(folder: Path, pattern: str) -> float:
     return sum(path.stat().st_size for path in folder.glob(pattern)) / 1e6
 
 
-def _write_graph(
-    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stored: Mapping[str, StoredMatrix]
-) -> dict[str, Any]:
-    """Writes graph, configuration and tokenizer; returns what was measured. The model has the rounded weights."""
-    from ..tokenization.word_level import save_tokenizer
+def _write_graph(folder: Path, model: PreTrainedModel, stored: Mapping[str, StoredMatrix]) -> dict[str, Any]:
+    """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
     from .onnx_graphs import OPSET, save_onnx
     from .verification import probes, verify
 
@@ -173,18 +171,14 @@ def _write_graph(
     # There are no weights for a class to open.
     code = {name: target for name, target in config.get("auto_map", {}).items() if name == "AutoConfig"}
     _write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
-    save_tokenizer(tokenizer, folder)
     checked = sum(len(ids) for ids, _ in probes(model.config))
     return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
 
-def _write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: Path) -> None:
+def _write_weights(folder: Path, model: PreTrainedModel, source: Path) -> None:
     """Writes a model folder like that in `source`, with the weights in the type that they have in `model`."""
-    from ..tokenization.word_level import save_tokenizer
-
     with quiet_transformers():
         model.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
     if is_int8_folder(source):
         write_module_files(folder, model.config.model_type, model.config.hidden_size)
     for name in _MODULE_FILES:
@@ -193,17 +187,14 @@ def _write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTo
             shutil.copyfile(source / name, folder / name)
 
 
-def _write_int8_table(folder: Path, config: Any, table: StoredMatrix, tokenizer: PreTrainedTokenizerBase) -> None:
+def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
     """Writes a folder as `artefacts.int8_tables` reads it."""
     from safetensors.numpy import save_file
-
-    from ..tokenization.word_level import save_tokenizer
 
     assert table.scales is not None
     save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
     _write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8})
-    save_tokenizer(tokenizer, folder)
-    # No code of model or tokenizer, nor what sentence-transformers opens: they would take the integers for vectors.
+    # With code of model or tokenizer in the folder, transformers would take the integers for vectors.
     for code in folder.glob("*.py"):
         code.unlink()
     for name in ("config.json", "tokenizer_config.json"):

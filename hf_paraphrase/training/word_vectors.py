@@ -64,7 +64,7 @@ class WordVectors:
 
 @dataclass
 class Coverage:
-    """How many words of a vocabulary, without special tokens, have a vector, and how many tokens of the data."""
+    """How many words of a vocabulary, special tokens aside, have a vector, and how many tokens of training data do."""
 
     words: int
     with_vector: int
