@@ -12,7 +12,7 @@ from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import Settings, flag, is_given, setting
-from ..training.run_settings import TrainingRunSettings
+from ..training.run import TrainingRunSettings
 from .kinds import AverageOptions, GateOptions, StateOptions, check_options, encoder_kind, option_names
 
 S = TypeVar("S", bound=Settings)

@@ -30,12 +30,7 @@ _Cell = tuple[Tensor, int, int, Callable[..., tuple[Tensor, ...]]]
 
 
 class EncoderGraph(nn.Module):
-    """An encoder in evaluation mode; padding may be anywhere and changes nothing beyond rounding.
-
-    Args:
-        config: The configuration of the encoder.
-        weights: Its weights, as they are stored; it computes in float32.
-    """
+    """An encoder in evaluation mode, in float32; padding may be anywhere and changes nothing beyond rounding."""
 
     def __init__(self, config: Any, weights: Mapping[str, StoredMatrix]) -> None:
         super().__init__()
@@ -63,10 +58,7 @@ class EncoderGraph(nn.Module):
     def _encode(self, ids: Tensor, counts: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
         """Computes the token vectors (batch, length, dim) and the embeddings (batch, dim).
 
-        Args:
-            ids: Token ids (batch, length).
-            counts: 1.0 for a token that counts, else 0.0 (batch, length, 1).
-            number: The number of these tokens, at least 1.0 (batch, 1).
+        `counts` has 1.0 for a token that counts, else 0.0 (batch, length, 1), and `number` their sum, at least 1.0.
         """
         raise NotImplementedError
 
@@ -237,10 +229,7 @@ GRAPHS: dict[str, type[EncoderGraph]] = {
 def save_onnx(config: Any, weights: Mapping[str, StoredMatrix], path: Path) -> None:
     """Writes the graph of an encoder, with the inputs `input_ids` and `attention_mask`, int64 (batch, length).
 
-    Args:
-        config: The configuration of the encoder.
-        weights: Its weights.
-        path: The file; weights of more than 1.5 GB go to a second one beside it.
+    Weights of more than 1.5 GB go to a second file beside it.
     """
     if config.model_type not in GRAPHS:
         raise ModelError(

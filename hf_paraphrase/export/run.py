@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from ..artefacts.quiet_libraries import quiet_transformers
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
-from ..errors import InputError, ModelError, UsageError
+from ..errors import ModelError, UsageError
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..models.sentence_transformers_files import write_module_files
@@ -27,9 +28,8 @@ from ..settings import Settings, recipe, setting
 from .stored_weights import WEIGHTS, StoredMatrix, store_weights
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel
 
-_MEGABYTE = 1e6
 _MODULE_FILES = (
     "modules.json",
     "sentence_bert_config.json",
@@ -78,14 +78,11 @@ class ExportSettings(Settings):
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export made.
+    """The folder that an export made, and what was measured.
 
-    Attributes:
-        folder: The folder.
-        results: `megabytes` of weights and `source_megabytes` of the model's, the `lowest_cosine` of an embedding with
-            the model's; of a graph also the `largest_difference` from PyTorch, and how many sentences were `checked`;
-            with sentences to compare by how many there are, and their `lowest_sentence_cosine` and
-            `mean_sentence_cosine`.
+    `results` has the `megabytes` of weights and the `source_megabytes` of the model's, and the `lowest_cosine` of an
+    embedding with the model's; of a graph also the `largest_difference` from PyTorch, and how many sentences were
+    `checked`; of given sentences their number, `lowest_sentence_cosine` and `mean_sentence_cosine`.
     """
 
     folder: Path
@@ -94,11 +91,7 @@ class Exported:
 
 @recipe(ExportSettings)
 def export_encoder(settings: ExportSettings) -> Exported:
-    """Writes a sentence encoder as an ONNX graph, or with weights in fewer bits, and compares it with the model.
-
-    Returns:
-        The folder, and what was measured.
-    """
+    """Writes a sentence encoder as an ONNX graph, or with weights in fewer bits, and compares it with the model."""
     source = model_folder(settings.model)
     model_type = _check_source(source, settings)
     inputs = [settings.model, *([settings.sentences] if settings.sentences else [])]
@@ -114,9 +107,11 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     import torch
 
     from ..encoders.sentence_encoder import SentenceEncoder
+    from ..tokenization.word_level import save_tokenizer
     from .verification import cosines, embeddings
 
-    sentences = _sentences(settings.sentences)
+    given = [] if settings.sentences is None else lines_of_file(Path(settings.sentences))
+    sentences = list(chain.from_iterable(given))
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
     sentences_before = SentenceEncoder(model, tokenizer).encode(sentences)
@@ -125,12 +120,13 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     model.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(model)).min(initial=1.0))}
     staging = artefact.staging
+    save_tokenizer(tokenizer, staging)
     if settings.format == "onnx":
-        results |= _write_graph(staging, model, tokenizer, stored)
+        results |= _write_graph(staging, model, stored)
     elif settings.weights == INT8:
-        _write_int8_table(staging, model.config, stored[TABLE], tokenizer)
+        _write_int8_table(staging, model.config, stored[TABLE])
     else:
-        _write_weights(staging, model.to(getattr(torch, settings.weights)), tokenizer, source)
+        _write_weights(staging, model.to(getattr(torch, settings.weights)), source)
     results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
@@ -158,23 +154,12 @@ def _check_source(source: Path, settings: ExportSettings) -> str:
     return model_type
 
 
-def _sentences(path: str | None) -> list[str]:
-    if path is None:
-        return []
-    if not Path(path).exists():
-        raise InputError("no such file", path=Path(path), remedy="check --sentences")
-    return [line for block in lines_of_file(Path(path)) for line in block]
-
-
 def _megabytes(folder: Path, pattern: str) -> float:
-    return sum(path.stat().st_size for path in folder.glob(pattern)) / _MEGABYTE
+    return sum(path.stat().st_size for path in folder.glob(pattern)) / 1e6
 
 
-def _write_graph(
-    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stored: Mapping[str, StoredMatrix]
-) -> dict[str, Any]:
-    """Writes graph, configuration and tokenizer; returns what was measured. The model has the rounded weights."""
-    from ..tokenization.word_level import save_tokenizer
+def _write_graph(folder: Path, model: PreTrainedModel, stored: Mapping[str, StoredMatrix]) -> dict[str, Any]:
+    """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
     from .onnx_graphs import OPSET, save_onnx
     from .verification import probes, verify
 
@@ -186,18 +171,14 @@ def _write_graph(
     # There are no weights for a class to open.
     code = {name: target for name, target in config.get("auto_map", {}).items() if name == "AutoConfig"}
     _write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
-    save_tokenizer(tokenizer, folder)
     checked = sum(len(ids) for ids, _ in probes(model.config))
     return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
 
-def _write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: Path) -> None:
+def _write_weights(folder: Path, model: PreTrainedModel, source: Path) -> None:
     """Writes a model folder like that in `source`, with the weights in the type that they have in `model`."""
-    from ..tokenization.word_level import save_tokenizer
-
     with quiet_transformers():
         model.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
     if is_int8_folder(source):
         write_module_files(folder, model.config.model_type, model.config.hidden_size)
     for name in _MODULE_FILES:
@@ -206,20 +187,14 @@ def _write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTo
             shutil.copyfile(source / name, folder / name)
 
 
-def _write_int8_table(folder: Path, config: Any, table: StoredMatrix, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Writes a folder as `artefacts.int8_tables` reads it.
-
-    There is no code of model or tokenizer in it, nor what sentence-transformers opens: transformers would take the
-    integers for vectors.
-    """
+def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
+    """Writes a folder as `artefacts.int8_tables` reads it."""
     from safetensors.numpy import save_file
-
-    from ..tokenization.word_level import save_tokenizer
 
     assert table.scales is not None
     save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
     _write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8})
-    save_tokenizer(tokenizer, folder)
+    # With code of model or tokenizer in the folder, transformers would take the integers for vectors.
     for code in folder.glob("*.py"):
         code.unlink()
     for name in ("config.json", "tokenizer_config.json"):

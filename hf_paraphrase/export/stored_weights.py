@@ -18,12 +18,7 @@ _LARGEST_INT8 = 127
 
 @dataclass(frozen=True)
 class StoredMatrix:
-    """A matrix or vector as it is stored.
-
-    Attributes:
-        values: float32, float16 or int8 (rows, columns).
-        scales: float32 (rows,) with which the rows of int8 values are multiplied; None for the others.
-    """
+    """A matrix (rows, columns) or vector as it is stored; rows of int8 values are multiplied with `scales` (rows,)."""
 
     values: NDArray[Any]
     scales: NDArray[np.float32] | None = None
@@ -43,18 +38,10 @@ def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str,
 
 
 def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
-    """Stores a matrix.
+    """Stores a matrix (rows, columns) in one of :data:`WEIGHTS`; messages call it `name`.
 
     `float16` rounds each number to 11 significant bits. `int8` divides each row by its scale, which is its largest
     absolute value over 127, and rounds to whole numbers, so that no number is off by more than half a scale.
-
-    Args:
-        matrix: (rows, columns).
-        weights: One of :data:`WEIGHTS`.
-        name: The name of the matrix, for messages.
-
-    Raises:
-        ModelError: If a number is infinite or NaN, or too large for half precision.
     """
     matrix = np.ascontiguousarray(matrix, np.float32)
     if not np.isfinite(matrix).all():

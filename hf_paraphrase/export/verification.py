@@ -55,17 +55,10 @@ def embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
 
 
 def verify(model: PreTrainedModel, path: Path) -> float:
-    """Compares a graph with the model whose weights, as rounded, it has.
+    """Returns the largest difference between a graph and the model whose weights, as rounded, it has.
 
-    Args:
-        model: The model, on the CPU and in evaluation mode.
-        path: The file of the graph.
-
-    Returns:
-        The largest difference of a component of a token vector or an embedding.
-
-    Raises:
-        ModelError: If it is above :data:`TOLERANCE`, or the graph cannot be run.
+    The difference is that of a component of a token vector or an embedding; one above :data:`TOLERANCE` is an error.
+    The model is on the CPU and in evaluation mode.
     """
     from .onnx_graphs import OUTPUTS
 
@@ -97,7 +90,6 @@ def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[
 
 
 def _with_torch(model: PreTrainedModel, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Computes token vectors and embeddings."""
     import torch
 
     with torch.inference_mode():

@@ -235,7 +235,7 @@ def _language_model(
     split = folder.splits[0]
     if settings.hold_out is not None:
         held_out = draw_references(folder, split, settings.hold_out, settings.seed)
-    staging, stored_facts = output.begin(), output.artefact.checkpoint(_MODEL_FACTS)
+    staging, stored_facts = output.begin(), output.checkpoint(_MODEL_FACTS)
     if not stored_facts.is_file():
         if held_out is not None:
             texts = held_out_texts(folder, split, held_out)

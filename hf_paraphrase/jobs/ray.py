@@ -92,11 +92,7 @@ def connected(options: RayOptions) -> Iterator[None]:
 def run_on_ray(
     job: ShardJob, shards: Sequence[Shard], folder: Path, *, options: RayOptions, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards on the cluster to which this process is connected, and yields each when it is complete.
-
-    Raises:
-        HfParaphraseError: The first error of any shard, or what the nodes lack; complete shards stay.
-    """
+    """Makes shards on the cluster to which this process is connected, and yields each when it is complete."""
     import ray
 
     _check_room(options)
@@ -116,7 +112,12 @@ def run_on_ray(
             try:
                 ray.get(call)
             except ray.exceptions.RayTaskError as error:
-                raise _cause(error) from error
+                if isinstance(error.cause, HfParaphraseError):
+                    raise error.cause from error
+                if "No module named 'hf_paraphrase" in str(error):
+                    problem = "a worker of the Ray cluster lacks this package"
+                    raise UsageError(problem, remedy="install the same version on all nodes") from error
+                raise
             except ray.exceptions.RayError as error:
                 raise UsageError(
                     f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: "
@@ -156,16 +157,6 @@ def _job_of_process(reference: Any) -> ShardJob:
 
     job: ShardJob = ray.get(reference)
     return job
-
-
-def _cause(error: Any) -> BaseException:
-    """Returns the error that ended a task."""
-    if "No module named 'hf_paraphrase" in str(error):
-        return UsageError(
-            "a worker of the Ray cluster lacks this package", remedy="install the same version on all nodes"
-        )
-    cause: BaseException = error.cause if isinstance(error.cause, HfParaphraseError) else error
-    return cause
 
 
 def _check_room(options: RayOptions) -> None:

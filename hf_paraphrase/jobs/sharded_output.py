@@ -9,14 +9,14 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from tqdm import tqdm
 
-from ..artefacts.artefact import Artefact, Card
+from ..artefacts.artefact import Artefact
 from ..errors import HfParaphraseError, UsageError
 from ..messages import log
 from .ray import check_cluster, connected, run_on_ray
@@ -24,20 +24,13 @@ from .shard_settings import ShardSettings
 from .shards import REPORTS, Shard, ShardJob, run_shards
 
 
-class ShardedOutput:
-    """A data folder that is made shard by shard, as an :class:`~hf_paraphrase.artefacts.artefact.Artefact`.
+class ShardedOutput(Artefact):
+    """A data folder that is made shard by shard; a part of the work always continues what other parts have done.
 
     Args:
-        output: The folder.
         settings: Whether it may replace another, which part of the work is to be done, and where.
-        command: The verb, for the record.
-        inputs: What is read.
-        resume: Whether an incomplete run is continued; parts always do.
         job: What determines the result beside settings and inputs.
         free: Names of settings that may differ when a run is continued.
-
-    Attributes:
-        finished: Whether nothing is left to do.
     """
 
     def __init__(
@@ -52,7 +45,7 @@ class ShardedOutput:
         free: Iterable[str] = (),
     ) -> None:
         self.shard, self.part, self.ray = settings.shard, settings.part, settings.ray
-        self.artefact = Artefact(
+        super().__init__(
             output,
             command=command,
             settings=settings,
@@ -63,51 +56,33 @@ class ShardedOutput:
             free=free,
             shared=self.part is not None,
         )
-        self.finished = False
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        """Locks the output, for a part only while it begins.
-
-        Raises:
-            OutputError: If the output is in the way, or the incomplete run is of another job.
-            UsageError: If Ray is to do the work and is not installed, or not at its address.
-        """
         if self.ray is not None:
             check_cluster(self.ray)
-        self._stack.enter_context(self.artefact)
-        self.finished = self.artefact.finished
-        return self
+        return super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if isinstance(error, HfParaphraseError) and self.part is None and not self.finished:
+        self._stack.close()
+        if isinstance(error, HfParaphraseError) and self.part is None:
             self._discard_without_shards()
-        self._stack.__exit__(kind, error, traceback)
+        super().__exit__(kind, error, traceback)
 
     def _discard_without_shards(self) -> None:
         """Removes an incomplete run of which no shard is done, so that nobody has to resume or overwrite it."""
-        with suppress(RuntimeError):  # the output is finished
-            if not any((self.artefact.work / REPORTS).glob("*.json")):
-                shutil.rmtree(self.artefact.work, ignore_errors=True)
-
-    @property
-    def target(self) -> Path:
-        """The output."""
-        return self.artefact.target
+        if self._work is not None and not any((self._work / REPORTS).glob("*.json")):
+            shutil.rmtree(self._work, ignore_errors=True)
 
     def begin(self) -> Path:
         """Returns the folder that becomes the output, which all parts share."""
-        self.artefact.checkpoint(REPORTS)
-        return self.artefact.staging
+        self.checkpoint(REPORTS)
+        return self.staging
 
     def own(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Returns the shards of this run.
-
-        Raises:
-            UsageError: If there are fewer shards than parts.
-        """
+        """Returns the shards of this run; there must be at least as many shards as parts."""
         if self.part is None:
             return list(shards)
         number, count = self.part
@@ -133,19 +108,10 @@ class ShardedOutput:
         shown: bool = True,
         staging: Path | None = None,
     ) -> None:
-        """Makes those of some shards that are not there yet.
+        """Makes those of some shards that are not there yet; after an error those that are finished stay.
 
-        Args:
-            job: What to do.
-            shards: The shards.
-            what: The title of the progress bar.
-            unit: What the rows are.
-            workers: Processes at a time, where the work is done here.
-            shown: Whether there is a progress bar.
-            staging: What :meth:`begin` has returned to the first of several processes.
-
-        Raises:
-            HfParaphraseError: The first error of any shard; those that are finished stay.
+        The progress bar has the title `what` and counts in `unit`. Of several processes that call it each passes the
+        `staging` that :meth:`begin` has returned to the first one.
         """
         staging = staging or self.begin()
         total, left = sum(shard.rows for shard in shards), _left(shards, staging)
@@ -164,21 +130,12 @@ class ShardedOutput:
         """Tells whether all shards of the job are there and this run is to finish the output."""
         if self.part is None:
             return True
-        if not self._stack.enter_context(self.artefact.finishing()):
+        if not self._stack.enter_context(self.finishing()):
             log(f"another part has finished the output: {self.target}")
             return False
-        if left := len(_left(shards, self.artefact.staging)):
+        if left := len(_left(shards, self.staging)):
             log(f"--shard {self.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts")
         return not left
-
-    def finish(self, *, results: Mapping[str, Any], card: Card, settings: Mapping[str, Any] | None = None) -> None:
-        """Writes provenance and card, and gives the output its name."""
-        self.artefact.finish(results=results, card=card, settings=settings)
-
-    @property
-    def place(self) -> Path:
-        """Where the rows are now."""
-        return self.artefact.place
 
 
 def _left(shards: Sequence[Shard], staging: Path) -> list[Shard]:

@@ -35,16 +35,7 @@ _FEWEST_ROWS, _MOST_ROWS = 10_000, 250_000
 
 @dataclass(frozen=True)
 class Shard:
-    """A range of rows of a split.
-
-    Attributes:
-        split: The split that it is a part of.
-        index: Its number in the split.
-        count: How many shards the split has.
-        start: The first row that it is made of.
-        stop: The row after the last one.
-        source: The split that these rows are read from.
-    """
+    """Shard `index` of `count` of a split, made of the rows `start` to `stop` of the split `source`."""
 
     split: str
     index: int
@@ -77,13 +68,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """What determines the result, and what travels to the processes.
-
-    Attributes:
-        folder: The data folder that is read.
-        functions: The batch function of each split that is made.
-        batch_size: Rows of a batch at most.
-    """
+    """What determines the result, and what travels to the processes: a batch function for each split to make."""
 
     folder: DataFolder
     functions: Mapping[str, BatchFunction]
@@ -95,13 +80,9 @@ class ShardJob:
 
 
 def cut(split: str, rows: int, size: int | None = None, *, source: str | None = None) -> list[Shard]:
-    """Cuts a split into shards, whatever the number of processes and runs.
+    """Cuts a split to make into shards of `size` rows, by default a sixteenth of them, from 10,000 to 250,000.
 
-    Args:
-        split: The split that is made.
-        rows: How many rows it is made of.
-        size: Rows of a shard; None for a sixteenth of them, at least 10,000 and at most 250,000.
-        source: The split that the rows are in; the one of the same name by default.
+    The rows are in the split `source`, by default the one of the same name.
     """
     size = size or min(max(math.ceil(rows / _SHARDS), _FEWEST_ROWS), _MOST_ROWS)
     count = max(1, math.ceil(rows / size))
@@ -116,17 +97,10 @@ def cut(split: str, rows: int, size: int | None = None, *, source: str | None = 
 def run_shards(
     job: ShardJob, shards: Sequence[Shard], output: Path, *, workers: int = 1, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards and yields each when it is complete.
+    """Makes shards in so many processes at a time and yields each when it is complete.
 
-    Args:
-        job: What to do.
-        shards: The shards.
-        output: The folder to write to.
-        workers: Processes at a time; 1 computes in this one.
-        progress: Called with the number of rows done since the last call, for other processes shard by shard.
-
-    Raises:
-        HfParaphraseError: The first error of any shard; complete ones stay.
+    After an error complete ones stay. `progress` gets the number of rows done since the last call, from other
+    processes shard by shard.
     """
     if workers <= 1 or len(shards) <= 1:
         for shard in shards:

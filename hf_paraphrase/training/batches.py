@@ -15,11 +15,7 @@ Item = tuple[int, int]
 
 
 class PairItems(Dataset[Item]):
-    """A data set that hands each request through to the collator, which reads a whole batch at once.
-
-    Args:
-        size: The number of pairs.
-    """
+    """A data set that hands each request through to the collator, which reads a whole batch at once."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -34,16 +30,10 @@ class PairItems(Dataset[Item]):
 class EpochBatches:
     """Batches of shuffled pairs; every epoch has its own order, which depends on the seed and the epoch alone.
 
-    Several processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, and a
+    Processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, and a
     joint batch is dealt out so that the parts of all processes, laid end to end, are the joint batch. The last one
     holds what is left over, in parts as equal as can be. A process for which nothing is left gets a pair to keep it
     busy, because one without a batch would keep the others waiting; :meth:`share` tells that it does not count.
-
-    Args:
-        size: The number of pairs.
-        batch_pairs: The number of pairs in a batch of one process.
-        seed: The seed.
-        num_processes: The number of processes that take turns.
     """
 
     def __init__(self, size: int, batch_pairs: int, seed: int, num_processes: int = 1) -> None:

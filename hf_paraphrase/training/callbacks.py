@@ -31,10 +31,7 @@ from ..messages import is_main_process, shown_line
 
 
 class OneLineProgress(ProgressCallback):
-    """The Trainer's progress bar: rate, time left, and the last loss and dev scores, all in one line.
-
-    The Trainer's own one writes the figures above the bar, as dictionaries.
-    """
+    """The Trainer's progress bar, with the last loss and dev scores in its line and not above it as dictionaries."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,11 +84,7 @@ class EpochOfBatches(TrainerCallback):
     """Passes on the number of an epoch, from 0, when it begins or is continued.
 
     The Trainer and accelerate do so too, but not through the two wrappers around a sampler that several processes
-    share and of which the first batches are skipped after a resume.
-
-    Args:
-        set_epoch: Called with the number.
-        updates: Updates of the model in an epoch.
+    share and of which the first batches are skipped after a resume. `updates` are those of the model in an epoch.
     """
 
     def __init__(self, set_epoch: Callable[[int], None], updates: int) -> None:
@@ -104,13 +97,7 @@ class EpochOfBatches(TrainerCallback):
 
 
 class EpochMarks(EpochOfBatches):
-    """Evaluates and saves at equal fractions of every epoch where the Trainer does so at its end.
-
-    Args:
-        set_epoch: Called with the number of an epoch that begins.
-        updates: Updates of the model in an epoch.
-        marks: The number of marks in an epoch; the last one is its end.
-    """
+    """Evaluates and saves at so many equal fractions of every epoch where the Trainer does so at its end."""
 
     def __init__(self, set_epoch: Callable[[int], None], updates: int, marks: int) -> None:
         super().__init__(set_epoch, updates)
@@ -200,14 +187,6 @@ def kept_logs(trainer: Trainer, folder: Path, name: str) -> Iterator[None]:
 
     TensorBoard would write beside the checkpoints, which are removed, and wandb into the working directory. A run of
     wandb that the caller has begun is left as it is.
-
-    Args:
-        trainer: The Trainer that logs.
-        folder: The folder; made if need be.
-        name: The name of the run.
-
-    Raises:
-        UsageError: If wandb cannot log.
     """
     callbacks = trainer.callback_handler.callbacks
     for callback in callbacks:

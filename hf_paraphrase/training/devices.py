@@ -48,11 +48,7 @@ class DeviceSettings(Settings):
 
 
 def check_device(device: str) -> str:
-    """Returns the name of a device of this machine.
-
-    Raises:
-        UsageError: If torch has no such device here.
-    """
+    """Returns the name of a device, which must be one of this machine."""
     # The CPU is always available, and torch takes a second to import.
     if device != CPU and device not in (available := devices()):
         raise UsageError(f"there is no --device {device} here", remedy=choice_of(device, available))
@@ -73,11 +69,7 @@ def devices() -> list[str]:
 
 
 def bf16_is_fast(device: str | None = None) -> bool:
-    """Returns whether a device multiplies bfloat16 matrices in hardware.
-
-    Args:
-        device: As torch names it; None for a GPU if there is one, else the CPU.
-    """
+    """Returns whether a device, by default a GPU if there is one, multiplies bfloat16 matrices in hardware."""
     import torch
 
     if device != CPU and torch.cuda.is_available():

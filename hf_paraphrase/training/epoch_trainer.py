@@ -27,10 +27,6 @@ class EpochTrainingArguments(TrainingArguments):
     * `optim` and `weight_decay` as they are stand for the trainer's own Adam, which may update the rows of a batch
       alone; other values for the optimizer that they name, with dense gradients.
     * `load_best_model_at_end` None keeps the best weights if there is a dev set and every checkpoint has a score.
-
-    Raises:
-        ValueError: For a value out of range, and for `label_smoothing_factor`: the trainers compute their own loss.
-        UsageError: If the model would be spread over processes.
     """
 
     lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
@@ -67,9 +63,7 @@ class EpochTrainingArguments(TrainingArguments):
     def settle_evaluation(self, has_dev: bool, metric: str) -> bool:
         """Settles what depends on whether there is a dev set, and returns whether it is scored in the training.
 
-        Args:
-            has_dev: Whether there is one.
-            metric: The score that chooses the weights if none is named.
+        The weights are chosen by `metric` if the arguments name none.
         """
         if not has_dev and self.eval_strategy == IntervalStrategy.EPOCH and not self.load_best_model_at_end:
             self.eval_strategy = IntervalStrategy.NO
@@ -91,14 +85,8 @@ def training_batches(
     """Makes the loader of a trainer's batches, prepared for its device and its share of them.
 
     Where there is a GPU, batches are made in pinned memory and copied from there without waiting, one ahead of the one
-    that is trained on.
-
-    Args:
-        trainer: The trainer, whose collator makes the batches.
-        dataset: The items.
-        sampler: The ids of the items of each batch.
-        workers: Whether `dataloader_num_workers` processes make the batches. They do not learn of the epoch, so not
-            where draws change with it.
+    that is trained on. With `workers`, `dataloader_num_workers` processes make them, which do not learn of the epoch:
+    not where draws change with it.
     """
     args = trainer.args
     loader: DataLoader[Any] = DataLoader(

@@ -30,11 +30,7 @@ _ON = {"1", "true", "yes", "on", "y", "t"}
 def refuse_sharding(arguments: Any = None) -> None:
     """Refuses to train where a model would be spread over processes: here each of them holds the whole of it.
 
-    Args:
-        arguments: `TrainingArguments` that may ask for it; the launcher's variables are always checked.
-
-    Raises:
-        UsageError: If FSDP, DeepSpeed, Megatron-LM or a parallelism configuration is asked for.
+    Checked are the launcher's variables, and `TrainingArguments` where they are given.
     """
     asked = {library: name for name, library in _SHARDING.items() if os.environ.get(name, "").strip().lower() in _ON}
     given = {"FSDP": "fsdp", "DeepSpeed": "deepspeed"}
@@ -80,12 +76,8 @@ def wait_for_all() -> None:
 def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> None:
     """Refuses processes that would not train the same, or that do not see the folder of process 0.
 
-    All joined processes call it, once process 0 has made its folder, and all raise the same error.
-
-    Args:
-        job: The fingerprint of the job (hexadecimal digits).
-        folder: The incomplete output, in which process 0 writes and all read.
-        patience: Seconds to wait for the folder.
+    All joined processes call it with the fingerprint of their job (hexadecimal digits), once process 0 has made its
+    folder, for which they wait `patience` seconds; and all raise the same error.
     """
     if num_processes() == 1:
         return
@@ -144,18 +136,11 @@ def gathered(tensor: Tensor) -> list[Tensor]:
 
 
 def gather_rows(rows: Tensor) -> Tensor:
-    """Concatenates the rows of all processes; the gradient flows back to the process that a row came from.
+    """Concatenates the rows (rows, …) of all processes, of which they may have different numbers, process 0 first.
 
-    Each process receives the sum of the gradients that all processes have for its rows. So if every process computes
-    the same loss from the gathered rows, and the gradients of the parameters are averaged over the processes as
-    `DistributedDataParallel` does, the result is the gradient of that loss in a single process.
-
-    Args:
-        rows: The rows of this process (rows, …); processes may have different numbers of them.
-
-    Returns:
-        The rows of all processes (all rows, …), those of process 0 first, the same on all processes. With one
-        process, `rows` itself.
+    The gradient flows back: each process receives the sum of the gradients that all processes have for its rows. So if
+    every process computes the same loss from the gathered rows, and the gradients of the parameters are averaged over
+    the processes as `DistributedDataParallel` does, the result is the gradient of that loss in a single process.
     """
     if num_processes() == 1:
         return rows
@@ -174,9 +159,7 @@ def gather_rows(rows: Tensor) -> Tensor:
 def joint_sides(rows: Tensor, pairs: int) -> Tensor:
     """Makes the rows of the joint batch (2 * all pairs, …) from those of this process (2 * rows, …).
 
-    Args:
-        rows: The rows of the first sentences, then of their partners.
-        pairs: How many pairs of this process count.
+    Those of first sentences come before those of their partners; so many pairs of this process count.
     """
     sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
     return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
@@ -196,7 +179,6 @@ def _joined() -> bool:
 
 
 def _all_rows(rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
-    """Returns the rows of all processes, of which each has so many, without gradient."""
     # The collective requires equal shapes.
     padded = rows.new_zeros(max(counts), *rows.shape[1:])
     padded[: rows.shape[0]] = rows

@@ -31,16 +31,9 @@ class RowAdam(torch.optim.Optimizer):
     there is no difference at all.
 
     With `relative` the change of a row of a sparse gradient is multiplied by the root mean square of what the row
-    holds, as in Adafactor (Shazeer and Stern 2018, section 8): a short row takes short steps. So word vectors that are
-    weighted by their frequency keep their weights: a plain step is as large for `the`, whose vector is next to zero,
-    as for a rare word.
-
-    Args:
-        params: Parameters or parameter groups.
-        lr: The learning rate.
-        betas: The decay rates of the two moments.
-        eps: Added to the root of the corrected second moment.
-        relative: Multiply steps of rows by their size, of which :data:`SMALLEST_ROW` is the least.
+    holds, at least :data:`SMALLEST_ROW`, as in Adafactor (Shazeer and Stern 2018, section 8): a short row takes short
+    steps. So word vectors that are weighted by their frequency keep their weights: a plain step is as large for `the`,
+    whose vector is next to zero, as for a rare word.
     """
 
     def __init__(
@@ -118,13 +111,8 @@ def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
 def _summed_rows(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """Adds the values of equal rows without asking how many different ones there are, which a GPU is waited for.
 
-    Args:
-        rows: Numbers of rows (entries,), in any order.
-        values: What each adds (entries, …).
-
-    Returns:
-        As many rows and sums: the different ones in rising order, and then the last of them, with its sum, repeatedly.
-        What is computed from them can be put in its place, but not be added there.
+    There are as many results: the different rows in rising order, and then the last of them, with its sum, repeatedly.
+    What is computed from them can be put in its place, but not be added there.
     """
     rows, order = rows.sort(stable=True)
     begins = torch.ones_like(rows)

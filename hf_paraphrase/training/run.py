@@ -1,7 +1,6 @@
 """The template of every training run: output, checkpoints, resuming, processes, logs and records.
 
-A verb that trains is a settings dataclass that starts from
-:class:`~.run_settings.TrainingRunSettings`, and a recipe of this shape::
+A verb that trains is a settings dataclass that starts from :class:`TrainingRunSettings`, and a recipe of this shape::
 
     @recipe(ToyTrainingSettings)
     def train_toy(settings: ToyTrainingSettings) -> ToyModel:
@@ -24,19 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.artefact import Artefact, Card, fingerprint_of_job
+from ..artefacts.cards import check_license
 from ..artefacts.measurements import Measurement
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.weights import check_finite_files
-from ..errors import HfParaphraseError
+from ..errors import HfParaphraseError, UsageError
 from ..messages import is_main_process, log, process_count
+from ..settings import Settings, seed_setting, setting
 from .devices import AcceleratorSettings
-from .processes import check_in_common, lost_processes_reported, refuse_sharding, wait_before_training
-from .run_settings import RunSettings
+from .processes import check_in_common, lost_processes_reported, refuse_sharding, wait_before_training, wait_for_all
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -47,6 +48,49 @@ T = TypeVar("T")
 CHECKPOINTS = "checkpoints"
 LOGS = "logs"
 """The folder in the output with the logs of a training that are files."""
+
+
+@dataclass(kw_only=True)
+class RunSettings(Settings):
+    """What every training verb is told about its run."""
+
+    output: str = setting("the model folder to make; it appears whole at the end")
+    seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
+    license: str | None = setting(
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+    )
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished run for this output, with the same result", False)
+
+    def check(self) -> None:
+        """Refuses values that do not fit, and a licence that the Hub spells otherwise."""
+        super().check()
+        check_license(self.license)
+
+
+@dataclass(kw_only=True)
+class TrainingRunSettings(AcceleratorSettings, RunSettings):
+    """What a training verb with a Trainer is told about its run."""
+
+    report_to: str = setting(
+        "where the Trainer logs to, e.g. tensorboard or wandb, whose files lie in the folder logs of the output; none "
+        "for nowhere",
+        "none",
+    )
+
+    def check(self) -> None:
+        """Refuses values that do not fit, and an integration that is not installed."""
+        super().check()
+        if self.report_to == "none":
+            return
+        from transformers.integrations import INTEGRATION_TO_CALLBACK, get_available_reporting_integrations
+
+        available = get_available_reporting_integrations()
+        if self.report_to not in available:
+            remedy = f"one of {', '.join(['none', *available])}"
+            if self.report_to in INTEGRATION_TO_CALLBACK:
+                remedy = f"pip install {self.report_to}, or {remedy}"
+            raise UsageError(f"--report-to {self.report_to} is not installed", remedy=remedy)
 
 
 class TrainingRun:
@@ -87,12 +131,7 @@ class TrainingRun:
         self._log: list[dict[str, Any]] = []
 
     def __enter__(self) -> TrainingRun:
-        """Locks the output and finds out what is left to do.
-
-        Raises:
-            OutputError: As :class:`~hf_paraphrase.artefacts.artefact.Artefact`.
-            UsageError: If the launcher asks for models that are spread over processes.
-        """
+        """Locks the output and finds out what is left to do."""
         refuse_sharding()
         wait_before_training(on_cpu=self._accelerator.is_on_cpu)
         self.is_finished, self.folder, self.checkpoints = done_by_first(self._begin)
@@ -111,7 +150,7 @@ class TrainingRun:
         self._stack.__exit__(kind, error, traceback)
         if error is None:
             # What the other processes open next has its name then.
-            _wait_for_all()
+            wait_for_all()
 
     @property
     def writes(self) -> bool:
@@ -119,12 +158,9 @@ class TrainingRun:
         return is_main_process()
 
     def arguments(self, arguments_class: type[A], **settings: Any) -> A:
-        """Makes the arguments of a Trainer of this run.
+        """Makes the arguments of a Trainer of this run; `settings` win over what the settings of the run say.
 
-        Args:
-            arguments_class: Their class.
-            **settings: All but the folder, the seed, `report_to` and the choice of the device, which may be given too.
-                No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
+        No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
         """
         common = {
             "output_dir": str(self.checkpoints),
@@ -135,10 +171,9 @@ class TrainingRun:
         return self._accelerator.trainer_arguments(arguments_class, **{**common, **settings})
 
     def begin(self) -> Path:
-        """Writes down what the run is made with, before the first checkpoint; :meth:`train` does it for a Trainer.
+        """Records what the run is made with, before the first checkpoint, and returns the folder of checkpoints.
 
-        Returns:
-            The folder of the checkpoints.
+        :meth:`train` does it for a Trainer.
         """
         if is_main_process():
             self.artefact.checkpoint(CHECKPOINTS).mkdir(parents=True, exist_ok=True)
@@ -150,14 +185,9 @@ class TrainingRun:
         A run may have several trainers, one after the other, each with a folder of its own below that of the
         checkpoints.
 
-        Args:
-            trainer: A Trainer with arguments from :meth:`arguments`.
-
         Raises:
-            OutputError: If a process does not see the folder of the checkpoints.
             ModelError: If it diverges, and no better weights are kept.
-            UsageError: If wandb cannot log, as where nobody is logged in, or the processes were started differently.
-            HfParaphraseError: If another process of the training has ended.
+            HfParaphraseError: If it cannot log, or the processes do not train together.
         """
         from .callbacks import kept_logs
 
@@ -168,7 +198,7 @@ class TrainingRun:
             with kept_logs(trainer, logs, self.artefact.target.name):
                 self._train(trainer, folder)
             # None of the checkpoints goes before all processes have loaded the best one.
-            _wait_for_all()
+            wait_for_all()
 
     def _train(self, trainer: Trainer, folder: Path) -> None:
         from .callbacks import EndAtDivergence, LossAtCheckpoints, last_checkpoint, log_of_steps
@@ -179,9 +209,9 @@ class TrainingRun:
             folder.mkdir(parents=True, exist_ok=True)
             last_checkpoint(folder)
         # The first process has put the folder in order; the others see it as it left it.
-        _wait_for_all()
+        wait_for_all()
         checkpoint = last_checkpoint(folder)
-        _wait_for_all()
+        wait_for_all()
         if self.settings.resume:
             step = checkpoint.name.rpartition("-")[2] if checkpoint else None
             log(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
@@ -208,9 +238,6 @@ class TrainingRun:
             card: What it needs beside settings, results and the name of the folder.
             measurements: What of it the Hub is told, in the head of the card.
             settings: Those to record, if not those of the run.
-
-        Raises:
-            ModelError: If a weight is infinite or not a number.
         """
         if not self.writes:
             return
@@ -243,9 +270,3 @@ def done_by_first(work: Callable[[], T]) -> T:
         raise found[0]
     result: T = found[0]
     return result
-
-
-def _wait_for_all() -> None:
-    from .processes import wait_for_all
-
-    wait_for_all()

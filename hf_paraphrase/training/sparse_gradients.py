@@ -21,8 +21,7 @@ from .processes import gather_rows, mean_over_processes, num_processes
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replaces gradients by their mean over the processes, the same to the last bit on all of them.
 
-    Args:
-        parameters: Those of the model; all processes have the same ones with a gradient, and the same sparse ones.
+    The same parameters have a gradient, or a sparse one, on all of them.
     """
     for parameter in parameters:
         gradient = parameter.grad
@@ -44,9 +43,6 @@ class SparseGradientTrainer(Trainer):
     Sparse and dense gradients are clipped to `max_grad_norm` by their joint norm, in place. Several processes begin
     with the weights of the first one and make the same updates, so that theirs stay the same to the last bit; the
     gradient is that of one process with the joint batch, up to the order of sums.
-
-    Attributes:
-        sparse_gradients: Whether the gradients of tables are sparse.
     """
 
     sparse_gradients: bool = False

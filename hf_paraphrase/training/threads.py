@@ -27,14 +27,11 @@ def available_threads() -> int:
 
 
 def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Iterator[Result]:
-    """Applies a function to blocks on so many threads at a time, each of which computes its block alone.
+    """Yields a function's results for blocks, in their order; each of so many threads computes its block alone.
 
     NumPy, Arrow, `tokenizers` and PyTorch let other Python threads run while they compute. If PyTorch split every
     operator over its own threads as well, each operator would wait for the slowest of too many threads: on a busy
     machine that costs a hundred times the computation.
-
-    Yields:
-        The results in the order of the blocks.
     """
     threads = min(threads, len(blocks))
     if threads <= 1:

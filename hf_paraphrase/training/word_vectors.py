@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -64,14 +64,7 @@ class WordVectors:
 
 @dataclass
 class Coverage:
-    """How well word vectors cover a vocabulary.
-
-    Attributes:
-        words: The size of the vocabulary without special tokens.
-        with_vector: How many of them have a vector.
-        tokens: The number of tokens counted in the training data.
-        tokens_with_vector: How many of those are of a word with a vector.
-    """
+    """How many words of a vocabulary, special tokens aside, have a vector, and how many tokens of training data do."""
 
     words: int
     with_vector: int
@@ -97,9 +90,6 @@ def read_word_vectors(
         path: The file.
         words: The wanted words; None for all. The unknown-word vector (:data:`UNKNOWN_WORDS`) is always kept.
         first: Keep the first so many words of the file too: such files begin with the most frequent words.
-
-    Raises:
-        InputError: With file and line, if the file or a line is damaged.
     """
     path = Path(path)
     dimension = lines = repeated = number = 0
@@ -169,19 +159,8 @@ def initial_embeddings(
     With `frequency_weights` each row is multiplied by :func:`frequency_weight` of the share of the word among the
     tokens of the training data, or of `weight_counts`.
 
-    Args:
-        vocabulary: The words by id, special tokens included.
-        vectors: What was read from a file; None starts all words at random.
-        dimension: The number of components.
-        pad_id: The row of the padding token.
-        unknown_id: The row of the unknown word.
-        counts: How often each id occurs in the training data (vocabulary,).
-        frequency_weights: Whether to weight the rows.
-        seed: Seed of the random vectors.
-        weight_counts: Counts (vocabulary,) for the weights, where they are others than `counts`.
-        constant: The a of the weights.
-        texts: The word that each id stands for, under which its vector is looked up, or None for an id that stands for
-            no word (vocabulary,); by default `vocabulary`. Pieces of a sub-word tokenizer carry marks (`▁house`).
+    Vectors are looked up by `texts`, the word that each id of the vocabulary stands for, or None for no word: pieces
+    of a sub-word tokenizer carry marks (`▁house`). `counts` are those of the ids in the training data (vocabulary,).
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.
@@ -212,12 +191,7 @@ def initial_embeddings(
 
 
 def frequency_weight(probability: NDArray[np.float64], constant: float = FREQUENCY_CONSTANT) -> NDArray[np.float64]:
-    """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3).
-
-    Args:
-        probability: The share of each word among all tokens.
-        constant: The a, above 0; a word with this share is halved.
-    """
+    """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3)."""
     if not constant > 0:
         raise ValueError(f"the constant of the frequency weight must be above 0, not {constant}")
     return constant / (constant + probability)
@@ -232,21 +206,14 @@ def read_counts(
     lines must be so; each word is tokenised and each of its tokens counts so often. Otherwise the file is text, one
     sentence a line.
 
-    Args:
-        path: The file, plain or compressed.
-        tokenizer: The tokenizer whose tokens are counted.
-        vocabulary_size: The length of the result; by default the tokenizer's.
-
     Returns:
-        How often each id occurs (vocabulary,).
-
-    Raises:
-        InputError: With file and line, if the file is damaged or has no token of the vocabulary.
+        How often each id occurs (vocabulary,), in a vocabulary of `vocabulary_size`, by default the tokenizer's.
     """
     path = Path(path)
     counts = np.zeros(len(tokenizer) if vocabulary_size is None else vocabulary_size, np.int64)
     is_list: bool | None = None
-    for batch in _batches(numbered_lines(path)):
+    lines = numbered_lines(path)
+    while batch := list(islice(lines, _LINES_AT_A_TIME)):
         if is_list is None:
             is_list = _COUNT_LINE.fullmatch(batch[0][1]) is not None
         if is_list:
@@ -281,13 +248,7 @@ def _word_and_count(line: str, path: Path, number: int) -> tuple[str, int]:
     return match[1], min(int(match[2]), 1 << 40)
 
 
-def _batches(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    while batch := list(islice(lines, _LINES_AT_A_TIME)):
-        yield batch
-
-
 def _dimension(fields: list[str], path: Path, line: int) -> int:
-    """Counts the numbers at the end of a line."""
     numbers = 0
     while numbers < len(fields) - 1 and _NUMBER.fullmatch(fields[-1 - numbers]):
         numbers += 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..errors import UsageError
 from ..settings import setting
-from ..training.run_settings import TrainingRunSettings
+from ..training.run import TrainingRunSettings
 
 LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 """The optimizers, with their usual learning rates."""

@@ -302,7 +302,7 @@ def test_models_that_are_no_sentence_encoders_are_refused(tiny_model, tmp_path, 
         (["--format", "torchscript"], "invalid choice: 'torchscript'"),
         (["--weights", "int4"], "invalid choice: 'int4'"),
         (["--format", "safetensors", "--weights", "int8"], "is for avg and concatenation, not for type gran"),
-        (["--sentences", "nowhere.txt"], "nowhere.txt: no such file (check --sentences)"),
+        (["--sentences", "nowhere.txt"], "nowhere.txt: no such file or folder (check the path)"),
     ],
 )
 def test_formats_and_weights_that_do_not_exist_are_refused(models, tmp_path, capsys, flags, text):

@@ -17,8 +17,7 @@ from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.hub.pushed_files import list_files
-from hf_paraphrase.training.run import TrainingRun
-from hf_paraphrase.training.run_settings import TrainingRunSettings
+from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
 TOY = Path(__file__).with_name("toy_run.py")
 WHOLE = {"README.md", "model.safetensors", "provenance.json", "report.html"}

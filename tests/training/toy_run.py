@@ -18,8 +18,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
 from hf_paraphrase.messages import shown_messages
 from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
-from hf_paraphrase.training.run import TrainingRun
-from hf_paraphrase.training.run_settings import TrainingRunSettings
+from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
 CALLBACKS: list[type[TrainerCallback]] = []
 DEATH: dict[str, Any] = {"step": None, "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}

@@ -9,7 +9,7 @@ from ...data.decontamination import DecontaminationSettings
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import flag, is_given, setting
-from ...training.run_settings import TrainingRunSettings
+from ...training.run import TrainingRunSettings
 from ..kinds import encoder_kind, option_names
 from ..train_settings import NewEncoderSettings, VocabularySettings, with_encoder_options
 from .letters import BUCKETS, LONGEST, SHORTEST

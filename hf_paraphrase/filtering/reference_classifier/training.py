@@ -13,8 +13,7 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
-from ...training.run import TrainingRun
-from ...training.run_settings import TrainingRunSettings
+from ...training.run import TrainingRun, TrainingRunSettings
 from .reference_lists import NEGATIVES, PARTS, DrawnLists, draw_reference_lists
 from .seen_references import FILE_NAME, write_seen
 

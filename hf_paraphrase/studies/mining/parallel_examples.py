@@ -19,7 +19,7 @@ from ...settings import setting
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
-from ...training.run_settings import RunSettings
+from ...training.run import RunSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

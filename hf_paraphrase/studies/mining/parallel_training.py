@@ -18,8 +18,7 @@ from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import flag, is_given, recipe, setting
 from ...tokenization.word_level import save_tokenizer
-from ...training.run import TrainingRun
-from ...training.run_settings import TrainingRunSettings
+from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from .parallel_examples import VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
 from .training_candidates import nearest_targets

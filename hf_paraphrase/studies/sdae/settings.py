@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import setting
-from ...training.run_settings import TrainingRunSettings
+from ...training.run import TrainingRunSettings
 from ..expansion.expander import SHARE
 from ..expansion.opening import wordnet_folder
 from .sentences import FEWEST_WORDS

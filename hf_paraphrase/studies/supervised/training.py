@@ -16,8 +16,7 @@ from ...errors import ModelError, UsageError
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tokenization.word_level import save_tokenizer
-from ...training.run import TrainingRun
-from ...training.run_settings import TrainingRunSettings
+from ...training.run import TrainingRun, TrainingRunSettings
 from .scores import score_measurements, score_table
 from .tasks import TASKS, TRAIN, SplitRequest, class_numbers, read_supervised, target_column
 
