@@ -90,7 +90,11 @@ class ShardedOutput:
         """Removes an incomplete run of which no shard is done, so that nobody has to resume or overwrite it."""
         with suppress(RuntimeError):  # the output is finished
             if not any((self.artefact.work / REPORTS).glob("*.json")):
-                shutil.rmtree(self.artefact.work, ignore_errors=True)
+                self.discard()
+
+    def discard(self) -> None:
+        """Removes the incomplete run, of which nothing can be used."""
+        shutil.rmtree(self.artefact.work, ignore_errors=True)
 
     @property
     def target(self) -> Path:
@@ -157,8 +161,13 @@ class ShardedOutput:
             else:
                 self._stack.enter_context(connected(self.ray))
                 made = run_on_ray(job, left, staging, options=self.ray, progress=bar.update)
-            for _ in made:
-                pass
+            try:
+                for _ in made:
+                    pass
+            except HfParaphraseError:
+                # Another run with the same part may have moved the folder to its place.
+                if not self.artefact.is_made_elsewhere:
+                    raise
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:
         """Tells whether all shards of the job are there and this run is to finish the output."""
