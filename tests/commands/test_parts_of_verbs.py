@@ -105,6 +105,23 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
     assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("words", "output"),
+    [
+        (["encode", "--input", "{text}"], "made.npy"),
+        (["encode", "--input", "{pairs}", "--columns", "sentence1"], "made"),
+        (["fingerprint", "--text", "{text}"], "made.txt"),
+    ],
+)
+def test_a_message_names_the_output_as_the_command_line_does(
+    words, output, pairs, held_out, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert run([word.format(text=held_out, pairs=pairs) for word in words], output) == 0
+    error = capsys.readouterr().err
+    assert f" {output}" in error and str(tmp_path) not in error
+
+
 def test_columns_to_embed_are_named_with_commas_or_spaces(pairs, tmp_path):
     for name, columns in (("spaces", ["sentence2", "sentence1"]), ("commas", ["sentence2,", "sentence1"])):
         assert run(["encode", "--input", pairs, "--columns", *columns], tmp_path / name) == 0
