@@ -117,7 +117,7 @@ class Artefact:
             if work is not None and not self.shared and not (self.resume is not None and _has_state(work)):
                 shutil.rmtree(work, ignore_errors=True)
         finally:
-            self._lock.close()
+            self._lock.__exit__(kind, error, traceback)
 
     @property
     def staging(self) -> Path:
@@ -142,7 +142,8 @@ class Artefact:
             with locked(self.target, wait=True):
                 self._work = self._continued(incomplete_runs(self.target)) or self._new_work()
                 self._write_job()
-        else:
+        elif not self.shared:
+            # Where another part has finished a shared job, its folder is not made again.
             self._write_job()
         return self.work / name
 
@@ -216,7 +217,15 @@ class Artefact:
     def finishing(self) -> Iterator[bool]:
         """Locks the output of a shared job again; yields whether this run is to finish it, or another one has."""
         with locked(self.target, wait=True):
-            yield self._work is not None and (self._work / JOB).is_file()
+            if self.is_made_elsewhere:
+                # What this run was still writing when another one with the same part finished.
+                shutil.rmtree(self.work, ignore_errors=True)
+            yield self._work is not None and self._work.is_dir()
+
+    @property
+    def is_made_elsewhere(self) -> bool:
+        """Whether another run has finished a shared job that this one has begun."""
+        return self.shared and self._work is not None and not (self._work / JOB).is_file()
 
     def _record(self) -> dict[str, Any]:
         return self.settings.record() if isinstance(self.settings, Settings) else dict(self.settings)
@@ -314,6 +323,8 @@ class Artefact:
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it.
 
+    The folders above it are made; after an error those of them that are empty are removed.
+
     Raises:
         OutputError: If another run is writing it, or its folder cannot be written.
     """
@@ -321,6 +332,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
+    missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -333,12 +345,19 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
             lock.acquire()
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=lock.lock_file) from error
+    has_failed = True
     try:
         yield
+        has_failed = False
     finally:
         with suppress(OSError):
             Path(lock.lock_file).unlink()
         lock.release()
+        # Not after success: other parts of the same output may be about to lock it.
+        if has_failed:
+            with suppress(OSError):
+                for folder in missing:
+                    folder.rmdir()
 
 
 @contextmanager

@@ -62,7 +62,8 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
             temporary.write_bytes(_lines(every, output))
     for name, values in numbers.items():
         log(f"{name}: {len(values):,} fingerprints")
-    log(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
+    use = "--decontaminate takes the file in place of the sets"
+    log(f"{len(every):,} different fingerprints in {settings.output}; {use}")
     return Fingerprints(numbers)
 
 

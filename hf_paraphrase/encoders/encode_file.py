@@ -83,7 +83,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     path, results = encode_folder(settings, embedder)
     encoded = Encoded(path, results.get("rows", 0), results["dimension"], results.get("empty", 0))
     if "rows" in results:
-        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components saved to {path}")
+        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components saved to {settings.output}")
     return encoded
 
 
@@ -112,5 +112,5 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress.update(len(lines))
             if progress is not None:
                 progress.total = progress.n
-    log(f"{writer.rows} embeddings of {dimension} components saved to {output}. Open them with np.load.")
+    log(f"{writer.rows} embeddings of {dimension} components saved to {settings.output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)

@@ -53,7 +53,7 @@ def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple
         resume=settings.resume,
         # `auto` leaves to the machine what decides about the result.
         job={"bf16": embedder.bf16},
-        free=["precision"],
+        free=["device", "precision"],
     ) as output:
         if output.finished:
             return output.target, read_provenance(output.target)["results"]

@@ -176,7 +176,11 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
             return Filtered(output.place, choice, 0, {})
         for report in reports(shards, output.place):
             choice.add(report)
-        check_any_left(choice, split, folder)
+        try:
+            check_any_left(choice, split, folder)
+        except InputError:
+            output.discard()
+            raise
         made = DataFolder(output.place)
         sides = made.batches(split, PAIRS.names)
         tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in sides)

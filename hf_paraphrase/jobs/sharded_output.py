@@ -74,7 +74,11 @@ class ShardedOutput(Artefact):
     def _discard_without_shards(self) -> None:
         """Removes an incomplete run of which no shard is done, so that nobody has to resume or overwrite it."""
         if self._work is not None and not any((self._work / REPORTS).glob("*.json")):
-            shutil.rmtree(self._work, ignore_errors=True)
+            self.discard()
+
+    def discard(self) -> None:
+        """Removes the incomplete run, of which nothing can be used."""
+        shutil.rmtree(self.work, ignore_errors=True)
 
     def begin(self) -> Path:
         """Returns the folder that becomes the output, which all parts share."""
@@ -123,8 +127,13 @@ class ShardedOutput(Artefact):
             else:
                 self._stack.enter_context(connected(self.ray))
                 made = run_on_ray(job, left, staging, options=self.ray, progress=bar.update)
-            for _ in made:
-                pass
+            try:
+                for _ in made:
+                    pass
+            except HfParaphraseError:
+                # Another run with the same part may have moved the folder to its place.
+                if not self.is_made_elsewhere:
+                    raise
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:
         """Tells whether all shards of the job are there and this run is to finish the output."""

@@ -102,6 +102,23 @@ def test_a_missing_input_is_reported_before_anything_is_made(tmp_path):
     assert names(tmp_path) == set()
 
 
+@pytest.mark.parametrize("error", [OutputError("full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("is_file", [False, True])
+def test_the_folders_made_for_an_output_go_after_an_error_and_stay_with_other_content(tmp_path, error, is_file):
+    def fail(output: Path) -> None:
+        artefact = Artefact(output, command="toy", settings={})
+        with pytest.raises(type(error)), output_file(output) if is_file else artefact:
+            raise error
+
+    fail(tmp_path / "new" / "more" / "out")
+    assert names(tmp_path) == set()
+    (tmp_path / "mine").mkdir()
+    fail(tmp_path / "mine" / "out")
+    made(tmp_path / "new" / "made")
+    fail(tmp_path / "new" / "out")
+    assert names(tmp_path) == {"mine", "new"} and names(tmp_path / "new") == {"made"}
+
+
 @pytest.mark.parametrize("replaceable", ["file", "folder", "link", "link to nothing", "working folder"])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_what_we_did_not_make_is_never_replaced(tmp_path, monkeypatch, replaceable, overwrite):

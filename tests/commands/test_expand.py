@@ -48,6 +48,7 @@ def test_a_line_gives_a_line_and_the_counts_go_to_standard_error(text, tmp_path,
     assert "4 of 4 expandable words expanded, in 2 of 5 sentences" in captured.err
     assert "nothing to expand, which stay as they are: 2" in captured.err
     assert "are not English: 1" in captured.err
+    assert captured.err.splitlines()[-1] == f"expanded sentences saved to {output}"
     assert [path.name for path in output.parent.iterdir()] == ["out.txt"]
 
 

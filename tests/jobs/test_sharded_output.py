@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import threading
@@ -154,6 +155,28 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
     with part(tmp_path, "2/2") as late:
         assert late.finished
+
+
+@pytest.mark.parametrize("moment", ["before a shard", "while it writes one"])
+def test_a_part_that_runs_twice_at_the_same_time_ends_without_error_and_leftovers(
+    pairs, whole, tmp_path, monkeypatch, capsys, moment
+):
+    output, written_whole = tmp_path / "scored", shards_module.written_whole
+
+    @contextlib.contextmanager
+    def overtaken(path):
+        monkeypatch.setattr(shards_module, "written_whole", written_whole)
+        if moment == "before a shard":
+            assert score(pairs, output, "--shard", "1/1") == 0
+        with written_whole(path) as temporary:
+            yield temporary
+            if moment == "while it writes one":
+                assert score(pairs, output, "--shard", "1/1") == 0
+
+    monkeypatch.setattr(shards_module, "written_whole", overtaken)
+    assert score(pairs, output, "--shard", "1/1") == 0
+    assert "another part has finished the output" in capsys.readouterr().err
+    assert tree(output) == tree(whole) and [path.name for path in tmp_path.iterdir()] == ["scored"]
 
 
 def test_a_part_waits_for_one_that_finishes_and_finds_the_output(tmp_path):

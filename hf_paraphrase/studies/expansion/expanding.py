@@ -143,6 +143,8 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
         _expand_pairs(settings, expander, counts)
     for line in counts.lines():
         log(line)
+    if settings.text is not None and settings.output != "-":
+        log(f"expanded sentences saved to {settings.output}")
     return counts
 
 

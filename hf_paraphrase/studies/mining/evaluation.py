@@ -186,6 +186,7 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
         inputs=inputs,
         overwrite=settings.overwrite,
         resume=settings.resume,
+        free=["device"],
     ) as artefact:
         if artefact.finished:
             return MiningEvaluation({}, {}, {}, [], [])

@@ -82,6 +82,7 @@ def mine(settings: MiningSettings) -> Mined:
         inputs=settings.inputs(),
         overwrite=settings.overwrite,
         resume=settings.resume,
+        free=["device"],
         is_file=True,
         companions=[] if files.gold is None else [files.gold],
     )
