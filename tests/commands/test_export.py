@@ -335,7 +335,7 @@ def test_a_missing_package_is_named_with_its_extra(models, exports, tmp_path, ca
         (lambda folder: folder.mkdir(), "it has no config.json"),
         (lambda folder: (write(folder, "avg") / "model.safetensors").write_bytes(b"12345678"), "cannot be opened"),
         (lambda folder: (write(folder, "avg") / "model.safetensors").unlink(), "no weights"),
-        (lambda folder: (write(folder, "avg") / "tokenizer.json").write_text("{"), "tokenizer.json is damaged"),
+        (lambda folder: (write(folder, "avg") / "tokenizer.json").write_text("{"), "model/tokenizer.json: the tok"),
     ],
 )
 def test_damaged_models_leave_nothing_behind(tmp_path, capsys, damage, text):
