@@ -307,6 +307,8 @@ class Artefact:
                 remedy="--resume continues it, --overwrite starts again",
             )
         work, remedy = begun[0], "repeat the original command with --resume, or start again with --overwrite"
+        if self.shared:
+            remedy = f"repeat the original command, or remove {begun[0]} and start again"
         try:
             before = read_json_object(work / JOB, OutputError)
         except OutputError as error:
