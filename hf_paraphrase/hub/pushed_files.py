@@ -24,6 +24,7 @@ from ..artefacts.provenance import (
     record_text,
     with_short_paths,
 )
+from ..artefacts.weights import read_headers
 from ..errors import InputError, UsageError
 
 REPO_TYPES = ("model", "dataset", "space")
@@ -132,6 +133,8 @@ def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequen
         command = read_provenance(folder).get("command") if PROVENANCE in names else None
         if not str(command).startswith("hf-paraphrase "):
             raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
+    if repo_type == "model":
+        read_headers(folder)  # refuses damaged weights
 
 
 def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:

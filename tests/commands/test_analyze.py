@@ -103,7 +103,7 @@ def test_a_column_says_which_references_the_classifier_has_seen(pairs, tmp_path)
         (["--unseen-only"], "--unseen-only needs --classifier"),
         (["--split", "test"], "no split `test`"),
         (["--idf-text", "absent.txt"], "absent.txt"),
-        (["--classifier", "absent"], "no such model folder"),
+        (["--classifier", "absent"], "no such file or folder"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):

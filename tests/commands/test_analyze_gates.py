@@ -139,7 +139,7 @@ def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_pa
     ("words", "expected"),
     [
         (["--model", "avg", "--text", "text.txt"], "a model of type `avg` has no gates"),
-        (["--model", "absent", "--text", "text.txt"], "no such model folder"),
+        (["--model", "absent", "--text", "text.txt"], "no such file or folder"),
         (["--model", "gran"], "give either --text or --tagged"),
         (["--model", "gran", "--text", "text.txt", "--tagged", "tagged.txt"], "give either --text or --tagged"),
         (["--model", "gran", "--tagged", "tagged.txt", "--tags", "tags.txt"], "--tags belongs to one file of --text"),

@@ -258,7 +258,7 @@ def test_paraphrase_detection_goes_into_card_and_model_index_beside_what_other_s
         (["--suite", "paraphrase", "--seeds", "0", "--both-orders"], "--seeds 0 trains none"),
         (["--suite", "paraphrase", "--dev-split", "dev"], "the splits are validation, test"),
         (["--suite", "graded", "--data", "x", "y"], "takes one"),
-        (["--suite", "paraphrase", "--data", "x", "x"], "there twice"),
+        (["--suite", "paraphrase", "--data", "x", "x"], "occurs twice"),
     ],
 )
 def test_flags_of_another_suite_and_impossible_requests_are_refused(labelled, capsys, words, expected):
