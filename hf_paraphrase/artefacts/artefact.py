@@ -99,8 +99,8 @@ class Artefact:
         self._fingerprints: dict[str, str] | None = None
 
     def __enter__(self) -> Self:
-        if not self.resume:
-            # Before a long wait and before the inputs are read.
+        if not self.resume and not incomplete_runs(self.target):
+            # Nothing is made for a run that is refused; with the lock, what a killed run has left goes first.
             self._check()
         with ExitStack() as stack:
             stack.enter_context(locked(self.target, wait=self.shared))
@@ -249,11 +249,14 @@ class Artefact:
         runs = incomplete_runs(self.target)
         for work in runs:
             _undo_replacement(work, self.target)
+            if not (work / JOB).is_file():
+                shutil.rmtree(work, ignore_errors=True)  # there is nothing to continue
+        runs = [work for work in runs if work.is_dir()]
         if self.resume and self._was_finished(runs):
             self.finished = True
             log(f"the output is finished, nothing is left to do: {self.output}")
             # What another job has begun with --overwrite is not discarded.
-            runs = [work for work in runs if not (work / JOB).is_file() or self._is_of_this_job(work)]
+            runs = [work for work in runs if self._is_of_this_job(work)]
         else:
             self._work = self._continued(runs)
             self._check()

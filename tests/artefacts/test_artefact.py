@@ -143,6 +143,15 @@ def test_what_we_did_not_make_is_never_replaced(tmp_path, monkeypatch, replaceab
         assert not (out / "text.txt").exists() or (out / "text.txt").read_text() == "new"
 
 
+def test_a_run_that_is_refused_removes_what_a_run_killed_after_the_renaming_has_left(tmp_path):
+    made(tmp_path / "out", "old")
+    left = tmp_path / f".out.{'0' * 16}.partial"
+    (left / "output").mkdir(parents=True)
+    with pytest.raises(OutputError, match="exists and is not empty"):
+        made(tmp_path / "out")
+    assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "old"
+
+
 def test_an_existing_output_is_kept_without_overwrite_and_replaced_with_it(tmp_path):
     made(tmp_path / "out", "old")
     with pytest.raises(OutputError, match="exists and is not empty"):
