@@ -434,6 +434,12 @@ def _resolved(output: str | os.PathLike[str]) -> Path:
     return path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
 
 
+def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Refuses an output before long work, unless :class:`Artefact` has to remove the rest of a killed run first."""
+    if not incomplete_runs(_resolved(output)):
+        check_output(output, overwrite=overwrite)
+
+
 def is_ours(folder: Path) -> bool:
     """Returns whether the provenance of a folder says that this package made it."""
     with suppress(HfParaphraseError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.artefact import Card, check_output
+from ..artefacts.artefact import Card, check_early
 from ..artefacts.origins import inherited_metadata
 from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
@@ -126,7 +126,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
     """
     if not settings.resume and settings.shard is None:
-        check_output(settings.output, overwrite=settings.overwrite)
+        check_early(settings.output, overwrite=settings.overwrite)
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
 

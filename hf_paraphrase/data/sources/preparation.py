@@ -10,7 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 from tqdm import tqdm
 
-from ...artefacts.artefact import Artefact, Card, check_output
+from ...artefacts.artefact import Artefact, Card, check_early
 from ...errors import UsageError, choice_of
 from ...messages import log
 from ...registry import SOURCES
@@ -51,7 +51,7 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
 
     def check(self: Any) -> None:
         # Reading and checking the files may take a while.
-        check_output(self.output, overwrite=self.overwrite)
+        check_early(self.output, overwrite=self.overwrite)
         source.check(self)
 
     namespace: dict[str, Any] = {"__doc__": source.__doc__, "__module__": source.__module__, "check": check}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...artefacts.artefact import Artefact, Card, check_output
+from ...artefacts.artefact import Artefact, Card, check_early
 from ...artefacts.hub_models import model_folder
 from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
@@ -59,7 +59,7 @@ class Searched:
 def search(settings: SearchSettings) -> Searched:
     """Builds an index, finds the nearest neighbours of queries, or mines paraphrases."""
     if settings.output is not None:
-        check_output(settings.output, overwrite=settings.overwrite)
+        check_early(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
         return _find_neighbours(settings)
     return _mine(settings) if settings.mine else _build(settings)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ...artefacts.artefact import Artefact, Card, check_output, output_file
+from ...artefacts.artefact import Artefact, Card, check_early, check_output, output_file
 from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import written_whole
@@ -150,7 +150,7 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
 
 def _check_files(settings: ExpandSettings) -> None:
     if settings.pairs is not None:
-        check_output(settings.output, overwrite=settings.overwrite)
+        check_early(settings.output, overwrite=settings.overwrite)
         return
     if settings.text != "-" and not Path(str(settings.text)).exists():
         raise InputError("no such file", path=Path(str(settings.text)), remedy="check --text")

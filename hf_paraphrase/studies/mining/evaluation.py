@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...artefacts.artefact import Artefact, Card, check_output
+from ...artefacts.artefact import Artefact, Card, check_early
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...errors import UsageError
@@ -140,7 +140,7 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
     """
     if settings.output is not None:
         if not settings.resume:
-            check_output(settings.output, overwrite=settings.overwrite)
+            check_early(settings.output, overwrite=settings.overwrite)
         check_plots()
     evaluation = _measure_files(settings) if settings.pairs else _study(settings)
     if settings.output is not None:
