@@ -300,7 +300,7 @@ def test_a_teacher_that_changed_is_refused_before_anything_is_computed(work, tmp
     save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
     capsys.readouterr()
     assert "another state of it" in refused(capsys, *words, "--output", tmp_path / "two")
-    assert not (tmp_path / ".two.partial").exists()
+    assert not list(tmp_path.glob(".two.*.partial"))
 
 
 def test_text_that_cannot_be_used_is_one_line(work, tmp_path, capsys):
