@@ -10,8 +10,7 @@ import difflib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from .messages import shown_line
@@ -94,17 +93,6 @@ def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None
         seen.append(error)
         error = error.__cause__ or error.__context__
     return None
-
-
-@contextmanager
-def system_errors_explained() -> Iterator[None]:
-    """Raises what :func:`error_of_the_system` explains as an error of the package."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, HfParaphraseError) or (explained := error_of_the_system(error)) is None:
-            raise
-        raise explained from error
 
 
 def _explained(error: BaseException) -> HfParaphraseError | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import functools
 import glob
 import inspect
@@ -26,7 +25,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, system_errors_explained
+from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, error_of_the_system
 from .messages import as_given, stray_variables_hidden, without_secrets
 from .registry import MODEL_NAMES
 from .streams import copied_streams
@@ -59,13 +58,9 @@ types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=2
 
 @dataclass(frozen=True)
 class Constraints:
-    """What must hold of a value that is not None, or of each of a list.
+    """What must hold of a value that is not None, or of each of a list: its bounds and the following.
 
     Attributes:
-        above: It is greater than this.
-        at_least: It is this or greater.
-        below: It is less than this.
-        at_most: It is this or less.
         choices: It is one of these names; of a registry, of those in it when the value is checked.
         only_with: It may differ from its default only where these other fields have one of these values; an empty
             collection of values stands for anything but the field's default.
@@ -320,11 +315,8 @@ def check_overlap(
 ) -> None:
     """Refuses an output that would destroy an input or another output, or become a part of one.
 
-    Args:
-        outputs: What is to be made. None is, contains, or is inside of another one.
-        inputs: What is read, each with words for it. None is or is inside of an output, and no output is inside of a
-            model or data folder. A text may also be `NAME=PATH` or `PATH:PATH`; one that names nothing that exists,
-            as `builtin`, passes.
+    Each input, with words for it, may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`,
+    passes. An output may lie in a folder of raw data, but not in a model or data folder.
     """
     read = [(name, path) for name, text in inputs for path in _existing_paths(os.fspath(text))]
     protected = [(name, path, any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)) for name, path in read]
@@ -355,11 +347,7 @@ def _existing_paths(text: str) -> Iterator[Path]:
 
 
 def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
-    """Reads a YAML file of `name: value`, as `--config` takes it; returns the values by the names of the fields.
-
-    What is null is left out. Raises a UsageError for an unknown setting, one that is given twice, or a value of
-    another type, and an InputError if the file cannot be read.
-    """
+    """Reads a YAML file of `name: value`, as `--config` takes it; what is null is left out."""
     fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
     hints = types_of_fields(settings_class)
     names = {
@@ -495,22 +483,24 @@ def recipe(settings_class: Any) -> Any:
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
             inputs = [field.name for field in dataclasses.fields(settings) if constraints_of(field).path]
-            with stray_variables_hidden(), system_errors_explained(), copied_streams(settings, inputs):
-                try:
+            try:
+                with stray_variables_hidden(), copied_streams(settings, inputs):
                     settings.check()
                     check_overlap(settings.paths_made(), settings.paths_read())
                     return function(settings)
-                except HfParaphraseError as error:
-                    if error.path is not None and _URL_AS_PATH.fullmatch(error.path):
-                        error.remedy = "a URL cannot be read here: copy it to this machine, and give its path"
+            except HfParaphraseError as error:
+                if error.path is not None and _URL_AS_PATH.fullmatch(error.path):
+                    error.remedy = "a URL cannot be read here: copy it to this machine, and give its path"
+                raise
+            except Exception as error:
+                if (explained := error_of_the_system(error)) is None:
                     raise
+                raise explained from error
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             # More may have been registered since the function was made.
-            settings_now = current()
-            _check_names(function.__name__, kwargs, settings_now)
-            return run(settings_now(*args, **kwargs))
+            return run(current()(*args, **kwargs))
 
         made = cast(Any, call)
         made.settings, made.run = current(), run
@@ -522,16 +512,6 @@ def recipe(settings_class: Any) -> Any:
         return made
 
     return decorate
-
-
-def _check_names(function: str, given: Iterable[str], settings_class: type[Any]) -> None:
-    """Raises the usual TypeError for an option that a function lacks, with the name that is nearest to it."""
-    names = [field.name for field in dataclasses.fields(settings_class)]
-    for name in given:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f": did you mean `{near[0]}`?" if near else ""
-            raise TypeError(f"{function}() has no option `{name}`{hint}")
 
 
 def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hf_paraphrase
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError
 from hf_paraphrase.registry import Registry
@@ -179,12 +178,6 @@ def test_options_of_what_is_registered_are_fields_of_a_recipe_also_after_it_was_
     assert top(flour="rye", olives=1).olives == 1
     with pytest.raises(UsageError, match="--olives must be at least 0, not -1"):
         top(flour="rye", olives=-1)
-
-
-@pytest.mark.parametrize(("name", "hint"), [("outptu", r"`outptu`: did you mean `output`\?"), ("colour", "`colour`$")])
-def test_a_call_with_a_misspelt_option_names_the_nearest_one(name, hint):
-    with pytest.raises(TypeError, match=rf"filter_pairs\(\) has no option {hint}"):
-        hf_paraphrase.filter_pairs(pairs="pairs", **{name: "kept"})
 
 
 # ----- outputs and inputs

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from tiny_encoders import write_average
 
-from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
+from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.text_files import BLOCK_BYTES, LineErrors, read_lines
+from hf_paraphrase.data.text_files import BLOCK_BYTES
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.settings import Settings, recipe, setting
 
@@ -204,10 +204,3 @@ def test_a_full_disk_under_the_copy_is_one_line(pipe, monkeypatch):
     monkeypatch.setattr(shutil, "copyfileobj", full)
     with pytest.raises(OutputError, match=r"cannot write: No space left on device"):
         read_twice(text=[pipe("text")])
-
-
-def test_readers_refuse_a_pipe_that_no_recipe_has_kept(tmp_path):
-    os.mkfifo(tmp_path / "fifo")
-    for read in (lambda path: list(read_lines(path, LineErrors())), fingerprint):
-        with pytest.raises(InputError, match="not a plain file but a pipe"):
-            read(tmp_path / "fifo")

@@ -21,8 +21,6 @@ from typing import Any
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
 from ..messages import (
     ReaderGoneError,
-    lacks_its_group,
-    log,
     printable,
     process_count,
     show,
@@ -181,9 +179,6 @@ def _run(words: list[str]) -> None:
             remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
         )
     with shown_messages():
-        if lacks_its_group():
-            asked = "accelerate was asked for several processes and started one"
-            log(f"{asked}; with --multi_gpu in the place of --cpu it starts several, also where there is no GPU")
         _run_verb(verb, words)
 
 
