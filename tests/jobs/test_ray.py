@@ -19,7 +19,7 @@ from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine
 from hf_paraphrase.jobs import shards as shards_module
-from hf_paraphrase.jobs.ray import RayOptions, check_cluster, connected, run_on_ray
+from hf_paraphrase.jobs.ray import RayOptions, connected, run_on_ray
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
 
@@ -176,37 +176,6 @@ def test_a_worker_that_does_not_see_the_folders_or_has_another_version_is_named(
         engine._write_shard(*arguments, "9.9")
 
 
-def test_a_shard_that_another_machine_wrote_and_is_not_visible_is_an_error(fake, pairs, tmp_path, monkeypatch):
-    job, shards = plan(pairs)
-    fake()
-    monkeypatch.setattr(engine, "_VISIBLE_SECONDS", 0)
-    monkeypatch.setattr(engine, "_write_shard", lambda *arguments: None)
-    with pytest.raises(OutputError, match="a worker wrote the file, but it is not here"):
-        list(run_on_ray(job, shards, tmp_path, options=RayOptions()))
-
-
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "nowhere.invalid:6379"])
-def test_an_address_where_no_cluster_runs_is_one_line_and_nothing_is_written(address, pairs, tmp_path, capsys):
-    address = address.format(port=free_port())
-    words = ["--pairs", str(pairs), "--output", str(tmp_path / "made"), "--engine", "ray", "--ray-address", address]
-    assert main(["score", *words]) == 2
-    error = capsys.readouterr().err
-    assert f"no Ray cluster runs at {address}: " in error and "--shard" in error and error.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
-
-
-@pytest.mark.parametrize("address", ["somewhere", "ray://head:10001", "head:", ":"])
-def test_what_is_not_an_address_is_refused(address):
-    with pytest.raises(UsageError, match="is not an address"):
-        check_cluster(RayOptions(address))
-
-
 def test_a_connection_lasts_as_long_as_the_work_and_one_of_the_caller_stays(fake):
     ray = fake()
     with connected(RayOptions("head:6379")):
@@ -242,7 +211,6 @@ def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_pat
         ),
         ("filter --pairs p --output o --shard-size 3", "--shard-size is for --shard or --engine ray"),
         ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
-        ("score --pairs p --output o --engine ray --ray-gpus 1.5", "--ray-gpus 1.5 is not a number of whole GPUs"),
         ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
         ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),
         (
