@@ -33,13 +33,9 @@ def choice_of(given: object, names: Iterable[str]) -> str:
 
 
 class HfParaphraseError(Exception):
-    """Base class: a problem that the user can fix.
+    """Base class: a problem that the user can fix, in a file or folder (`path`) where there is one.
 
-    Args:
-        message: What is wrong, with the offending value.
-        path: The file or folder in which it was found.
-        line: The line number, counted from 1.
-        remedy: What to do about it.
+    The message says what is wrong, with the offending value, and the remedy what to do about it.
     """
 
     def __init__(

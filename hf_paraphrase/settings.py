@@ -48,6 +48,7 @@ _LARGEST_FLOAT = 1e30
 """Models compute in single precision, which ends at 3.4e38: optimizers divide a learning rate by 0.1 and less."""
 _WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
 _WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
+_NULL = ("", "~", "null")
 _FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
 """The types of the fields of a dataclass by their names, which Python would compile anew at every call."""
@@ -347,7 +348,21 @@ def _existing_paths(text: str) -> Iterator[Path]:
 
 
 def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
-    """Reads a YAML file of `name: value`, as `--config` takes it; what is null is left out."""
+    """Reads a YAML file of `name: value`, as `--config` takes it; what is null is left out.
+
+    Every value is text, as on the command line: YAML would take the language `no` for false and `12:30` for 750.
+    """
+    import yaml
+
+    try:
+        mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
+    except OSError as error:
+        remedy = "check the path"
+        raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"not a YAML file: {error}", path=path) from error
+    if not isinstance(mapping, dict):
+        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
     fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
     hints = types_of_fields(settings_class)
     names = {
@@ -355,19 +370,17 @@ def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, An
         for name, field in fields.items()
         for shown in field.metadata.get("names") or [flag(name)]
     }
-    keys: dict[str, str] = {}
     values: dict[str, Any] = {}
-    for key, value in _read_yaml(path):
-        name = names.get(key.replace("_", "-"))
+    for key, value in mapping.items():
+        name = names.get(str(key).replace("_", "-"))
         if name is None:
             raise UsageError(f"unknown setting `{key}`", path=path, remedy=choice_of(key, sorted(fields)))
-        if name in keys:
-            raise UsageError(f"`{keys[name]}` and `{key}` are one setting", path=path, remedy="give one of the two")
-        keys[name] = key
+        if name in values:
+            raise UsageError(f"`{key}` is given twice, by two names", path=path, remedy="leave one of them out")
         separator = fields[name].metadata.get("separator")
         if separator is not None and isinstance(value, list):
             value = separator.join(str(item).strip(separator) for item in value)
-        if value is not None:
+        if value not in _NULL:
             try:
                 values[name] = _converted(value, *plain_type(hints[name]))
             except ValueError as error:
@@ -385,7 +398,7 @@ def _converted(value: Any, hint: Any, is_list: bool) -> Any:
     """Converts a value of the file to a type, as a flag would; raises ValueError if that is impossible."""
     if is_list:
         return [_converted(item, hint, False) for item in _as_list(value)]
-    if value is None or isinstance(value, list | dict):
+    if isinstance(value, list | dict):
         raise ValueError("not a single value")
     return truth(str(value)) if hint is bool else hint(str(value))
 
@@ -395,33 +408,6 @@ def truth(word: str) -> bool:
     if word.lower() not in _WORDS_OF_TRUTH:
         raise ValueError(f"{word!r} is not true or false, yes or no, 1 or 0")
     return _WORDS_OF_TRUTH[word.lower()]
-
-
-def _read_yaml(path: Path) -> list[tuple[str, Any]]:
-    """Reads the keys and values of a mapping, in which every single value but null is text, as on the command line.
-
-    YAML 1.1 would take the language `no` for false, `12:30` for 750 and `010` for 8.
-    """
-    import yaml
-
-    null = "tag:yaml.org,2002:null"
-    resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if tag == null]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
-    try:
-        reader = loader(path.read_text(encoding="utf-8"))
-        mapping = reader.get_single_node()
-        if isinstance(mapping, yaml.MappingNode):
-            pairs = [[reader.construct_object(node, deep=True) for node in pair] for pair in mapping.value]
-            return [(str(key), value) for key, value in pairs]
-    except OSError as error:
-        remedy = "check the path"
-        raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"not a YAML file: {error}", path=path) from error
-    raise InputError("the configuration must be a mapping of `flag: value`", path=path)
 
 
 # ----- functions of settings

@@ -40,11 +40,7 @@ _LONGEST = 300
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns the exit code.
-
-    Args:
-        argv: The words after the program's name; those of the process by default.
-    """
+    """Runs one verb, of the words after the program's name, and returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with _signals_interrupt(), _no_bars_in_logs():
@@ -66,11 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Has SIGTERM and SIGHUP interrupt a verb as Ctrl-C does.
-
-    Not outside of the main thread, nor where a program that calls verbs has a handler of its own, nor where a signal
-    is ignored, as SIGHUP is under nohup.
-    """
+    """Has SIGTERM and SIGHUP interrupt a verb as Ctrl-C does, where nobody handles or ignores them (nohup)."""
     taken = []
     if current_thread() is main_thread():
         taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
@@ -94,7 +86,7 @@ def _no_bars_in_logs() -> Iterator[None]:
     try:
         yield
     finally:
-        log.close()
+        log.release()
         sys.stderr = before
 
 
@@ -115,20 +107,17 @@ class _Log:
             self._is_behind_a_bar, self._held = True, ""
         elif not _MOVES.fullmatch(text) or not (self._is_behind_a_bar or self._begins_line):
             self._is_behind_a_bar, self._begins_line = False, text.endswith("\n")
-            self._release(text)
+            self.release(text)
         elif not self._is_behind_a_bar:
             # An empty line, or the move down to a bar: what comes next decides.
             self._held += text
         return len(text)
 
-    def _release(self, text: str = "") -> None:
+    def release(self, text: str = "") -> None:
+        """Writes what was held back, and then a text."""
         with suppress(OSError, ValueError):
             self._stream.write(self._held + text)
         self._held = ""
-
-    def close(self) -> None:
-        """Writes what was held back; the stream itself stays open."""
-        self._release()
 
     def flush(self) -> None:
         with suppress(OSError, ValueError):

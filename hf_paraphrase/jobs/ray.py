@@ -107,7 +107,7 @@ def _explained(error: Any, shard: Shard) -> Exception:
         problem = "a worker of the Ray cluster lacks this package"
         return UsageError(problem, remedy="install the same version on all nodes")
     if cause is not None:
-        return error  # type: ignore[no-any-return]
+        return error
     return UsageError(
         f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
         remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer workers on a "
