@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..data.batch_function import Progress, no_progress
 from ..data.parallel import available_cores
-from ..errors import HfParaphraseError, OutputError, UsageError
+from ..errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from .shards import Shard, ShardJob
@@ -100,14 +100,11 @@ def run_on_ray(
 
 def _explained(error: Any, shard: Shard) -> Exception:
     """Returns what a worker raised, or says why there was no worker."""
-    cause = getattr(error, "cause", None)
-    if isinstance(cause, HfParaphraseError):
-        return cause
     if "No module named 'hf_paraphrase" in str(error):
         problem = "a worker of the Ray cluster lacks this package"
         return UsageError(problem, remedy="install the same version on all nodes")
-    if cause is not None:
-        return error
+    if isinstance(cause := getattr(error, "cause", None), Exception):
+        return cause
     return UsageError(
         f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
         remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer workers on a "
