@@ -264,7 +264,7 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
         "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
         "filter": read_provenance(output / "pairs")["results"],
         "encoders": encoders,
-        "floors": {name: scores[name] for name in _BASELINES},
+        "baselines": {name: scores[name] for name in _BASELINES},
         "judged": tested[0]["tasks"][0]["test"],
         "neighbours": {"query": _QUERY, "among": len(sentences), "found": nearest},
     }
@@ -294,7 +294,7 @@ def _score_rows(results: dict[str, Any]) -> Iterator[list[str]]:
     """Yields how well encoders, before and after training, and baselines tell paraphrases from hard negatives."""
     chance = results["judged"]["paraphrases"] / results["judged"]["pairs"]
     scorers = [(name, scores["before"], scores["after"]) for name, scores in results["encoders"].items()]
-    scorers += [(f"{_BASELINES[name]} *", scores, None) for name, scores in results["floors"].items()]
+    scorers += [(f"{_BASELINES[name]} *", scores, None) for name, scores in results["baselines"].items()]
     scorers += [("chance", {"average_precision": chance, "top_1": chance}, None)]
     for name, before, after in scorers:
         columns = ((scores, measure) for measure in ("average_precision", "top_1") for scores in (before, after))

@@ -52,7 +52,7 @@ LOGS = "logs"
 
 @dataclass(kw_only=True)
 class RunSettings(Settings):
-    """What every training verb is told about its run."""
+    """The settings of every training run."""
 
     output: str = setting("the model folder to make; it appears whole at the end")
     seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
@@ -60,7 +60,7 @@ class RunSettings(Settings):
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = setting("continue the unfinished run for this output, with the same result", False)
+    resume: bool = setting("continue the incomplete run for this output, with the same result", False)
 
     def check(self) -> None:
         """Refuses values that do not fit, and a licence that the Hub spells otherwise."""
@@ -70,7 +70,7 @@ class RunSettings(Settings):
 
 @dataclass(kw_only=True)
 class TrainingRunSettings(AcceleratorSettings, RunSettings):
-    """What a training verb with a Trainer is told about its run."""
+    """The settings of a training run with a Trainer."""
 
     report_to: str = setting(
         "where the Trainer logs to, e.g. wandb, or tensorboard, whose files are in the folder logs of the output; "

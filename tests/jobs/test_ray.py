@@ -166,12 +166,17 @@ def test_a_connection_lasts_as_long_as_the_work_and_one_of_the_caller_stays(fake
     assert ray.joined == []
 
 
-def test_a_cluster_that_lets_nobody_in_is_one_error(fake):
-    ray = fake()
-    ray.init_error = ConnectionError("AuthenticationError: no token")
-    problem = "cannot join the Ray cluster at head:6379: AuthenticationError: no token"
-    with pytest.raises(UsageError, match=problem), connected(RayOptions("head:6379")):
-        pass
+@pytest.mark.parametrize("error", [ConnectionError("no token"), ValueError("no port"), SystemExit("no head")])
+def test_a_cluster_that_cannot_be_joined_is_one_line_and_leaves_nothing(
+    fake, error, pairs, tmp_path, capsys, monkeypatch
+):
+    fake().init_error = error
+    monkeypatch.setattr("hf_paraphrase.jobs.sharded_output.check_installed", lambda: None)
+    words = ["--pairs", str(pairs), "--output", str(tmp_path / "made"), "--engine", "ray", "--ray-address", "head:1"]
+    assert main(["score", *words]) == 2
+    problem = capsys.readouterr().err
+    assert f"cannot join the Ray cluster at head:1: {error}" in problem and problem.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
 
 
 def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_path, capsys):
