@@ -10,8 +10,7 @@ import difflib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from .messages import shown_line
@@ -34,13 +33,9 @@ def choice_of(given: object, names: Iterable[str]) -> str:
 
 
 class HfParaphraseError(Exception):
-    """Base class: a problem that the user can fix.
+    """Base class: a problem that the user can fix, in a file or folder (`path`) where there is one.
 
-    Args:
-        message: What is wrong, with the offending value.
-        path: The file or folder in which it was found.
-        line: The line number, counted from 1.
-        remedy: What to do about it.
+    The message says what is wrong, with the offending value, and the remedy what to do about it.
     """
 
     def __init__(
@@ -94,17 +89,6 @@ def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None
         seen.append(error)
         error = error.__cause__ or error.__context__
     return None
-
-
-@contextmanager
-def system_errors_explained() -> Iterator[None]:
-    """Raises what :func:`error_of_the_system` explains as an error of the package."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, HfParaphraseError) or (explained := error_of_the_system(error)) is None:
-            raise
-        raise explained from error
 
 
 def _explained(error: BaseException) -> HfParaphraseError | None:

@@ -7,7 +7,7 @@ filter of the logger, :func:`show` and the errors of the package take both out.
 
 from __future__ import annotations
 
-import codecs
+import json
 import logging
 import os
 import re
@@ -32,10 +32,9 @@ _SECRET_OF_URL = re.compile(
 # Control characters but tabs and line feeds, line separators, what turns the direction of writing, and halves of
 # characters, which no encoding can write.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_ESCAPING = "hf_paraphrase.escaping"
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # What `accelerate launch` and `torchrun` set in each process of a group, all of it together.
 _OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
-_OF_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE")
 
 
 # ----- what may be shown
@@ -43,12 +42,11 @@ _OF_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZ
 
 def printable(text: str) -> str:
     r"""Escapes what a terminal would obey, as JSON does (`\u001b`); line feeds and tabs stay."""
-    return _CONTROL.sub(lambda match: _escape(match[0]), text)
+    return _CONTROL.sub(_escaped, text)
 
 
-def encodable(text: str, encoding: str) -> str:
-    """Escapes in the same way what an encoding does not have."""
-    return text.encode(encoding, _ESCAPING).decode(encoding)
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
 
 
 def without_secrets(text: str) -> str:
@@ -67,19 +65,6 @@ def shown_line(text: str, longest: int | None = None) -> str:
     """Puts a text that may be shown on one line, cut to so many characters."""
     line = printable(without_secrets(as_given(" ".join(text.split()))))
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def _escape(text: str) -> str:
-    units = text.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
-
-
-def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    return _escape(error.object[error.start : error.end]), error.end
-
-
-codecs.register_error(_ESCAPING, _escape_unencodable)
 
 
 # ----- log
@@ -140,17 +125,17 @@ class ReaderGoneError(BrokenPipeError):
 def show(text: str) -> None:
     """Writes the result of a verb to standard output, at once."""
     with standard_output() as stream:
-        stream.write(encodable(printable(text), stream.encoding or "utf-8"))
+        text = printable(text)
+        try:
+            text.encode(stream.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = _NOT_ASCII.sub(_escaped, text)
+        stream.write(text)
 
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Yields standard output to write data to, and flushes it after the block.
-
-    Raises:
-        OSError: If it is closed or full.
-        ReaderGoneError: If nobody reads it any more.
-    """
+    """Yields standard output to write data to, and flushes it after the block."""
     try:
         yield sys.stdout
         sys.stdout.flush()
@@ -174,12 +159,6 @@ def process_count() -> int:
 def is_main_process() -> bool:
     """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
     return _rank_and_count()[0] == 0
-
-
-def lacks_its_group() -> bool:
-    """Tells whether `accelerate launch --cpu` was asked for several processes and, without MPI, started this one."""
-    launched = "ACCELERATE_MIXED_PRECISION" in os.environ and "MASTER_PORT" in os.environ
-    return launched and not any(name in os.environ for name in (*_OF_A_GROUP, *_OF_MPI))
 
 
 @contextmanager

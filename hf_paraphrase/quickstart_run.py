@@ -23,23 +23,13 @@ from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
 from .errors import OutputError, UsageError
 from .messages import log
 from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
+from .tables import format_table, number
 
 _MODEL_TYPES = ("avg", "gran")
 _BASELINES = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
 _QUERY = "Could you give me a hand?"
 _RESULTS = "results.json"
 _SCORES = "paraphrases/results.json"
-_OPENED = {
-    "bitext": ("", "load_dataset({path!r})"),
-    "paraphrases": ("/test", "load_dataset({path!r}), and validation"),
-    "rnn_search": ("", "AutoModelForSeq2SeqLM.from_pretrained({path!r})"),
-    "back_translated": ("", "load_dataset({path!r})"),
-    "pairs": ("", "load_dataset({path!r})"),
-    "avg": ("", "SentenceEncoder.from_pretrained({path!r}).encode(['A sentence.'])"),
-    "gran": ("", "AutoModel.from_pretrained({path!r})"),
-    _RESULTS: ("", "everything above, and more"),
-}
-"""How each output is opened in Python, some of them a folder further down."""
 _REPORT = """
 == Translation, French to English ==
 BLEU {bleu[bleu]:.1f} on {bleu[sentences]:,} held-out sentences, beam {bleu[num_beams]}  [{bleu[bleu_signature]}]
@@ -49,18 +39,17 @@ BLEU {bleu[bleu]:.1f} on {bleu[sentences]:,} held-out sentences, beam {bleu[num_
 
 == Filter: pairs left after each step ==
 {steps}
-
-== Human paraphrases of {judged[paraphrases]} held-out sentences, each among {others} lookalikes ==
-                     average precision    paraphrase found first (%)
-                      before    after       before    after training
-{scores}
-  * by these two the lookalikes were chosen, which makes it hard for them above all
+== Human paraphrases of {judged[paraphrases]} held-out sentences, each among {others} lookalikes (%) ==
+{scores}  * by these two the lookalikes were chosen, which makes it hard for them above all
 
 == Nearest of {neighbours[among]:,} sentences to: {neighbours[query]} (Avg, cosine) ==
 {nearest}
 
-== Outputs ({seconds:.0f} s in all) ==
-{outputs}
+== Outputs in {folder} ({seconds:.0f} s in all) ==
+  bitext, paraphrases/test, back_translated, pairs: load_dataset("{folder}/pairs")
+  rnn_search: AutoModelForSeq2SeqLM.from_pretrained("{folder}/rnn_search")
+  avg, gran: SentenceEncoder.from_pretrained("{folder}/avg").encode(["A sentence."])
+  results.json: everything above, and more
   (import hf_paraphrase first, so that the Auto classes know the models)
 
 Sentences: tatoeba.org, CC BY 2.0 FR. For longer ones and more words train on bitext of your own, which
@@ -111,14 +100,7 @@ class Quickstart:
 
 @recipe(QuickstartSettings)
 def quickstart(settings: QuickstartSettings) -> Quickstart:
-    """Goes the whole path of paper 000 on the built-in sentences.
-
-    Returns:
-        The folder of all artefacts, and what was measured.
-
-    Raises:
-        OutputError: If the output is in the way, or the run to resume had other settings.
-    """
+    """Goes the whole path of paper 000 on the built-in sentences; returns the folder and what was measured."""
     output = Path(settings.output)
     started = time.monotonic()
     with locked(output.absolute()):
@@ -282,7 +264,7 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
         "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
         "filter": read_provenance(output / "pairs")["results"],
         "encoders": encoders,
-        "floors": {name: scores[name] for name in _BASELINES},
+        "baselines": {name: scores[name] for name in _BASELINES},
         "judged": tested[0]["tasks"][0]["test"],
         "neighbours": {"query": _QUERY, "among": len(sentences), "found": nearest},
     }
@@ -295,38 +277,28 @@ def _read(path: Path) -> Any:
 def _report(results: dict[str, Any], output: Path) -> str:
     """Writes what a user wants to see, for standard output."""
     judged, funnel = results["judged"], results["filter"]["funnel"]
-    width = max(len(str(step)) for step in funnel)
-    opened = {name: call.format(path=f"{output}/{name}{inner}") for name, (inner, call) in _OPENED.items()}
     return _REPORT.format(
         **results,
+        folder=output,
         others=judged["pairs"] // judged["paraphrases"] - 1,
         pairs=_lines("  {source}\n    {sentence1}\n    {sentence2}".format(**pair) for pair in results["examples"]),
-        steps=_lines(f"  {step:{width}}  {count:>7,}" for step, count in funnel.items()),
-        scores=_lines(_score_rows(results)),
+        steps=format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()]),
+        scores=format_table(
+            ["scorer", "average precision", "trained", "paraphrase found first", "trained"], list(_score_rows(results))
+        ),
         nearest=_lines("  {cosine:.3f}  {sentence}".format(**item) for item in results["neighbours"]["found"]),
-        outputs=_lines(f"  {output}/{name:15}  {call}" for name, call in opened.items()),
     )
 
 
-def _score_rows(results: dict[str, Any]) -> Iterator[str]:
+def _score_rows(results: dict[str, Any]) -> Iterator[list[str]]:
     """Yields how well encoders, before and after training, and baselines tell paraphrases from hard negatives."""
-
-    def row(name: str, before: dict[str, float], after: dict[str, float] | None = None, note: str = "") -> str:
-        measures = ("average_precision", "top_1")
-        cells = [
-            f"{100 * scores[measure]:5.1f}" if scores else "    -"
-            for measure in measures
-            for scores in (before, after)
-        ]
-        return f"  {name:18}   {cells[0]}    {cells[1]}        {cells[2]}    {cells[3]}   {note}".rstrip()
-
-    for name, encoder in results["encoders"].items():
-        note = f"(epoch {encoder['kept_epoch']:g}, chosen on other sentences)"
-        yield row(name, encoder["before"], encoder["after"], note)
-    for name, scores in results["floors"].items():
-        yield row(_BASELINES[name], scores, note="(nothing to train)*")
     chance = results["judged"]["paraphrases"] / results["judged"]["pairs"]
-    yield row("chance", {"average_precision": chance, "top_1": chance})
+    scorers = [(name, scores["before"], scores["after"]) for name, scores in results["encoders"].items()]
+    scorers += [(f"{_BASELINES[name]} *", scores, None) for name, scores in results["baselines"].items()]
+    scorers += [("chance", {"average_precision": chance, "top_1": chance}, None)]
+    for name, before, after in scorers:
+        columns = ((scores, measure) for measure in ("average_precision", "top_1") for scores in (before, after))
+        yield [name, *(number(100 * scores[measure] if scores else None) for scores, measure in columns)]
 
 
 def _lines(texts: Iterable[str]) -> str:

@@ -58,27 +58,18 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 
 class Registry(Mapping[str, Any]):
-    """Objects of one kind by their names.
-
-    Args:
-        kind: What they are, in a word or two, for messages.
-        entries: For each name where the object is, `module:attribute`.
-    """
+    """Objects of one `kind` by their names; an entry `module:attribute` is imported when it is asked for."""
 
     def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
         self.kind = kind
         self._entries: dict[str, Any] = dict(entries)
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Returns a decorator that registers an object or class under a name.
-
-        Raises:
-            UsageError: If the name is taken by something else.
-        """
+        """Returns a decorator that registers an object or class under a name."""
 
         def add(value: T) -> T:
             # The copy of a file that travels with a model is there to open it, and has the name of the original.
-            if str(getattr(value, "__module__", "")).startswith("transformers_modules."):
+            if _origin(value).startswith("transformers_modules."):
                 return value
             # A file that is imported anew, as in a notebook, replaces what it registered before.
             if name in self._entries and _origin(self._entries[name]) != _origin(value):
@@ -116,15 +107,11 @@ class Registry(Mapping[str, Any]):
 def _origin(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return f"{getattr(value, '__module__', type(value).__module__)}:{getattr(value, '__qualname__', repr(value))}"
+    return f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', repr(value))}"
 
 
 def import_file(path: str | os.PathLike[str]) -> None:
-    """Runs a Python file of the user, which registers what is in it.
-
-    Raises:
-        InputError: If there is no such file, or it fails.
-    """
+    """Runs a Python file of the user, which registers what is in it."""
     path = Path(path)
     # The last part is the name of the file, under which a model of one's own is saved with its code.
     name = f"{_IMPORTED}{path.stem}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import functools
 import glob
 import inspect
@@ -26,7 +25,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, system_errors_explained
+from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, error_of_the_system
 from .messages import as_given, stray_variables_hidden, without_secrets
 from .registry import MODEL_NAMES
 from .streams import copied_streams
@@ -49,6 +48,7 @@ _LARGEST_FLOAT = 1e30
 """Models compute in single precision, which ends at 3.4e38: optimizers divide a learning rate by 0.1 and less."""
 _WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
 _WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
+_NULL = ("", "~", "null")
 _FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
 """The types of the fields of a dataclass by their names, which Python would compile anew at every call."""
@@ -59,13 +59,9 @@ types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=2
 
 @dataclass(frozen=True)
 class Constraints:
-    """What must hold of a value that is not None, or of each of a list.
+    """What must hold of a value that is not None, or of each of a list: its bounds and the following.
 
     Attributes:
-        above: It is greater than this.
-        at_least: It is this or greater.
-        below: It is less than this.
-        at_most: It is this or less.
         choices: It is one of these names; of a registry, of those in it when the value is checked.
         only_with: It may differ from its default only where these other fields have one of these values; an empty
             collection of values stands for anything but the field's default.
@@ -320,11 +316,8 @@ def check_overlap(
 ) -> None:
     """Refuses an output that would destroy an input or another output, or become a part of one.
 
-    Args:
-        outputs: What is to be made. None is, contains, or is inside of another one.
-        inputs: What is read, each with words for it. None is or is inside of an output, and no output is inside of a
-            model or data folder. A text may also be `NAME=PATH` or `PATH:PATH`; one that names nothing that exists,
-            as `builtin`, passes.
+    Each input, with words for it, may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`,
+    passes. An output may lie in a folder of raw data, but not in a model or data folder.
     """
     read = [(name, path) for name, text in inputs for path in _existing_paths(os.fspath(text))]
     protected = [(name, path, any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)) for name, path in read]
@@ -355,11 +348,21 @@ def _existing_paths(text: str) -> Iterator[Path]:
 
 
 def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
-    """Reads a YAML file of `name: value`, as `--config` takes it; returns the values by the names of the fields.
+    """Reads a YAML file of `name: value`, as `--config` takes it; what is null is left out.
 
-    What is null is left out. Raises a UsageError for an unknown setting, one that is given twice, or a value of
-    another type, and an InputError if the file cannot be read.
+    Every value is text, as on the command line: YAML would take the language `no` for false and `12:30` for 750.
     """
+    import yaml
+
+    try:
+        mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
+    except OSError as error:
+        remedy = "check the path"
+        raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"not a YAML file: {error}", path=path) from error
+    if not isinstance(mapping, dict):
+        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
     fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
     hints = types_of_fields(settings_class)
     names = {
@@ -367,19 +370,17 @@ def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, An
         for name, field in fields.items()
         for shown in field.metadata.get("names") or [flag(name)]
     }
-    keys: dict[str, str] = {}
     values: dict[str, Any] = {}
-    for key, value in _read_yaml(path):
-        name = names.get(key.replace("_", "-"))
+    for key, value in mapping.items():
+        name = names.get(str(key).replace("_", "-"))
         if name is None:
             raise UsageError(f"unknown setting `{key}`", path=path, remedy=choice_of(key, sorted(fields)))
-        if name in keys:
-            raise UsageError(f"`{keys[name]}` and `{key}` are one setting", path=path, remedy="give one of the two")
-        keys[name] = key
+        if name in values:
+            raise UsageError(f"`{key}` is given twice, by two names", path=path, remedy="leave one of them out")
         separator = fields[name].metadata.get("separator")
         if separator is not None and isinstance(value, list):
             value = separator.join(str(item).strip(separator) for item in value)
-        if value is not None:
+        if value not in _NULL:
             try:
                 values[name] = _converted(value, *plain_type(hints[name]))
             except ValueError as error:
@@ -397,7 +398,7 @@ def _converted(value: Any, hint: Any, is_list: bool) -> Any:
     """Converts a value of the file to a type, as a flag would; raises ValueError if that is impossible."""
     if is_list:
         return [_converted(item, hint, False) for item in _as_list(value)]
-    if value is None or isinstance(value, list | dict):
+    if isinstance(value, list | dict):
         raise ValueError("not a single value")
     return truth(str(value)) if hint is bool else hint(str(value))
 
@@ -407,33 +408,6 @@ def truth(word: str) -> bool:
     if word.lower() not in _WORDS_OF_TRUTH:
         raise ValueError(f"{word!r} is not true or false, yes or no, 1 or 0")
     return _WORDS_OF_TRUTH[word.lower()]
-
-
-def _read_yaml(path: Path) -> list[tuple[str, Any]]:
-    """Reads the keys and values of a mapping, in which every single value but null is text, as on the command line.
-
-    YAML 1.1 would take the language `no` for false, `12:30` for 750 and `010` for 8.
-    """
-    import yaml
-
-    null = "tag:yaml.org,2002:null"
-    resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if tag == null]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
-    try:
-        reader = loader(path.read_text(encoding="utf-8"))
-        mapping = reader.get_single_node()
-        if isinstance(mapping, yaml.MappingNode):
-            pairs = [[reader.construct_object(node, deep=True) for node in pair] for pair in mapping.value]
-            return [(str(key), value) for key, value in pairs]
-    except OSError as error:
-        remedy = "check the path"
-        raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"not a YAML file: {error}", path=path) from error
-    raise InputError("the configuration must be a mapping of `flag: value`", path=path)
 
 
 # ----- functions of settings
@@ -495,22 +469,24 @@ def recipe(settings_class: Any) -> Any:
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
             inputs = [field.name for field in dataclasses.fields(settings) if constraints_of(field).path]
-            with stray_variables_hidden(), system_errors_explained(), copied_streams(settings, inputs):
-                try:
+            try:
+                with stray_variables_hidden(), copied_streams(settings, inputs):
                     settings.check()
                     check_overlap(settings.paths_made(), settings.paths_read())
                     return function(settings)
-                except HfParaphraseError as error:
-                    if error.path is not None and _URL_AS_PATH.fullmatch(error.path):
-                        error.remedy = "a URL cannot be read here: copy it to this machine, and give its path"
+            except HfParaphraseError as error:
+                if error.path is not None and _URL_AS_PATH.fullmatch(error.path):
+                    error.remedy = "a URL cannot be read here: copy it to this machine, and give its path"
+                raise
+            except Exception as error:
+                if (explained := error_of_the_system(error)) is None:
                     raise
+                raise explained from error
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             # More may have been registered since the function was made.
-            settings_now = current()
-            _check_names(function.__name__, kwargs, settings_now)
-            return run(settings_now(*args, **kwargs))
+            return run(current()(*args, **kwargs))
 
         made = cast(Any, call)
         made.settings, made.run = current(), run
@@ -522,16 +498,6 @@ def recipe(settings_class: Any) -> Any:
         return made
 
     return decorate
-
-
-def _check_names(function: str, given: Iterable[str], settings_class: type[Any]) -> None:
-    """Raises the usual TypeError for an option that a function lacks, with the name that is nearest to it."""
-    names = [field.name for field in dataclasses.fields(settings_class)]
-    for name in given:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f": did you mean `{near[0]}`?" if near else ""
-            raise TypeError(f"{function}() has no option `{name}`{hint}")
 
 
 def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:

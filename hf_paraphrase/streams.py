@@ -29,48 +29,34 @@ def copied_streams(settings: Any, names: Iterable[str]) -> Iterator[None]:
                 return [copied(item) for item in value]
             if not isinstance(value, str | os.PathLike):
                 return value
-            name, equals, path = os.fspath(value).partition("=")
-            if not (equals and _is_stream(path)):
-                name, equals, path = "", "", os.fspath(value)
-            if path not in copies and _is_stream(path):
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))
-                copies[path] = _copy(path, folder)
-            return f"{name}{equals}{copies[path]}" if path in copies else value
+            whole = os.fspath(value)
+            for prefix, path in (("", whole), whole.partition("=")[::2]):
+                if is_stream(path):
+                    if path not in copies:
+                        copies[path] = _copy(path, stack.enter_context(tempfile.TemporaryDirectory()))
+                    return f"{prefix}={copies[path]}" if prefix else copies[path]
+            return value
 
         for field in names:
             setattr(settings, field, copied(getattr(settings, field)))
         yield
 
 
-def is_stream_copy(path: str | os.PathLike[str]) -> bool:
-    """Tells whether a file is the copy of a pipe, beside which nothing can be written."""
-    return os.fspath(path) in STREAM_COPIES
-
-
-def check_not_stream(path: Path) -> None:
-    """Refuses a pipe, socket or device, for readers that do not know whether theirs is the only one."""
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Tells whether a path is a pipe, a socket, a device or standard input, which can be read only once."""
     try:
-        mode = path.stat().st_mode
-    except OSError:
-        return  # which whoever opens it explains
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and os.fspath(path) != os.devnull:
-        raise InputError("not a plain file but a pipe or device", path=path, remedy="write it to a file first")
-
-
-def _is_stream(path: str) -> bool:
-    try:
-        mode = Path(path).stat().st_mode
+        mode = os.stat(path).st_mode  # noqa: PTH116
     except (OSError, ValueError):
         return False
-    # Elsewhere than on Linux /dev/stdin goes on where its last reader was, whatever it is.
-    is_file = stat.S_ISREG(mode) and path != "/dev/stdin" and not path.startswith("/dev/fd/")
-    return not is_file and not stat.S_ISDIR(mode) and path != os.devnull
+    is_file = stat.S_ISREG(mode) and not os.fspath(path).startswith(("/dev/stdin", "/dev/fd/"))
+    return not is_file and not stat.S_ISDIR(mode) and os.fspath(path) != os.devnull
 
 
 def _copy(path: str, folder: str) -> str:
     if process_count() > 1:
-        reason = "a pipe, of which each process would read a part"
-        raise UsageError(reason, path=path, remedy="write it to a file first")
+        raise UsageError(
+            "a pipe, of which each process would read a part", path=path, remedy="write it to a file first"
+        )
     copy = str(Path(folder) / path.rpartition("/")[2])
     STREAM_COPIES[copy] = path
     log(f"{path} is copied to a temporary file first")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import itertools
 import json
 import os
 import select
@@ -37,9 +38,14 @@ class FreshPython:
     def __init__(self, address: str, folder: Path) -> None:
         self.address = address
         self.folder = folder
+        self.numbers = itertools.count()
 
     def __call__(self, code, *words, folder=None, environment=None):
-        """Runs what would stand behind `python -c` and gives the `CompletedProcess`.
+        """Runs a program to its end and gives the `CompletedProcess`; see :meth:`start`."""
+        return self.start(code, *words, folder=folder, environment=environment).end()
+
+    def start(self, code, *words, folder=None, environment=None):
+        """Starts what would stand behind `python -c` and gives the :class:`Running` program.
 
         Args:
             code: The program.
@@ -54,14 +60,37 @@ class FreshPython:
             "environment": {**os.environ, **(environment or {})},
             # Where code lies that came with the models that this process opened, that of others would be looked for.
             "path": ["", *(path for path in sys.path if not Path(path, "transformers_modules").is_dir())],
-            "printed": [str(self.folder / name) for name in ("stdout", "stderr")],
+            "printed": [str(self.folder / f"{name}{next(self.numbers)}") for name in ("stdout", "stderr")],
             "modules": str(self.folder / "modules"),
         }
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(self.address)
-            connection.sendall((json.dumps(request) + "\n").encode())
-            status = int(connection.makefile().readline())
-        return subprocess.CompletedProcess(words, status, *(Path(path).read_text() for path in request["printed"]))
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self.address)
+        connection.sendall((json.dumps(request) + "\n").encode())
+        return Running(connection, words, request["printed"])
+
+
+class Running:
+    """A program that runs.
+
+    Attributes:
+        pid: The number of its process.
+    """
+
+    def __init__(self, connection, words, printed):
+        self.connection, self.words, self.printed = connection, words, printed
+        self.answers = connection.makefile()
+        self.pid = int(self.answers.readline())
+
+    def end(self):
+        """Waits for its end and gives the `CompletedProcess`."""
+        with self.connection:
+            status = int(self.answers.readline())
+        return subprocess.CompletedProcess(self.words, status, *(Path(path).read_text() for path in self.printed))
+
+    def kill(self):
+        """Kills it."""
+        os.kill(self.pid, signal.SIGKILL)
+        return self.end()
 
 
 class Server:
@@ -92,7 +121,7 @@ class Server:
 
 
 def serve(listener, libraries):
-    """Forks a process for each line of JSON, in which alone it returns, and answers with the exit status of each."""
+    """Forks a process for each line of JSON, in which alone it returns; answers with its number and exit status."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
         connection = listener.accept()[0]
@@ -112,6 +141,7 @@ def serve(listener, libraries):
             if child == 0:
                 connection.close()
                 return json.loads(line)
+            connection.sendall(f"{child}\n".encode())
             connection.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
             os._exit(0)
         connection.close()

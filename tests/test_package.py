@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import re
 import subprocess
 import sys
@@ -12,8 +11,6 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase.commands import VERBS, main
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.registry import lazy_exports
 
 PACKAGE = Path(hf_paraphrase.__file__).parent
 SUBPACKAGES = sorted(
@@ -56,28 +53,6 @@ def test_a_subpackage_says_what_it_holds_and_every_public_name_imports(name):
         # A module of the same name would take the name's place as soon as it is imported.
         assert value.__module__.startswith("hf_paraphrase.") and importlib.util.find_spec(f"{name}.{public}") is None
         assert public in dir(package)
-
-
-def test_public_names_are_those_imported_for_type_checkers_and_looked_up_once(tmp_path, monkeypatch):
-    package = tmp_path / "lazily"
-    package.mkdir()
-    (package / "__init__.py").write_text(
-        "from typing import TYPE_CHECKING\n\nfrom hf_paraphrase.registry import lazy_exports\n\n"
-        "if TYPE_CHECKING:\n    from .inner import Name, other\n    from hf_paraphrase.errors import InputError\n\n"
-        "__getattr__, __dir__, __all__ = lazy_exports(__name__)\n"
-    )
-    (package / "inner.py").write_text("class Name: ...\n\n\nother = object()\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    module = importlib.import_module("lazily")
-    assert module.__all__ == ["Name", "other", "InputError"] and {"Name", "other"} <= set(dir(module))
-    assert "lazily.inner" not in sys.modules
-    assert module.InputError is InputError and module.other is sys.modules["lazily.inner"].other
-    monkeypatch.setattr(sys.modules["lazily.inner"], "other", None)
-    assert module.other is not None
-    with pytest.raises(AttributeError, match="no attribute 'Missing'"):
-        module.Missing  # noqa: B018
-    del sys.modules["lazily"], sys.modules["lazily.inner"]
-    assert ["__version__", *lazy_exports("hf_paraphrase")[2]] == hf_paraphrase.__all__
 
 
 def test_the_version_is_the_one_of_the_distribution():
@@ -132,11 +107,3 @@ def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(words, ca
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "unknown verb" in err and "train-nmt" in err
     assert ("did you mean train-nmt?" in err) == (words == ["train_nmt_"])
-
-
-def test_an_error_reaches_the_shell_as_one_line_and_exit_code_2(tmp_path):
-    words = [sys.executable, "-m", "hf_paraphrase", "train-nmt", "--bitext", "absent", "--output", "out"]
-    result = run(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-    assert result.returncode == 2 and result.stdout == ""
-    assert result.stderr == ("hf-paraphrase: error: absent: no such file or folder (check the path)\n")
-    assert list(tmp_path.iterdir()) == []

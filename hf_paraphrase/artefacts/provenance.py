@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..messages import as_given, printable, without_secrets
-from ..streams import check_not_stream, is_stream_copy
+from ..messages import STREAM_COPIES, as_given, printable, without_secrets
 from .files import read_json_object
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
@@ -68,7 +67,6 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
         return digest.hexdigest()
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check the path")
-    check_not_stream(path)
     try:
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):
@@ -129,7 +127,7 @@ def write_provenance(
 
 def _name(item: str | os.PathLike[str]) -> str:
     """Returns the last part of an input's path; for a stream, whose last part is often a number, all of it."""
-    return as_given(os.fspath(item)) if is_stream_copy(item) else to_path(item).name
+    return as_given(os.fspath(item)) if os.fspath(item) in STREAM_COPIES else to_path(item).name
 
 
 def record_text(record: Mapping[str, Any]) -> str:

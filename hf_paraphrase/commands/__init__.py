@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import signal
 import sys
 import traceback
@@ -21,8 +20,6 @@ from typing import Any
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
 from ..messages import (
     ReaderGoneError,
-    lacks_its_group,
-    log,
     printable,
     process_count,
     show,
@@ -36,43 +33,33 @@ from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
 # Windows has no SIGHUP.
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_BAR = re.compile(r"\r[^\n]*")
-_MOVES = re.compile(r"(?:[\r\n]|\x1b\[A)*")
 _LONGEST = 300
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns the exit code.
-
-    Args:
-        argv: The words after the program's name; those of the process by default.
-    """
+    """Runs one verb, of the words after the program's name, and returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        with _signals_interrupt(), _no_bars_in_logs():
+        with _signals_interrupt():
             _run(words)
         return 0
     except ReaderGoneError:
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("hf-paraphrase: interrupted\n")
+        _complain("hf-paraphrase: interrupted\n")
         return 130
     except BaseException as error:
         # A library written in Rust that gives up raises what is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
-        sys.stderr.write(f"hf-paraphrase: error: {_fault(error) if problem is None else _with_near_name(problem)}\n")
+        _complain(f"hf-paraphrase: error: {_fault(error) if problem is None else _with_near_name(problem)}\n")
         return 1 if problem is None else 2
 
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Has SIGTERM and SIGHUP interrupt a verb as Ctrl-C does.
-
-    Not outside of the main thread, nor where a program that calls verbs has a handler of its own, nor where a signal
-    is ignored, as SIGHUP is under nohup.
-    """
+    """Has SIGTERM and SIGHUP interrupt a verb as Ctrl-C does, where nobody handles or ignores them (nohup)."""
     taken = []
     if current_thread() is main_thread():
         taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
@@ -87,63 +74,34 @@ def _signals_interrupt() -> Iterator[None]:
 
 @contextmanager
 def _no_bars_in_logs() -> Iterator[None]:
-    """Leaves progress bars out of standard error where that is no terminal."""
-    before = sys.stderr
-    if before is None or before.isatty():
+    """Has nobody make progress bars where standard error is no terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
         yield
         return
-    sys.stderr = log = _Log(before)
+    from tqdm import tqdm
+
+    shown: Any = tqdm.__init__
+
+    def hidden(self: Any, *args: Any, **settings: Any) -> None:
+        shown(self, *args, **{**settings, "disable": True})
+
+    tqdm.__init__ = hidden
     try:
         yield
     finally:
-        log.close()
-        sys.stderr = before
+        tqdm.__init__ = shown
 
 
-class _Log:
-    """A stream without progress bars: without what begins with a carriage return, and the moves around it.
-
-    That it cannot be written, as on a full disk, is no reason to lose the work of hours.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._is_behind_a_bar = False
-        self._begins_line = True
-        self._held = ""
-
-    def write(self, text: str) -> int:
-        if _BAR.fullmatch(text):
-            self._is_behind_a_bar, self._held = True, ""
-        elif not _MOVES.fullmatch(text) or not (self._is_behind_a_bar or self._begins_line):
-            self._is_behind_a_bar, self._begins_line = False, text.endswith("\n")
-            self._release(text)
-        elif not self._is_behind_a_bar:
-            # An empty line, or the move down to a bar: what comes next decides.
-            self._held += text
-        return len(text)
-
-    def _release(self, text: str = "") -> None:
-        with suppress(OSError, ValueError):
-            self._stream.write(self._held + text)
-        self._held = ""
-
-    def close(self) -> None:
-        """Writes what was held back; the stream itself stays open."""
-        self._release()
-
-    def flush(self) -> None:
-        with suppress(OSError, ValueError):
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+def _complain(text: str) -> None:
+    """Writes to standard error; that it is closed or on a full disk does not change the exit code."""
+    with suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(text)
 
 
 def _fault(error: BaseException) -> str:
     """Describes an unexpected exception in a line, below the traceback if the user wants it."""
     if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
-        sys.stderr.write(printable(without_secrets("".join(traceback.format_exception(error)))))
+        _complain(printable(without_secrets("".join(traceback.format_exception(error)))))
     text = shown_line(f"{type(error).__name__}: {error}", _LONGEST)
     return f"{text} (please report it; with HF_PARAPHRASE_DEBUG=1 in the environment there is a traceback)"
 
@@ -180,10 +138,7 @@ def _run(words: list[str]) -> None:
             f"`{verb}` runs in one process, and {processes} were started",
             remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
         )
-    with shown_messages():
-        if lacks_its_group():
-            asked = "accelerate was asked for several processes and started one"
-            log(f"{asked}; with --multi_gpu in the place of --cpu it starts several, also where there is no GPU")
+    with shown_messages(), _no_bars_in_logs():
         _run_verb(verb, words)
 
 

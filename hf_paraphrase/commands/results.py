@@ -68,24 +68,18 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
         if layout == "markdown":
             yield neighbours_as_markdown(query, found.names, items)
         elif layout == "jsonl":
-            yield _as_json(query, items[0])
+            record = {"query": query, "neighbours": [dataclasses.asdict(item) for item in items[0]]}
+            yield json.dumps(record, ensure_ascii=False) + "\n"
         else:
             yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items[0])
 
 
 def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
     """Lays out the neighbours of a query as lines of query, rank (from 1), cosine, position and sentence."""
-    lines = (
+    return "".join(
         f"{one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
         for rank, item in enumerate(found, start=1)
     )
-    return "".join(lines)
-
-
-def _as_json(query: str, found: Sequence[Neighbour]) -> str:
-    """Lays out the neighbours of a query as one JSON object on a line."""
-    record = {"query": query, "neighbours": [dataclasses.asdict(item) for item in found]}
-    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def neighbours_as_markdown(query: str, names: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> str:

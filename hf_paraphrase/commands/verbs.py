@@ -20,11 +20,9 @@ class Verb:
     """A verb, whose recipe is imported when it runs.
 
     Attributes:
-        summary: What it does, for the overview.
         recipe: Where its recipe is, `module:function` in this package; with kinds, the function that makes the recipe
             of one, or nothing if the registry has the recipes themselves.
-        kinds: What its first word may be, each with flags of its own.
-        usual_kind: The kind if none is named; None if one must be.
+        kinds: What its first word may be, each with flags of its own; `usual_kind` if none is named.
         shared: Whether several processes share its work.
         shown: Lays out for standard output what the recipe returned, given the settings too.
     """
@@ -70,8 +68,8 @@ class Verb:
 
 def recipe_and_flags(words: Sequence[str]) -> tuple[str, Recipe[..., Any], list[str]]:
     """Finds for the words of a command line its name (the verb and its kind), its recipe, and its flags."""
-    verb, row = words[0], VERBS[words[0]]
-    flags = list(words[1:])
+    verb, *flags = words
+    row = VERBS[verb]
     kind = row.kind_of(verb, flags)
     return verb if kind is None else f"{verb} {kind}", row.recipe_of(kind), flags
 

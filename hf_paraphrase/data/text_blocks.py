@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import InputError
-from ..streams import check_not_stream
 from .line_errors import LineErrors, StrictLines
 
 BLOCK_BYTES = 4 << 20
@@ -67,7 +66,6 @@ def open_binary(path: Path) -> IO[bytes]:
         path = Path(path)
     if path.is_dir():
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
-    check_not_stream(path)
     try:
         return _open(path)
     except FileNotFoundError as error:

@@ -9,8 +9,8 @@ from ..artefacts.hub_models import BUILTIN
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
+from ..messages import STREAM_COPIES
 from ..settings import setting
-from ..streams import is_stream_copy
 from ..training.devices import DeviceSettings
 
 STANDARD_INPUT = "-"
@@ -69,7 +69,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
                 f"--{'shard' if self.computes_here else 'engine ray'} is for data folders", remedy="give --columns too"
             )
         if self.output is None:
-            if self.input == STANDARD_INPUT or is_stream_copy(self.input):
+            if self.input == STANDARD_INPUT or self.input in STREAM_COPIES:
                 raise UsageError(
                     "standard input and other streams have no name to put .npy behind", remedy="give --output"
                 )

@@ -78,12 +78,7 @@ class ExportSettings(Settings):
 
 @dataclass(frozen=True)
 class Exported:
-    """The folder that an export made, and what was measured.
-
-    `results` has the `megabytes` of weights and the `source_megabytes` of the model's, and the `lowest_cosine` of an
-    embedding with the model's; of a graph also the `largest_difference` from PyTorch, and how many sentences were
-    `checked`; of given sentences their number, `lowest_sentence_cosine` and `mean_sentence_cosine`.
-    """
+    """The folder that an export made, and the results of its `provenance.json`: sizes, cosines and differences."""
 
     folder: Path
     results: dict[str, Any]
@@ -243,15 +238,14 @@ def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSetting
 
 
 def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> None:
-    line = (
+    """Tells the sizes, and how far the vectors are from those of the model."""
+    log(
         f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
         f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
     )
     if "largest_difference" in results:
-        line += f"; the graph differs from PyTorch by {results['largest_difference']:.1e} at most"
-    log(line)
+        log(f"the graph differs from PyTorch by {results['largest_difference']:.1e} at most")
     if "sentences" in results:
-        log(
-            f"cosine of {results['sentences']:,} sentences with the model's: {results['mean_sentence_cosine']:.6f} in "
-            f"the mean, {results['lowest_sentence_cosine']:.6f} at least"
-        )
+        mean, lowest = results["mean_sentence_cosine"], results["lowest_sentence_cosine"]
+        cosines = f"{mean:.6f} in the mean, {lowest:.6f} at least"
+        log(f"cosine of {results['sentences']:,} sentences with the model's: {cosines}")

@@ -50,12 +50,9 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
         return StoredMatrix(matrix)
     largest = np.abs(matrix).max(axis=1, initial=0.0)
     if weights == "float16":
-        limit = np.finfo(np.float16).max
-        if largest.max(initial=0.0) > limit:
-            raise ModelError(
-                f"the weights `{name}` have {largest.max():g}, and float16 ends at {limit:g}",
-                remedy="use --weights float32 or int8",
-            )
+        if largest.max(initial=0.0) > (limit := np.finfo(np.float16).max):
+            problem = f"the weights `{name}` have {largest.max():g}, and float16 ends at {limit:g}"
+            raise ModelError(problem, remedy="use --weights float32 or int8")
         return StoredMatrix(matrix.astype(np.float16))
     scales = np.where(largest == 0, 1.0, largest / _LARGEST_INT8).astype(np.float32)
     # The quotient of a tiny number may be zero.

@@ -9,11 +9,9 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import signal
 import socket
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,16 +19,10 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..data.batch_function import Progress, no_progress
 from ..data.parallel import available_cores
-from ..errors import HfParaphraseError, OutputError, UsageError
+from ..errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from .shards import Shard, ShardJob
-
-_CONNECT_SECONDS = 3.0
-_VISIBLE_SECONDS = 60.0
-"""How long a network file system may take to show what another machine wrote."""
-_START_ONE = "start one with `ray start --head` and give the HOST:PORT that it prints, or use --shard without Ray"
-_SHARE = "use a file system that all nodes share, or --shard"
 
 
 @dataclass(frozen=True)
@@ -48,19 +40,10 @@ class RayOptions:
         return self.address or os.environ.get("RAY_ADDRESS") or "local"
 
 
-def check_cluster(options: RayOptions) -> None:
-    """Raises a UsageError if Ray is not installed, or nothing listens at the address: Ray would try for 40 s."""
+def check_installed() -> None:
+    """Raises a UsageError if Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--engine ray needs the package ray", remedy='pip install "hf-paraphrase[ray]"')
-    if options.cluster in {"auto", "local"}:
-        return
-    host, _, port = options.cluster.rpartition(":")
-    if not host or "/" in host or not port.isdecimal():
-        raise UsageError(f"--ray-address {options.cluster} is not an address", remedy="give HOST:PORT or auto")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"no Ray cluster runs at {options.cluster}: {error}", remedy=_START_ONE) from error
 
 
 @contextmanager
@@ -72,21 +55,16 @@ def connected(options: RayOptions) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    sigterm = signal.getsignal(signal.SIGTERM)
     local = {"num_cpus": available_cores(), "include_dashboard": False} if options.cluster == "local" else {}
     try:
         ray.init(options.cluster, log_to_driver=False, logging_level="ERROR", **local)
     except (OSError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
-        raise UsageError(f"cannot join the Ray cluster at {options.cluster}: {error}", remedy=_START_ONE) from error
+        remedy = "start one with `ray start --head` and give the HOST:PORT that it prints, or use --shard without Ray"
+        raise UsageError(f"cannot join the Ray cluster at {options.cluster}: {error}", remedy=remedy) from error
     try:
-        with suppress(ValueError):  # not in the main thread
-            # Ray's own handler ends the process with another exit code.
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
         yield
     finally:
         ray.shutdown()
-        with suppress(ValueError):
-            signal.signal(signal.SIGTERM, sigterm or signal.SIG_DFL)
 
 
 def run_on_ray(
@@ -111,26 +89,27 @@ def run_on_ray(
             shard = running.pop(call)
             try:
                 ray.get(call)
-            except ray.exceptions.RayTaskError as error:
-                if isinstance(error.cause, HfParaphraseError):
-                    raise error.cause from error
-                if "No module named 'hf_paraphrase" in str(error):
-                    problem = "a worker of the Ray cluster lacks this package"
-                    raise UsageError(problem, remedy="install the same version on all nodes") from error
-                raise
             except ray.exceptions.RayError as error:
-                raise UsageError(
-                    f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: "
-                    f"{' '.join(str(error).split())[:400]}",
-                    remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer "
-                    "workers on a node; complete shards stay, and --resume continues",
-                ) from error
-            _wait_until_visible(shard, folder)
+                raise _explained(error, shard) from error
             progress(shard.rows)
             yield shard
     finally:
         for call in running:
             ray.cancel(call, force=True)
+
+
+def _explained(error: Any, shard: Shard) -> Exception:
+    """Returns what a worker raised, or says why there was no worker."""
+    if "No module named 'hf_paraphrase" in str(error):
+        problem = "a worker of the Ray cluster lacks this package"
+        return UsageError(problem, remedy="install the same version on all nodes")
+    if isinstance(cause := getattr(error, "cause", None), Exception):
+        return cause
+    return UsageError(
+        f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
+        remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer workers on a "
+        "node; complete shards stay, and --resume continues",
+    )
 
 
 def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: str, threads: int, version: str) -> None:
@@ -139,13 +118,12 @@ def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: str, thre
 
     worker = f"the worker on {socket.gethostname()}"
     if version != __version__:
-        raise UsageError(
-            f"{worker} has hf-paraphrase {__version__}, and this run {version}",
-            remedy="install the same version on all nodes",
-        )
+        problem = f"{worker} has hf-paraphrase {__version__}, and this run {version}"
+        raise UsageError(problem, remedy="install the same version on all nodes")
     for path in (cwd, folder):
         if not Path(path).is_dir():
-            raise OutputError(f"{worker} does not see the folder", path=path, remedy=_SHARE)
+            remedy = "use a file system that all nodes share, or --shard"
+            raise OutputError(f"{worker} does not see the folder", path=path, remedy=remedy)
     os.chdir(cwd)
     limit_threads(threads)
     write_shard(_job_of_process(reference[0]), shard, Path(folder))
@@ -166,15 +144,5 @@ def _check_room(options: RayOptions) -> None:
     wanted = {"CPU": options.cpus, "GPU": options.gpus}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
-        raise UsageError(
-            f"no node of the Ray cluster has {options.cpus} CPU and {options.gpus:g} GPU for a worker",
-            remedy="give a smaller --ray-cpus or --ray-gpus",
-        )
-
-
-def _wait_until_visible(shard: Shard, folder: Path) -> None:
-    end = time.monotonic() + _VISIBLE_SECONDS
-    while not shard.is_finished(folder):
-        if time.monotonic() > end:
-            raise OutputError("a worker wrote the file, but it is not here", path=shard.path(folder), remedy=_SHARE)
-        time.sleep(0.5)
+        problem = f"no node of the Ray cluster has {options.cpus} CPU and {options.gpus:g} GPU for a worker"
+        raise UsageError(problem, remedy="give a smaller --ray-cpus or --ray-gpus")

@@ -84,16 +84,10 @@ class ShardSettings(Settings):
             return
         if process_count() > 1:
             raise UsageError("--engine ray starts its workers itself", remedy="start it in one process")
-        if self.ray_gpus is not None and self.ray_gpus > 1 and self.ray_gpus % 1:
-            raise UsageError(
-                f"--ray-gpus {self.ray_gpus:g} is not a number of whole GPUs", remedy="give a fraction, or whole ones"
-            )
         device = getattr(self, "device", None)
         if device not in {None, *_RAY_DEVICES}:
-            raise UsageError(
-                f"--engine ray and --device {device} exclude each other",
-                remedy=f"--device {' or '.join(_RAY_DEVICES)}",
-            )
+            problem = f"--engine ray and --device {device} exclude each other"
+            raise UsageError(problem, remedy=f"--device {' or '.join(_RAY_DEVICES)}")
 
     @property
     def computes_here(self) -> bool:
@@ -121,8 +115,5 @@ class ShardSettings(Settings):
         numbers = re.fullmatch(r"(\d{1,9})/(\d{1,9})", self.shard)
         number, count = map(int, numbers.groups()) if numbers else (0, 0)
         if not 1 <= number <= count:
-            raise UsageError(
-                f"--shard {self.shard} is not a part of the work",
-                remedy=f"1/{count} to {count}/{count}" if count else "e.g. 3/64 for the third of 64",
-            )
+            raise UsageError(f"--shard {self.shard} is not a part of the work", remedy="e.g. 3/64 for the third of 64")
         return number, count

@@ -19,19 +19,13 @@ from tqdm import tqdm
 from ..artefacts.artefact import Artefact
 from ..errors import HfParaphraseError, UsageError
 from ..messages import log
-from .ray import check_cluster, connected, run_on_ray
+from .ray import check_installed, connected, run_on_ray
 from .shard_settings import ShardSettings
 from .shards import REPORTS, Shard, ShardJob, run_shards
 
 
 class ShardedOutput(Artefact):
-    """A data folder that is made shard by shard; a part of the work always continues what other parts have done.
-
-    Args:
-        settings: Whether it may replace another, which part of the work is to be done, and where.
-        job: What determines the result beside settings and inputs.
-        free: Names of settings that may differ when a run is continued.
-    """
+    """A data folder that is made shard by shard; a part of the work always continues what other parts have done."""
 
     def __init__(
         self,
@@ -60,21 +54,18 @@ class ShardedOutput(Artefact):
 
     def __enter__(self) -> Self:
         if self.ray is not None:
-            check_cluster(self.ray)
+            check_installed()
         return super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
-        if isinstance(error, HfParaphraseError) and self.part is None:
-            self._discard_without_shards()
-        super().__exit__(kind, error, traceback)
-
-    def _discard_without_shards(self) -> None:
-        """Removes an incomplete run of which no shard is done, so that nobody has to resume or overwrite it."""
-        if self._work is not None and not any((self._work / REPORTS).glob("*.json")):
+        # Nobody has to resume or overwrite a run of which no shard is done.
+        is_refused = isinstance(error, HfParaphraseError) and self.part is None and self._work is not None
+        if is_refused and not any((self.work / REPORTS).glob("*.json")):
             self.discard()
+        super().__exit__(kind, error, traceback)
 
     def discard(self) -> None:
         """Removes the incomplete run, of which nothing can be used."""

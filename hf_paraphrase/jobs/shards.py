@@ -87,10 +87,8 @@ def cut(split: str, rows: int, size: int | None = None, *, source: str | None = 
     size = size or min(max(math.ceil(rows / _SHARDS), _FEWEST_ROWS), _MOST_ROWS)
     count = max(1, math.ceil(rows / size))
     if count > MOST_SHARDS:
-        raise UsageError(
-            f"--shard-size {size} makes {count:,} shards of {rows:,} rows, more than {MOST_SHARDS:,}",
-            remedy=f"--shard-size {math.ceil(rows / MOST_SHARDS)} or more",
-        )
+        problem = f"--shard-size {size} makes {count:,} shards of {rows:,} rows, more than {MOST_SHARDS:,}"
+        raise UsageError(problem, remedy="give a larger one")
     return [Shard(split, i, count, i * size, min(rows, (i + 1) * size), source or split) for i in range(count)]
 
 

@@ -1,16 +1,13 @@
-"""Callbacks of trainings: progress, scores and checkpoints, divergence, and the folders of logs."""
+"""Callbacks of trainings: progress, scores and checkpoints, divergence, and the folder of logs."""
 
 from __future__ import annotations
 
 import json
 import logging
 import math
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -22,12 +19,10 @@ from transformers import (
     TrainerControl,
     TrainerState,
 )
-from transformers.integrations import TensorBoardCallback, WandbCallback
+from transformers.integrations import TensorBoardCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
 from ..artefacts.weights import check_finite
-from ..errors import UsageError
-from ..messages import is_main_process, shown_line
 
 
 class OneLineProgress(ProgressCallback):
@@ -181,35 +176,8 @@ def last_checkpoint(folder: Path) -> Path | None:
     return max(complete)[1] if complete else None
 
 
-@contextmanager
-def kept_logs(trainer: Trainer, folder: Path, name: str) -> Iterator[None]:
-    """Makes TensorBoard and wandb write below a folder that stays, while the block trains.
-
-    TensorBoard would write beside the checkpoints, which are removed, and wandb into the working directory. A run of
-    wandb that the caller has begun is left as it is.
-    """
-    callbacks = trainer.callback_handler.callbacks
-    for callback in callbacks:
+def keep_logs(trainer: Trainer, folder: Path) -> None:
+    """Makes TensorBoard write to a folder that stays: it would write beside the checkpoints, which are removed."""
+    for callback in trainer.callback_handler.callbacks:
         if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
             callback.logging_dir = str(folder)
-    wandb: Any = next((callback._wandb for callback in callbacks if isinstance(callback, WandbCallback)), None)
-    if wandb is None or wandb.run is not None or not is_main_process():
-        yield
-        return
-    # It writes links, which no output has, so it gets another folder first.
-    with TemporaryDirectory(prefix="hf_paraphrase_wandb_", ignore_cleanup_errors=True) as temporary:
-        try:
-            wandb.init(project=os.environ.get("WANDB_PROJECT", "huggingface"), name=name, dir=temporary)
-        except Exception as error:
-            raise UsageError(
-                f"--report-to wandb: {shown_line(str(error), 200)}",
-                remedy="`wandb login` first, or WANDB_MODE=offline in the environment",
-            ) from error
-        failed = True
-        try:
-            yield
-            failed = False
-        finally:
-            wandb.finish(exit_code=int(failed))
-            its_own = shutil.ignore_patterns("debug*.log", "latest-run", "logs", "tmp")
-            shutil.copytree(temporary, folder, ignore=its_own, dirs_exist_ok=True)

@@ -110,15 +110,8 @@ class EpochTrainer(Trainer):
     what a batch is and how `evaluate` scores the dev set, and passes the scores to :meth:`report_scores`.
 
     Several processes share joint batches; each weights its loss by the size of its part, so that the mean of their
-    gradients is that of the mean over all items of the joint batch.
-
-    Args:
-        model: The model.
-        args: The settings.
-        batches: The batches of the training set, by index of the item.
-        collate: Makes a batch of (epoch, index) of items.
-        dev_size: The number of items in the dev set; None without one.
-        report: Called with a line of text after each evaluation.
+    gradients is that of the mean over all items of the joint batch. `collate` makes a batch of (epoch, index) of
+    items, `dev_size` is the number of items in the dev set, and `report` gets a line of text after each evaluation.
 
     Attributes:
         criterion: The name of the score that every evaluation has; the weights are chosen by it if no other is named.

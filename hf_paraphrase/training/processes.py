@@ -17,28 +17,17 @@ if TYPE_CHECKING:
 
 _PATIENCE = 60.0
 """Seconds for which a folder may stay hidden: network file systems cache that a path does not exist."""
-_SHARDING = {
-    "ACCELERATE_USE_FSDP": "FSDP",
-    "ACCELERATE_USE_DEEPSPEED": "DeepSpeed",
-    "ACCELERATE_USE_MEGATRON_LM": "Megatron-LM",
-    "ACCELERATE_USE_PARALLELISM_CONFIG": "a parallelism configuration",
-}
+_SHARDING = tuple(f"ACCELERATE_USE_{name}" for name in ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG"))
 """The variables by which `accelerate launch` passes on its flags and its configuration file."""
-_ON = {"1", "true", "yes", "on", "y", "t"}
 
 
 def refuse_sharding(arguments: Any = None) -> None:
-    """Refuses to train where a model would be spread over processes: here each of them holds the whole of it.
-
-    Checked are the launcher's variables, and `TrainingArguments` where they are given.
-    """
-    asked = {library: name for name, library in _SHARDING.items() if os.environ.get(name, "").strip().lower() in _ON}
-    given = {"FSDP": "fsdp", "DeepSpeed": "deepspeed"}
-    asked |= {library: name for library, name in given.items() if getattr(arguments, name, None)}
+    """Refuses launchers and `TrainingArguments` that spread a model over processes: each holds the whole of it."""
+    asked = [name for name in _SHARDING if os.environ.get(name, "").lower() in {"1", "true", "yes", "on", "y", "t"}]
+    asked += [name for name in ("fsdp", "deepspeed") if getattr(arguments, name, None)]
     if asked:
-        library, name = next(iter(asked.items()))
         raise UsageError(
-            f"{library} is asked for by {name}, and in a training here every process holds the whole model",
+            f"{asked[0]} asks for a model that is spread over processes, and here every process holds the whole model",
             remedy="leave it out, and start the processes with torchrun or accelerate launch --multi_gpu",
         )
 
@@ -81,22 +70,22 @@ def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> N
     """
     if num_processes() == 1:
         return
-    import torch
-    from accelerate import PartialState
+    import torch.distributed as distributed
 
-    device = PartialState().device
-    fingerprints = gathered(torch.tensor(list(bytes.fromhex(job)), device=device))
+    fingerprints: list[Any] = [None] * num_processes()
+    seen: list[Any] = [None] * num_processes()
+    distributed.all_gather_object(fingerprints, job)
     until = time.monotonic() + patience
     while not folder.is_dir() and time.monotonic() < until:
         time.sleep(0.2)
-    seen = gathered(torch.tensor(int(folder.is_dir()), device=device))
-    different = [str(index) for index, found in enumerate(fingerprints) if not torch.equal(found, fingerprints[0])]
+    distributed.all_gather_object(seen, folder.is_dir())
+    blind = [str(index) for index, sees in enumerate(seen) if not sees]
+    different = [str(index) for index, found in enumerate(fingerprints) if found != fingerprints[0]]
     if different:
         raise UsageError(
             f"settings or inputs of process {', '.join(different)} are not those of process 0",
             remedy="start the same command on all nodes, with the same files",
         )
-    blind = [str(index) for index, sees in enumerate(seen) if not sees]
     if blind:
         raise OutputError(
             f"process {', '.join(blind)} does not see this folder of process 0",

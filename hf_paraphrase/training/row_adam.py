@@ -23,7 +23,7 @@ class RowAdam(torch.optim.Optimizer):
     dense Adam, which treats a missing row as a zero gradient, in two ways:
 
     * the moments of a row that does not occur in a batch are kept as they are; dense Adam lets them decay, so a rare
-      word that comes back is met with an almost empty memory there and with its old one here;
+      word that comes back finds almost empty moments there and its old ones here;
     * a row that does not occur does not move; under dense Adam it goes on moving by its decaying first moment for
       tens of steps after each occurrence.
 

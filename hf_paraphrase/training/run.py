@@ -16,7 +16,7 @@ A verb that trains is a settings dataclass that starts from :class:`TrainingRunS
 
 Everything else happens in :class:`TrainingRun`: the output is an :class:`~hf_paraphrase.artefacts.artefact.Artefact`;
 a run that was killed continues with `resume` and ends with the same result; of several processes all train and the
-first one writes; what `report_to` logs in files goes to the folder `logs` of the output.
+first one writes; what TensorBoard logs goes to the folder `logs` of the output.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LOGS = "logs"
 
 @dataclass(kw_only=True)
 class RunSettings(Settings):
-    """What every training verb is told about its run."""
+    """The settings of every training run."""
 
     output: str = setting("the model folder to make; it appears whole at the end")
     seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
@@ -60,7 +60,7 @@ class RunSettings(Settings):
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = setting("continue the unfinished run for this output, with the same result", False)
+    resume: bool = setting("continue the incomplete run for this output, with the same result", False)
 
     def check(self) -> None:
         """Refuses values that do not fit, and a licence that the Hub spells otherwise."""
@@ -70,11 +70,11 @@ class RunSettings(Settings):
 
 @dataclass(kw_only=True)
 class TrainingRunSettings(AcceleratorSettings, RunSettings):
-    """What a training verb with a Trainer is told about its run."""
+    """The settings of a training run with a Trainer."""
 
     report_to: str = setting(
-        "where the Trainer logs to, e.g. tensorboard or wandb, whose files lie in the folder logs of the output; none "
-        "for nowhere",
+        "where the Trainer logs to, e.g. wandb, or tensorboard, whose files are in the folder logs of the output; "
+        "none for nowhere",
         "none",
     )
 
@@ -97,9 +97,6 @@ class TrainingRun:
     """A run of a training verb, from the check of its output to the finished folder; the module says how it is used.
 
     Args:
-        settings: The checked settings of the verb.
-        command: The verb, for the record.
-        inputs: Files, folders and models that the result depends on.
         of_the_result: Settings that say what is written, and nothing about the training: they may differ when a run
             is continued.
 
@@ -166,6 +163,7 @@ class TrainingRun:
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
             "report_to": getattr(self.settings, "report_to", "none"),
+            "run_name": self.artefact.target.name,
             "logging_nan_inf_filter": False,
         }
         return self._accelerator.trainer_arguments(arguments_class, **{**common, **settings})
@@ -184,25 +182,16 @@ class TrainingRun:
 
         A run may have several trainers, one after the other, each with a folder of its own below that of the
         checkpoints.
-
-        Raises:
-            ModelError: If it diverges, and no better weights are kept.
-            HfParaphraseError: If it cannot log, or the processes do not train together.
         """
-        from .callbacks import kept_logs
-
-        folder = Path(trainer.args.output_dir)
-        logs = self.folder / LOGS / folder.relative_to(self.checkpoints)
         with lost_processes_reported():
-            # Before anything is written down: where logging is not possible nothing is begun.
-            with kept_logs(trainer, logs, self.artefact.target.name):
-                self._train(trainer, folder)
+            self._train(trainer, Path(trainer.args.output_dir))
             # None of the checkpoints goes before all processes have loaded the best one.
             wait_for_all()
 
     def _train(self, trainer: Trainer, folder: Path) -> None:
-        from .callbacks import EndAtDivergence, LossAtCheckpoints, last_checkpoint, log_of_steps
+        from .callbacks import EndAtDivergence, LossAtCheckpoints, keep_logs, last_checkpoint, log_of_steps
 
+        keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
         check_in_common(fingerprint_of_job(self.settings.record()), self.folder)
         self.begin()
         if is_main_process():
@@ -232,12 +221,8 @@ class TrainingRun:
     ) -> None:
         """Finishes the output, in which the weights are by now; nothing in the other processes.
 
-        Args:
-            results: What was measured; `log`, what the Trainers have logged, is added to it where it is missing.
-            template: The name of the card's template among the model cards.
-            card: What it needs beside settings, results and the name of the folder.
-            measurements: What of it the Hub is told, in the head of the card.
-            settings: Those to record, if not those of the run.
+        `results` gets what the Trainers have logged as `log`. The card is the model card `template` of settings,
+        results and `card`, with `measurements` in its head. `settings` are recorded in place of those of the run.
         """
         if not self.writes:
             return

@@ -33,8 +33,7 @@ _RAREST = 1000
 _LINES_AT_A_TIME = 10_000
 _COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d{1,18})\s*")
 _SIZE = re.compile(r"\d{1,18}")
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
-_FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+_FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 
 
 @dataclass
@@ -92,7 +91,7 @@ def read_word_vectors(
         first: Keep the first so many words of the file too: such files begin with the most frequent words.
     """
     path = Path(path)
-    dimension = lines = repeated = number = 0
+    dimension = lines = repeated = 0
     promised: int | None = None
     rows: dict[str, NDArray[np.float32]] = {}
     for number, line in numbered_lines(path):
@@ -100,32 +99,24 @@ def read_word_vectors(
         if number == 1 and is_header(fields):
             promised, dimension = int(fields[0]), int(fields[1])
             continue
-        if not lines:
-            found = _dimension(fields, path, number)
-            if promised is not None and found != dimension:
-                raise InputError(
-                    f"{found} numbers where the first line promises {dimension}",
-                    path=path,
-                    line=number,
-                    remedy="correct the first line, or remove it",
-                )
-            dimension = found
-        word = _word(fields, dimension, path, number)
+        dimension = dimension or _trailing_numbers(fields)
+        word = " ".join(fields[:-dimension])
         lines += 1
-        if words is None or word in words or (first is not None and lines <= first) or word in UNKNOWN_WORDS:
-            if word in rows:
-                repeated += 1
-            else:
-                rows[word] = _vector(fields[-dimension:], path, number)
+        wanted = words is None or word in words or (first is not None and lines <= first) or word in UNKNOWN_WORDS
+        vector = _finite_vector(fields[-dimension:]) if wanted else None
+        # A word of several parts is legitimate, but a fraction among the parts means a number too many.
+        if not word or (wanted and vector is None) or any(map(_FRACTION.fullmatch, fields[1:-dimension])):
+            message = f"`{line.strip()[:60]}` is not a word and {dimension or 'its'} finite numbers"
+            raise InputError(message, path=path, line=number, remedy="correct or remove the line")
+        if vector is not None:
+            repeated += word in rows
+            rows.setdefault(word, vector)
     if not lines:
         raise InputError("the file has no word vectors", path=path)
     if promised is not None and promised != lines:
-        raise InputError(
-            f"the first line promises {promised} vectors, the file has {lines}",
-            path=path,
-            line=number,
-            remedy="fetch the file again if it was cut off; otherwise correct the first line, or remove it",
-        )
+        message = f"the first line promises {promised} vectors, the file has {lines}"
+        remedy = "fetch the file again if it was cut off; otherwise correct the first line, or remove it"
+        raise InputError(message, path=path, remedy=remedy)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
     return WordVectors(list(rows), matrix, lines, repeated, path)
 
@@ -239,44 +230,23 @@ def read_counts(
 def _word_and_count(line: str, path: Path, number: int) -> tuple[str, int]:
     match = _COUNT_LINE.fullmatch(line)
     if match is None:
-        raise InputError(
-            f"`{line.strip()[:40]}` is not a word and its count as on the lines before",
-            path=path,
-            line=number,
-            remedy="give lines of WORD COUNT only, or text only",
-        )
+        message = f"`{line.strip()[:40]}` is not a word and its count as on the lines before"
+        raise InputError(message, path=path, line=number, remedy="give lines of WORD COUNT only, or text only")
     return match[1], min(int(match[2]), 1 << 40)
 
 
-def _dimension(fields: list[str], path: Path, line: int) -> int:
+def _trailing_numbers(fields: list[str]) -> int:
+    """Counts the numbers at the end of a line, of which the first field is none."""
     numbers = 0
-    while numbers < len(fields) - 1 and _NUMBER.fullmatch(fields[-1 - numbers]):
+    while numbers < len(fields) - 1 and _finite_vector([fields[-1 - numbers]]) is not None:
         numbers += 1
-    if not numbers:
-        raise _bad_line("not a word followed by numbers", path, line)
     return numbers
 
 
-def _word(fields: list[str], dimension: int, path: Path, line: int) -> str:
-    numbers = len(fields) - 1
-    # A word of several parts is legitimate, but a fraction among the parts means a number too many.
-    if numbers < dimension or any(_FRACTION.fullmatch(part) for part in fields[1:-dimension]):
-        raise _bad_line(f"{numbers} numbers where {dimension} are expected", path, line)
-    return " ".join(fields[:-dimension])
-
-
-def _vector(fields: list[str], path: Path, line: int) -> NDArray[np.float32]:
+def _finite_vector(fields: list[str]) -> NDArray[np.float32] | None:
     try:
         with np.errstate(over="ignore"):
             vector = np.array(fields, np.float32)
     except ValueError:
-        wrong = next(item for item in fields if _NUMBER.fullmatch(item) is None)
-        raise _bad_line(f"`{wrong}` is not a number", path, line) from None
-    if not np.isfinite(vector).all():
-        raise _bad_line(f"`{fields[int(np.flatnonzero(~np.isfinite(vector))[0])]}` is not finite", path, line)
-    return vector
-
-
-def _bad_line(message: str, path: Path, line: int) -> InputError:
-    remedy = "give a word and its numbers on each line, as GloVe and word2vec do; correct or remove this one"
-    return InputError(message, path=path, line=line, remedy=remedy)
+        return None
+    return vector if len(vector) and np.isfinite(vector).all() else None

@@ -6,13 +6,15 @@ import json
 import operator
 import random
 import shutil
+import time
+from pathlib import Path
 
 import pytest
 from safetensors.numpy import load_file, save_file
 
 from cases import CASES
 from comparison import contents, differences, left_over
-from forks import Fork, run_here, stop
+from forks import run_here
 from hf_paraphrase.commands import VERBS
 
 DISTURBED = [case for case in CASES.values() if not case.for_others]
@@ -114,13 +116,40 @@ def test_an_output_is_not_written_through_a_link(case, artefacts, tmp_path):
     assert contents(tmp_path / "precious") == before and (tmp_path / "run" / case.output).is_symlink()
 
 
-def kill_and_repeat(case, artefacts, tmp_path, at):
+STOPPED = """
+import sys
+from pathlib import Path
+from forks import CHANGES, stop
+from hf_paraphrase.commands import main
+
+def reached():
+    Path(sys.argv[1]).touch()
+    stop()
+
+CHANGES.begin(Path.cwd(), int(sys.argv[2]), reached)
+sys.exit(main(sys.argv[3:]))
+"""
+"""Runs a verb in a fresh process, which stops before a change of the file system and leaves a file that says so."""
+
+
+def stopped_at(at, words, folder, run_python):
+    """Starts a run of a verb and waits until it has stopped at a change of the file system."""
+    folder.mkdir()
+    sign = folder.with_name("has stopped")
+    running = run_python.start(STOPPED, sign, at, *words, folder=folder, environment={"TMPDIR": str(folder.parent)})
+    while not sign.exists():
+        time.sleep(0.005)
+        if not Path(f"/proc/{running.pid}").exists():
+            pytest.fail(f"it has ended before: {running.end()}")
+    sign.unlink()
+    return running
+
+
+def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
     """Stops a run at a change of the file system, starts another one, kills the first, and lets a third one finish."""
     done, words, folder = artefacts[case.name], case.words(artefacts.paths(case)), tmp_path / "run"
     output = folder / case.output
-    stopped = Fork(words, folder, at, stop)
-    code = stopped.wait()
-    assert code < 0, stopped.end()
+    stopped = stopped_at(at, words, folder, run_python)
     # Soon after its start it may have neither a lock nor work to lose.
     late = at > artefacts.run_of(case.name).changes // 2
     if not case.in_parts and late:
@@ -141,18 +170,18 @@ def kill_and_repeat(case, artefacts, tmp_path, at):
 
 
 @each_output
-def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(case, artefacts, tmp_path):
+def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(case, artefacts, tmp_path, run_python):
     changes = artefacts.run_of(case.name).changes
-    kill_and_repeat(case, artefacts, tmp_path, changes // 2 + 1)
+    kill_and_repeat(case, artefacts, tmp_path, changes // 2 + 1, run_python)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 @each_output
-def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, number, artefacts, tmp_path):
+def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, number, artefacts, tmp_path, run_python):
     changes = artefacts.run_of(case.name).changes
     points = [1, changes, changes - 1, *random.Random(case.name).sample(range(1, changes + 1), 3)]
-    kill_and_repeat(case, artefacts, tmp_path, points[number])
+    kill_and_repeat(case, artefacts, tmp_path, points[number], run_python)
 
 
 def with_copy(case, source, artefacts, folder):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -15,7 +14,6 @@ from safetensors.numpy import load_file
 from transformers import AutoConfig, AutoModel
 
 import hf_paraphrase
-from hf_paraphrase.artefacts.cards import template_path
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
@@ -62,8 +60,6 @@ KINDS = {
         {"part_weights": [0.8, 0.2]},
     ),
     "gran": ("gran", words, {"skip_unknown": True}),
-    "gran-gru": ("gran", words, {"cell": "gru", "bidirectional": True}),
-    "lstm-average": ("recurrent", words, {"pooling": "mean", "peepholes": False}),
 }
 
 
@@ -155,16 +151,9 @@ def test_with_onnxruntime_and_tokenizers_alone_the_code_of_the_card_gives_the_ve
         expected = SentenceEncoder.from_pretrained(models[kind]).encode(TEXTS)
         np.testing.assert_allclose(np.load(tmp_path / f"{kind}.npy"), expected, atol=1e-5, err_msg=kind)
         assert not expected[2].any() and expected[0].any()
-
-
-@pytest.mark.parametrize("kind", ["avg", "word-trigram", "gran"])
-def test_a_sentence_encoder_opens_the_folder_and_gives_the_vectors_of_the_model(models, exports, kind):
-    encoder = SentenceEncoder.from_pretrained(exports(kind))
-    expected = SentenceEncoder.from_pretrained(models[kind]).encode(TEXTS)
-    assert encoder.dimension == expected.shape[1]
-    for batch_size in (1, 2, 256):
-        np.testing.assert_allclose(encoder.encode(TEXTS, batch_size=batch_size), expected, atol=1e-5)
-    assert encoder.encode([]).shape == (0, expected.shape[1]) and not encoder.encode("").any()
+        opened = SentenceEncoder.from_pretrained(folders[kind])
+        for batch_size in (1, 256):
+            np.testing.assert_allclose(opened.encode(TEXTS, batch_size=batch_size), expected, atol=1e-5)
 
 
 def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsys):
@@ -202,7 +191,7 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsy
     )
 
 
-@pytest.mark.parametrize("kind", ["avg", "joined", "gran-gru", "lstm-average"])
+@pytest.mark.parametrize("kind", ["avg", "joined", "gran"])
 def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(models, tmp_path, kind):
     assert export(models[kind], tmp_path / "half", "--format", "safetensors", "--weights", "float16") == 0
     values = load_file(tmp_path / "half" / "model.safetensors")
@@ -215,7 +204,7 @@ def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(mode
     assert (tmp_path / "half" / "modules.json").is_file() == (KINDS[kind][0] == "avg")
 
 
-@pytest.mark.parametrize("kind", ["avg", "trigram", "word-trigram", "joined"])
+@pytest.mark.parametrize("kind", ["trigram", "joined"])
 def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tmp_path, kind):
     folder = tmp_path / "int8"
     (tmp_path / "text").write_text("\n".join(TEXTS))
@@ -289,28 +278,21 @@ def test_an_int8_folder_is_exported_to_a_graph_in_turn_and_other_verbs_take_it(m
 # ----- bad input
 
 
-def test_models_that_are_no_sentence_encoders_are_refused(tiny_model, tmp_path, capsys):
-    assert export(tiny_model, tmp_path / "out") == 2
-    error = error_of(capsys)
-    assert "`rnn_search` is not a sentence encoder" in error and "avg, gran, concatenation, recurrent" in error
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        (["--format", "torchscript"], "invalid choice: 'torchscript'"),
-        (["--weights", "int4"], "invalid choice: 'int4'"),
         (["--format", "safetensors", "--weights", "int8"], "is for avg and concatenation, not for type gran"),
         (["--sentences", "nowhere.txt"], "nowhere.txt: no such file or folder (check the path)"),
     ],
 )
-def test_formats_and_weights_that_do_not_exist_are_refused(models, tmp_path, capsys, flags, text):
+def test_what_cannot_be_exported_is_one_line(models, tiny_model, tmp_path, capsys, flags, text):
     assert export(models["gran"], tmp_path / "out", *flags) == 2
-    assert text in error_of(capsys) and list(tmp_path.iterdir()) == []
+    assert text in error_of(capsys)
+    assert export(tiny_model, tmp_path / "out") == 2
+    assert "`rnn_search` is not a sentence encoder" in error_of(capsys) and list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("package", ["onnx", "onnxscript", "onnxruntime"])
+@pytest.mark.parametrize("package", ["onnxscript", "onnxruntime"])
 def test_a_missing_package_is_named_with_its_extra(models, exports, tmp_path, capsys, monkeypatch, package):
     folder = exports("avg")
     capsys.readouterr()
@@ -328,69 +310,11 @@ def test_a_missing_package_is_named_with_its_extra(models, exports, tmp_path, ca
         assert "`onnxruntime` is not installed" in error_of(capsys)
 
 
-@pytest.mark.parametrize(
-    ("damage", "text"),
-    [
-        (lambda folder: None, "no such model folder"),
-        (lambda folder: folder.mkdir(), "it has no config.json"),
-        (lambda folder: (write(folder, "avg") / "model.safetensors").write_bytes(b"12345678"), "cannot be opened"),
-        (lambda folder: (write(folder, "avg") / "model.safetensors").unlink(), "no weights"),
-        (lambda folder: (write(folder, "avg") / "tokenizer.json").write_text("{"), "model/tokenizer.json: the tok"),
-    ],
-)
-def test_damaged_models_leave_nothing_behind(tmp_path, capsys, damage, text):
-    (tmp_path / "in").mkdir()
-    damage(tmp_path / "in" / "model")
-    capsys.readouterr()
-    assert export(tmp_path / "in" / "model", tmp_path / "out") == 2
-    assert text in error_of(capsys)
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
-def test_weights_that_cannot_be_stored_leave_the_earlier_export_as_it_was(tmp_path, capsys):
-    folder = write(tmp_path / "model", "avg")
-    half = ("--format", "safetensors", "--weights", "float16")
-    assert export(folder, tmp_path / "out", *half) == 0
-    before = (tmp_path / "out" / "model.safetensors").read_bytes()
-    model = AutoModel.from_pretrained(folder)
-    with torch.no_grad():
-        model.embeddings[3, 1] = 1e5
-    model.save_pretrained(folder)
-    capsys.readouterr()
-    assert export(folder, tmp_path / "out", *half) == 2
-    assert "exists and is not empty" in capsys.readouterr().err
-    assert export(folder, tmp_path / "out", *half, "--overwrite") == 2
-    assert "`embeddings` have 100000, and float16 ends at 65504" in capsys.readouterr().err
-    assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
-
-
-def test_the_model_is_never_overwritten_by_its_own_export(tmp_path, capsys):
-    folder = write(tmp_path / "deep" / "model", "avg")
-    capsys.readouterr()
-    for output in (folder, tmp_path / "deep"):
-        assert export(folder, output, "--overwrite") == 2
-        assert "the input of --model" in error_of(capsys)
-    assert (folder / "model.safetensors").is_file()
-
-
 def test_an_export_is_not_exported_again(exports, tmp_path, capsys):
     folder = exports("avg")
     capsys.readouterr()
     assert export(folder, tmp_path / "again") == 2
     assert "an ONNX export cannot be exported again" in error_of(capsys)
-
-
-def test_the_name_of_the_folder_cannot_break_the_code_of_the_card(models, tmp_path):
-    name = 'it\'s "odd" <name>'
-    assert export(models["avg"], tmp_path / name, "--format", "safetensors") == 0
-    code = re.search(r'from_pretrained\((".*")\)\n', (tmp_path / name / "README.md").read_text()).group(1)
-    assert json.loads(code) == name
-    ModelCard.load(tmp_path / name / "README.md")
-
-
-def test_the_heading_that_is_left_out_of_the_source_card_is_that_of_the_template():
-    assert "\n## How to use it\n" in template_path("model_cards", "encoder").read_text(encoding="utf-8")
 
 
 def test_the_recipe_returns_the_folder_and_what_was_measured(models, tmp_path):

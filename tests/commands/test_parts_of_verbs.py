@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -233,35 +231,11 @@ def test_a_log_has_the_messages_alone(verb, capsys):
     assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
 
 
-def test_a_log_has_no_empty_lines_where_bars_stand_below_others(verb, capsys):
-    other = tqdm(total=2, file=io.StringIO(), disable=False)
-    assert verb() == 0
-    other.close()
-    assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
-
-
-def test_empty_lines_that_somebody_writes_stay(verb, monkeypatch, capsys):
-    def lines():
-        for text in ("one", "", "two", ""):
-            print(text, file=sys.stderr)  # noqa: T201 - what is tested
-
-    monkeypatch.setattr(sys.modules[__name__], "work", lines)
-    assert verb() == 0
-    assert capsys.readouterr().err == "one\n\ntwo\n\n"
-
-
 def test_a_terminal_has_bars_with_rate_and_time_left(verb, watch):
     watched = watch()
     assert verb() == 0
     text = watched.getvalue()
     assert re.search(r"outer: 100%.*3/3 \[\d\d:\d\d<\d\d:\d\d, .*it/s\]", text) and text.count("a message") == 6
-
-
-@pytest.mark.parametrize("text", ["plain\n", "A\n", "\n", "windows\r\n", "a\rb\n", "\rover\nand more\n"])
-def test_what_is_no_bar_passes_whole(verb, monkeypatch, capsys, text):
-    monkeypatch.setattr(sys.modules[__name__], "work", lambda: sys.stderr.write(text))
-    assert verb() == 0
-    assert capsys.readouterr().err == text
 
 
 def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):

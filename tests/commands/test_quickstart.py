@@ -26,7 +26,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     words = ["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3", "--resume"]
     assert main(words) == 0
     report = capsys.readouterr().out
-    for text in ("BLEU", "Filter", "Human paraphrases of 800", "Nearest of", "CC BY 2.0 FR", "\n  chance "):
+    for text in ("BLEU", "Filter", "Human paraphrases of 800", "Nearest of", "CC BY 2.0 FR", "\n| chance "):
         assert text in report
     results = json.loads((output / "results.json").read_text())
     assert 0 <= results["bleu"]["bleu"] <= 100 and len(results["examples"]) == 10
@@ -35,7 +35,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
         for scores in (results["encoders"][name]["before"], results["encoders"][name]["after"]):
             assert set(scores) == {"average_precision", "top_1"} and all(0 <= score <= 1 for score in scores.values())
     # No baseline learns anything, so that their scores are the same in every run.
-    baselines = {name: round(100 * scores["top_1"], 1) for name, scores in results["floors"].items()}
+    baselines = {name: round(100 * scores["top_1"], 1) for name, scores in results["baselines"].items()}
     assert baselines == {"words": 33.6, "weighted-trigrams": 40.9}
 
     cache = str(tmp_path / "cache")

@@ -14,11 +14,8 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.registry import config_class, model_class
 
 CELLS = [
-    {"cell": "lstm"},
     {"cell": "lstm", "peepholes": False, "output_gate": False},
     {"cell": "lstm", "bidirectional": True, "skip_unknown": True},
-    {"cell": "lstm", "bidirectional": True, "direction_merge": "sum", "output_gate": False},
-    {"cell": "gru"},
     {"cell": "gru", "candidate_activation": "tanh", "bidirectional": True, "direction_merge": "sum"},
     {"cell": "gru", "negative_slope": 0.05, "bidirectional": True},
 ]
@@ -63,10 +60,6 @@ def stored(model, weights="float32"):
     return store_weights({name: value.numpy() for name, value in model.state_dict().items()}, weights)
 
 
-def run(session, ids, mask):
-    return session.run(list(OUTPUTS), {"input_ids": np.asarray(ids), "attention_mask": np.asarray(mask)})
-
-
 @pytest.fixture(scope="module", params=EXPORTED, ids=name_of)
 def exported(request, tmp_path_factory):
     """A model with rounded weights, and the file of its graph."""
@@ -109,24 +102,6 @@ def test_the_graph_gives_the_vectors_of_the_model_whatever_batch_length_and_padd
     assert 0 <= verify(model, path) <= TOLERANCE * 10
 
 
-def test_padding_and_other_sentences_of_the_batch_change_nothing(exported):
-    _, path = exported
-    session = onnxruntime.InferenceSession(path)
-    generator = np.random.default_rng(1)
-    lengths = [4, 1, 0, 11]
-    alone = [generator.integers(0, 40, (1, length)) for length in lengths]
-    expected = np.concatenate([run(session, ids, np.ones_like(ids))[1] for ids in alone])
-    ids, mask = generator.integers(0, 40, (4, 30)), np.zeros((4, 30), np.int64)
-    for row, tokens in enumerate(alone):
-        places = np.sort(generator.choice(30, lengths[row], replace=False))
-        ids[row, places], mask[row, places] = tokens[0], 1
-    states, pooled, _ = run(session, ids, mask)
-    np.testing.assert_allclose(pooled, expected, atol=1e-5, rtol=0)
-    assert not expected[2].any()
-    means = (states * mask[..., None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
-    np.testing.assert_allclose(means, pooled, atol=1e-5)
-
-
 def test_the_graph_has_the_names_that_readers_look_for_and_no_paths_of_this_machine(exported):
     model, path = exported
     graph = onnx.load(path)
@@ -142,19 +117,6 @@ def test_the_graph_has_the_names_that_readers_look_for_and_no_paths_of_this_mach
     assert [item.shape for item in session.get_outputs()] == [[*axes, dim], ["batch_size", dim], ["batch_size", dim]]
 
 
-def test_int8_and_float16_shrink_the_file_to_a_quarter_and_a_half(tmp_path):
-    config = config_class("avg")(vocab_size=400, hidden_size=300)
-    model, sizes = model_class("avg")(config), {}
-    for weights in ("float32", "float16", "int8"):
-        save_onnx(config, stored(model, weights), tmp_path / weights)
-        sizes[weights] = (tmp_path / weights).stat().st_size / (400 * 300)
-    assert sizes == {
-        "float32": pytest.approx(4, rel=0.1),
-        "float16": pytest.approx(2, rel=0.1),
-        "int8": pytest.approx(1, rel=0.2),
-    }
-
-
 def test_the_same_model_gives_the_same_file_byte_for_byte(tmp_path):
     model = make("gran", {"bidirectional": True})
     for name in ("first", "second"):
@@ -162,18 +124,12 @@ def test_the_same_model_gives_the_same_file_byte_for_byte(tmp_path):
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
-def test_the_probes_have_every_kind_of_batch_and_are_always_the_same():
+def test_the_probes_have_padding_anywhere_no_tokens_unknown_words_and_empty_batches():
     config = make("avg", {}).config
-    batches = probes(config)
-    shapes = {ids.shape for ids, _ in batches}
-    assert {shape[0] for shape in shapes} >= {0, 1, 2} and (2, 0) in shapes
-    masks = [mask for _, mask in batches]
-    assert any(row[0] == 0 and row[-1] == 1 for mask in masks for row in mask.tolist() if row)
-    assert any((mask.sum(1) == 0).any() and mask.any() for mask in masks)
-    assert any((ids == config.unk_token_id)[mask == 1].any() for ids, mask in batches)
-    for (ids, mask), (others, other_mask) in zip(batches, probes(config), strict=True):
-        np.testing.assert_array_equal(ids, others)
-        np.testing.assert_array_equal(mask, other_mask)
+    batches = list(probes(config))
+    assert {ids.shape for ids, _ in batches} >= {(1, 2), (2, 0)}
+    ids, mask = batches[0]
+    assert mask[0].all() and not mask[-1].any() and 0 < mask[5].sum() < 40 and (ids[1] == config.unk_token_id).all()
 
 
 def test_verification_refuses_a_graph_of_other_weights(tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -86,11 +87,14 @@ def test_a_job_that_was_interrupted_continues_and_leaves_the_same_bytes(pairs, t
 
 @dataclass(frozen=True)
 class Sleeper(BatchFunction):
-    """Lasts long for all rows but the first hundred."""
+    """Lasts long for all rows but the first hundred, and leaves a file at the end."""
+
+    woken: Path
 
     def reported(self, table, progress=no_progress):
         if table.num_rows and table.column("note")[-1].as_py() >= 100:
-            time.sleep(60)
+            time.sleep(30)
+            self.woken.touch()
         return table, {}
 
 
@@ -98,11 +102,10 @@ def test_an_interruption_does_not_wait_for_the_shards_of_other_processes(pairs, 
     def interrupted(rows):
         raise KeyboardInterrupt
 
-    job = ShardJob(DataFolder(pairs), dict.fromkeys(["train", "test"], Sleeper()), 100)
-    begin = time.monotonic()
+    job = ShardJob(DataFolder(pairs), dict.fromkeys(["train", "test"], Sleeper(tmp_path / "woken")), 100)
     with pytest.raises(KeyboardInterrupt):
         list(run_shards(job, plan(pairs, 100)[:2], tmp_path / "out", workers=2, progress=interrupted))
-    assert time.monotonic() - begin < 40
+    assert not (tmp_path / "woken").exists()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -125,12 +128,10 @@ def test_the_plan_depends_on_the_rows_alone(pairs):
     assert [len(cut("train", rows)) for rows in (10_000, 10_001, 160_001, 4_000_001)] == [1, 2, 16, 17]
 
 
-def test_more_shards_than_names_are_refused_with_the_size_that_will_do():
-    assert len(cut("train", 99_999, 1)) == 99_999 and len(cut("train", 30_000_000, 301)) == 99_668
-    with pytest.raises(UsageError, match="100,000 shards of 100,000 rows, more than 99,999") as caught:
+def test_more_shards_than_names_are_refused():
+    assert len(cut("train", 99_999, 1)) == 99_999
+    with pytest.raises(UsageError, match="100,000 shards of 100,000 rows, more than 99,999"):
         cut("train", 100_000, 1)
-    assert caught.value.remedy == "--shard-size 2 or more"
-    assert len(cut("train", 100_000, 2)) == 50_000
 
 
 @pytest.mark.parametrize("damage", ["truncated", "other rows", "no report", "bad report", "a list"])

@@ -8,15 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 from toy_run import DEATH, train_toy
-from transformers.integrations import TensorBoardCallback, WandbCallback
 
 from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import InputError, OutputError, UsageError
-from hf_paraphrase.hub.pushed_files import list_files
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
 TOY = Path(__file__).with_name("toy_run.py")
@@ -110,9 +106,8 @@ def test_a_finished_run_that_is_resumed_says_so_and_changes_nothing(data, tmp_pa
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in output.iterdir()}
     monkeypatch.setattr("toy_run.ToyTrainer.train", lambda *words, **more: pytest.fail("trained again"))
     assert train_toy(data=data, output=str(output), steps=2, resume=True)["weight"].shape == (1, 1)
-    for changed, message in (({"steps": 3}, "made with other settings or inputs"),):
-        with pytest.raises(OutputError, match=message):
-            train_toy(**{"data": data, "output": str(output), "steps": 2, "resume": True, **changed})
+    with pytest.raises(OutputError, match="made with other settings or inputs"):
+        train_toy(data=data, output=str(output), steps=3, resume=True)
     Path(data).write_text("1 2")
     with pytest.raises(OutputError, match="made with other settings or inputs"):
         train_toy(data=data, output=str(output), steps=2, resume=True)
@@ -147,12 +142,9 @@ def test_an_error_before_the_training_leaves_nothing_behind(tmp_path):
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({}, None),
         ({"WORLD_SIZE": "2"}, None),
-        ({"RANK": "0", "WORLD_SIZE": "2"}, None),
         ({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}, 2),
         ({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}, None),
-        ({"RANK": "2", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}, None),
     ],
 )
 def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_path, environment, expected):
@@ -178,102 +170,14 @@ def test_settings_that_do_not_fit(tmp_path, settings, message):
         TrainingRunSettings(output=str(tmp_path / "toy"), **settings).check()
 
 
-class FileWriter:
-    """Stands for TensorBoard's writer: a file in the folder it is given."""
-
-    def __init__(self, log_dir):
-        self.path = Path(log_dir) / "events.out.tfevents.1.here"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-
-    def add_scalar(self, name, value, step):
-        with self.path.open("a") as stream:
-            stream.write(f"{step} {name} {value}\n")
-
-    def add_text(self, *words):
-        pass
-
-    def flush(self):
-        pass
-
-    def close(self):
-        pass
-
-
-class FileLogs(TensorBoardCallback):
-    def __init__(self):
-        self.tb_writer, self.logging_dir, self._SummaryWriter = None, None, FileWriter
-
-
-def test_logs_that_are_files_lie_in_the_output_and_in_no_fingerprint(data, tmp_path, monkeypatch):
+def test_what_tensorboard_writes_lies_in_the_output_and_in_no_fingerprint(data, tmp_path):
+    pytest.importorskip("tensorboard")
     silent, logged = tmp_path / "silent", tmp_path / "logged"
     train_toy(data=data, output=str(silent))
-    monkeypatch.setattr("toy_run.CALLBACKS", [FileLogs])
-    train_toy(data=data, output=str(logged))
+    train_toy(data=data, output=str(logged), report_to="tensorboard")
     assert {path.name for path in logged.iterdir()} == {*WHOLE, "logs"}
-    (events,) = (logged / "logs").iterdir()
-    assert "8 train/loss" in events.read_text()
+    assert [path.name.split(".")[2] for path in (logged / "logs").iterdir()] == ["tfevents"]
     assert fingerprint(logged) == fingerprint(silent)
-
-
-def test_tensorboard_itself_writes_there(data, tmp_path):
-    pytest.importorskip("tensorboard")
-    train_toy(data=data, output=str(tmp_path / "toy"), report_to="tensorboard")
-    assert [path.name.split(".")[2] for path in (tmp_path / "toy" / "logs").iterdir()] == ["tfevents"]
-
-
-class Wandb:
-    """Stands for wandb: files and links in the folder it is given, and a file at the end of the run."""
-
-    run, refuses, begun = None, False, ()
-
-    def init(self, project, name, dir):
-        if self.refuses:
-            raise RuntimeError("No API key\nconfigured")
-        self.begun = (project, name)
-        self.run = Path(dir) / "wandb" / "offline-run-1"
-        (self.run / "logs").mkdir(parents=True)
-        (self.run.parent / "latest-run").symlink_to(self.run)
-
-    def finish(self, exit_code):
-        (self.run / f"run-{exit_code}.wandb").write_text("kept")
-        self.run = None
-
-
-class LogsOfWandb(WandbCallback):
-    wandb = Wandb()
-
-    def __init__(self):
-        self._wandb = self.wandb
-
-    def setup(self, *words, **more):
-        assert self._wandb.run is not None
-
-    def on_train_begin(self, *words, **more):
-        self.setup()
-
-    on_log = on_train_end = on_save = on_train_begin
-
-
-def test_what_wandb_keeps_lies_in_the_output_and_no_other_file_or_link_is_left(data, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("toy_run.CALLBACKS", [LogsOfWandb])
-    train_toy(data=data, output="silent")
-    monkeypatch.setattr("toy_run.CALLBACKS", [])
-    train_toy(data=data, output="plain")
-    files = sorted(path for path in Path("silent/logs").rglob("*") if not path.is_dir())
-    assert files == [Path("silent/logs/wandb/offline-run-1/run-0.wandb")] and LogsOfWandb.wandb.run is None
-    assert LogsOfWandb.wandb.begun == ("huggingface", "silent")
-    assert not any(path.is_symlink() for path in tmp_path.rglob("*")) and fingerprint("silent") == fingerprint("plain")
-    left_out = dict(list_files("silent")[1])
-    assert left_out == {"logs/wandb/": "a log of training"}
-
-
-def test_where_wandb_cannot_log_no_incomplete_run_is_left(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("toy_run.CALLBACKS", [LogsOfWandb])
-    monkeypatch.setattr(LogsOfWandb.wandb, "refuses", True, raising=False)
-    with pytest.raises(UsageError, match=r"--report-to wandb: No API key configured .*WANDB_MODE=offline"):
-        train_toy(data=data, output=str(tmp_path / "toy"))
-    assert [path.name for path in tmp_path.iterdir()] == ["data.txt"]
 
 
 @pytest.mark.slow
@@ -292,8 +196,3 @@ def test_two_processes_train_and_the_first_one_writes(data, tmp_path):
     made = launch(output=str(tmp_path / "toy"), resume=True)
     assert made.returncode == 0 and made.stdout.count("opened") == 2, made.stderr
     assert "nothing is left to do" in made.stderr
-
-
-def test_the_weights_are_those_of_a_plain_trainer(data, tmp_path):
-    train_toy(data=data, output=str(tmp_path / "toy"))
-    assert not torch.equal(load_file(tmp_path / "toy" / "model.safetensors")["weight"], torch.zeros(1, 1))

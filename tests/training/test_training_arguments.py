@@ -189,6 +189,6 @@ def test_an_autoencoder_is_measured_evenly_spread_if_no_steps_are_given(tmp_path
 @pytest.mark.parametrize("arguments", [*ARGUMENTS, TranslationTrainingArguments])
 def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments, settings):
     (name,) = settings
-    with pytest.raises(UsageError, match=f"is asked for by {name}, .*torchrun"):
+    with pytest.raises(UsageError, match=f"{name} asks for .*torchrun"):
         arguments(output_dir=str(tmp_path), **settings)
     assert not list(tmp_path.iterdir())

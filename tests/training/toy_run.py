@@ -13,14 +13,13 @@ from unittest import mock
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
+from transformers import Trainer, TrainingArguments, set_seed
 
 from hf_paraphrase.messages import shown_messages
 from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
-CALLBACKS: list[type[TrainerCallback]] = []
 DEATH: dict[str, Any] = {"step": None, "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
 
 
@@ -64,9 +63,7 @@ def train_toy(settings):
                 save_steps=2,
                 logging_steps=3,
             )
-            trainer = ToyTrainer(
-                ToyModel(), arguments, train_dataset=numbers, callbacks=[item() for item in CALLBACKS]
-            )
+            trainer = ToyTrainer(ToyModel(), arguments, train_dataset=numbers)
             keep_standard_output(trainer)
             run.train(trainer)
             if settings.fail:
