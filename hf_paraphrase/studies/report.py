@@ -38,7 +38,7 @@ class Report:
         return self.artefact.staging / "plots" / f"{name}.png"
 
     def table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Writes a TSV file; of floats six decimals, and an empty field for None."""
+        """Writes a TSV file; of floats six digits, and an empty field for None."""
         lines = ["\t".join(header), *("\t".join(map(_cell, row)) for row in rows)]
         write_text_whole(self.artefact.staging / f"{name}.tsv", "\n".join(lines) + "\n")
 
@@ -53,7 +53,7 @@ class Report:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.6f}"
+        return f"{value:.6g}"
     return one_line(None if value is None else str(value))
 
 

@@ -118,8 +118,8 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
                         }
         tests = correct(scores)
         _plot(scores, output.picture("human_scores"))
-        output.table("scores", ["data", "model", "score", "pairs", "mean", "standard_deviation"], _score_rows(scores))
-        output.table("tests", ["data", "model", *_TEST], _test_rows(scores))
+        header = ["data", "model", "score", "pairs", "mean", "standard_deviation", *_TEST]
+        output.table("scores", header, _rows(scores))
         described = [
             {
                 "data": data,
@@ -136,8 +136,7 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
             {
                 **item,
                 "name": plain_markdown(item["data"]),
-                "groups": _groups_table(item["models"]),
-                "tests": _tests_table(item["models"]),
+                "table": _set_table(item["models"]),
                 "notes": [f"{name}: {note}" for name, found in item["models"].items() for note in _notes(found)],
             }
             for item in described
@@ -264,15 +263,15 @@ def compare_scores(
     }
 
 
-_TEST = ("low", "high", "difference", "t", "degrees", "p", "p_holm")
+_TEST = ("difference", "t", "degrees", "p", "p_holm")
 
 
 def _test(low: tuple[float, NDArray[np.float64]], high: tuple[float, NDArray[np.float64]]) -> dict[str, Any]:
     """Tests whether two groups have the same mean (Welch 1947)."""
     from scipy.stats import ttest_ind
 
-    test: dict[str, Any] = dict.fromkeys(_TEST)
-    test |= {"low": low[0], "high": high[0], "difference": float(high[1].mean() - low[1].mean()), "note": ""}
+    test: dict[str, Any] = {"low": low[0], "high": high[0], **dict.fromkeys(_TEST), "note": ""}
+    test["difference"] = float(high[1].mean() - low[1].mean())
     few = [f"{name:g}" for name, values in (low, high) if len(values) < 2]
     if few:
         test["note"] = f"fewer than 2 pairs at {' and '.join(few)}"
@@ -340,19 +339,17 @@ def _notes(found: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _score_rows(scores: Mapping[str, Scores]) -> Iterable[list[object]]:
-    for data, models in scores.items():
-        for name, found in models.items():
-            for group in found["scores"]:
-                yield [data, name, f"{group['score']:g}", group["pairs"], group["mean"], group["deviation"]]
+def _steps(found: Mapping[str, Any]) -> Iterable[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Yields each group with the test against the group before it; None for the first one."""
+    yield from zip(found["scores"], [None, *found["tests"]], strict=True)
 
 
-def _test_rows(scores: Mapping[str, Scores]) -> Iterable[list[object]]:
+def _rows(scores: Mapping[str, Scores]) -> Iterable[list[object]]:
     for data, models in scores.items():
         for name, found in models.items():
-            for test in found["tests"]:
-                cells = (None if test[key] is None else f"{test[key]:.6g}" for key in _TEST)
-                yield [data, name, *cells]
+            for group, test in _steps(found):
+                cells = [None if test is None else test[key] for key in _TEST]
+                yield [data, name, f"{group['score']:g}", group["pairs"], group["mean"], group["deviation"], *cells]
 
 
 def _summary_table(scores: Mapping[str, Scores]) -> str:
@@ -372,27 +369,20 @@ def _summary_table(scores: Mapping[str, Scores]) -> str:
     return format_table(header, rows)
 
 
-def _groups_table(models: Scores) -> str:
-    rows = []
-    for groups in zip(*(found["scores"] for found in models.values()), strict=True):
-        deviations = ("–" if group["deviation"] is None else f"{group['deviation']:.3f}" for group in groups)
-        cells = (f"{group['mean']:.3f} ± {deviation}" for group, deviation in zip(groups, deviations, strict=True))
-        rows.append([f"{groups[0]['score']:g}", f"{groups[0]['pairs']:,}", *cells])
-    return format_table(["human score", "pairs", *models], rows)
-
-
-def _tests_table(models: Scores) -> str:
-    header = ["scores"]
+def _set_table(models: Scores) -> str:
+    """Formats for each human score its mean cosine, and the step from the score before."""
+    header = ["human score", "pairs"]
     for name in models:
-        header += [f"{name}: difference", "t", "p", "p (Holm)"]
+        header += [f"{name}: cosine", "step", "p", "p (Holm)"]
     rows = []
-    for tests in zip(*(found["tests"] for found in models.values()), strict=True):
-        row = [f"{tests[0]['low']:g} to {tests[0]['high']:g}"]
-        for test in tests:
-            row += [f"{test['difference']:+.3f}", "–" if test["t"] is None else f"{test['t']:.2f}"]
-            row += [_probability(test["p"]), _probability(test["p_holm"])]
+    for steps in zip(*map(_steps, models.values()), strict=True):
+        row = [f"{steps[0][0]['score']:g}", f"{steps[0][0]['pairs']:,}"]
+        for group, test in steps:
+            deviation = "–" if group["deviation"] is None else f"{group['deviation']:.3f}"
+            row += [f"{group['mean']:.3f} ± {deviation}", "" if test is None else f"{test['difference']:+.3f}"]
+            row += ["" if test is None else _probability(test[key]) for key in ("p", "p_holm")]
         rows.append(row)
-    return format_table(header, rows) if rows else ""
+    return format_table(header, rows)
 
 
 def _probability(value: float | None) -> str:

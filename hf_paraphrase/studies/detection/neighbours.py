@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError
 from ...filtering.tokens import tokenize
 from ...messages import log
@@ -30,10 +29,8 @@ class NeighbourSettings(QuerySettings):
     Every sentence is compared, in one pass for each model, in memory that does not grow with the text.
     """
 
-    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
-    text: list[str] = setting(
-        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders",
-        path=True,
+    neighbours: int = setting(
+        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"], at_least=1
     )
 
 
@@ -61,7 +58,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
     """
     names = model_names(settings.model)
     queries = settings.read_queries()
-    texts = Texts(settings, settings.text)
+    texts = Texts(settings)
     # A wrong one is reported now, not after an hour with the first one.
     for model in settings.model[1:]:
         open_encoder(model, settings.device)
@@ -82,11 +79,17 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
         if without:
             log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
         summary = summarise(queries, lists)
-        output.table("neighbours", *neighbour_rows(queries, lists))
+        rows = (
+            [query, name, rank, item.score, item.position, item.sentence]
+            for index, query in enumerate(queries)
+            for name, found in lists.items()
+            for rank, item in enumerate(found[index], start=1)
+        )
+        output.table("neighbours", ["query", "model", "rank", "cosine", "position", "sentence"], rows)
         shown = [
             {
                 "query": plain_markdown(query, LONGEST),
-                "table": side_by_side({name: found[index] for name, found in lists.items()}),
+                "table": _side_by_side({name: found[index] for name, found in lists.items()}),
                 "unknown": [name for name, found in lists.items() if not found[index]],
             }
             for index, query in enumerate(queries[:_SHOWN])
@@ -136,7 +139,7 @@ def summarise(queries: Sequence[str], lists: Mapping[str, Sequence[Sequence[Near
     summary: dict[str, Any] = {}
     for name, found in lists.items():
         pairs = [(index, item) for index, items in enumerate(found) for item in items]
-        shared = [_jaccard(words[index], words_of(item.sentence or "")) for index, item in pairs]
+        shared = [_jaccard(words[index], words_of(item.sentence)) for index, item in pairs]
         common: dict[str, float | None] = {}
         for other, others in lists.items():
             keys = [{item.key for item in items} for items in others]
@@ -164,29 +167,15 @@ def _jaccard(first: set[str], second: set[str]) -> float:
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def neighbour_rows(
-    queries: Sequence[str], lists: Mapping[str, Sequence[Sequence[NearSentence]]]
-) -> tuple[list[str], Iterable[list[object]]]:
-    """Returns header and rows of a table of all lists."""
-    rows = (
-        [query, name, rank, item.score, item.position, item.sentence]
-        for index, query in enumerate(queries)
-        for name, found in lists.items()
-        for rank, item in enumerate(found[index], start=1)
-    )
-    return ["query", "model", "rank", "cosine", "position", "sentence"], rows
-
-
-def side_by_side(lists: Mapping[str, Sequence[NearSentence]]) -> str:
+def _side_by_side(lists: Mapping[str, Sequence[NearSentence]]) -> str:
     """Formats the neighbours of one query as a Markdown table; sentences that all models found are in bold."""
-    common = set.intersection(*({item.key for item in items if item.sentence} for items in lists.values()))
+    common = set.intersection(*({item.key for item in items} for items in lists.values()))
     rows = []
     for rank in range(min(_MOST_ROWS, max(map(len, lists.values())))):
         row = [str(rank + 1)]
         for items in lists.values():
             item = items[rank] if rank < len(items) else None
-            text = "" if item is None else item.sentence or f"(row {item.position:,})"
-            text = plain_markdown(text, LONGEST, in_table=True)
+            text = "" if item is None else plain_markdown(item.sentence, LONGEST, in_table=True)
             row += [f"**{text}**" if len(lists) > 1 and item and item.key in common else text]
             row += ["" if item is None else f"{item.score:.2f}"]
         rows.append(row)

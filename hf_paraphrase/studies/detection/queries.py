@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...artefacts.origins import inherited_metadata
 from ...data.sentences import SentenceCorpus
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.known_texts import KnownTexts
 from ...encoders.sentence_encoder import SentenceEncoder
@@ -31,8 +32,13 @@ class ComparisonSettings(ReportSettings):
 
 @dataclass(kw_only=True)
 class QuerySettings(ComparisonSettings):
-    """What the reports on some queries and the sentences of a text share; the field `text` is the subclass's own."""
+    """What the reports on some queries and the sentences of a text share."""
 
+    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
+    text: list[str] = setting(
+        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders",
+        path=True,
+    )
     query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
     queries: str | None = setting(
         "a text file of such sentences, one a line, 1,000 at most",
@@ -40,16 +46,12 @@ class QuerySettings(ComparisonSettings):
         names=["--queries", "--query-file"],
         path=True,
     )
-    neighbours: int = setting(
-        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"], at_least=1
-    )
     columns: list[str] = setting(
         "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
         "sentence2, as far as there are",
         [],
-        only_with="text",
     )
-    split: str | None = setting("split of the data folders to read [default: train]", None, only_with="text")
+    split: str | None = setting("split of the data folders to read [default: train]", None)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
@@ -99,8 +101,8 @@ def embed_queries(encoder: KnownTexts, queries: Sequence[str]) -> tuple[NDArray[
 class Texts:
     """The sentences of several files and data folders, one after the other."""
 
-    def __init__(self, settings: QuerySettings, paths: Sequence[str]) -> None:
-        self.corpora = [SentenceCorpus(Path(path), settings.columns, settings.split) for path in paths]
+    def __init__(self, settings: QuerySettings) -> None:
+        self.corpora = [SentenceCorpus(Path(path), settings.columns, settings.split) for path in settings.text]
 
     @property
     def names(self) -> list[str]:

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...artefacts.remote_paths import to_path
-from ...data.text_blocks import PLAIN_OR_COMPRESSED
-from ...encoders.search.vector_file import VectorFile
-from ...errors import InputError, UsageError
+from ...errors import InputError
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..report import report
-from .neighbours import LONGEST, neighbour_rows, side_by_side
+from .neighbours import LONGEST
 from .queries import QuerySettings, Texts, embed_queries, model_names, open_encoder
-from .sentence_blocks import NearestSentences, NearSentence, SentenceBlock, StreamCounts, encoded_blocks, stored_blocks
-from .similarity_distribution import DRAWN, BandSample, SimilarityDistribution, describe_bands
+from .sentence_blocks import StreamCounts, encoded_blocks
+from .similarity_distribution import BANDS, BandSample, SimilarityDistribution
 
-_EXAMPLES = 3
 _SHOWN = 12
 _BARS = 100
 
@@ -31,60 +26,30 @@ _BARS = 100
 class SimilaritySettings(QuerySettings):
     """Counts the cosines of one or more sentences with all sentences of a text (paper 003, section 4.2.1, figure 1).
 
-    Every sentence is compared and none is kept, so memory does not grow with the text. Vectors that
-    `hf-paraphrase encode` wrote can take the place of encoding the text.
+    Every sentence is compared and none is kept, so memory does not grow with the text.
     """
 
-    model: list[str] = setting("one or more folders of sentence encoders", path=True)
-    text: list[str] = setting(
-        f"the sentences: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders; "
-        "may be left out where there are --vectors, but then no sentence can be shown",
-        [],
-        path=True,
-    )
-    vectors: list[str] = setting(
-        "the vectors of these sentences, a .npy file of float32 or float16 (sentences, dim) for each model, in the "
-        "same order, line by line those of --text; by default the sentences are encoded",
-        [],
-        path=True,
-    )
     thresholds: list[float] = setting(
         "cosines, from -1 to 1, for which the share of sentences that reach them is given",
         [0.5, 0.6, 0.7, 0.8, 0.9],
         at_least=-1,
         at_most=1,
     )
-    examples: int | None = setting(
-        "with --text: how many sentences to show of each band of 0.1 of the cosine, drawn at random, for the first 12 "
-        "queries; 0 for none [default: 3]",
-        None,
+    examples: int = setting(
+        "how many sentences to show of each range of 0.1 of the cosine, drawn at random, for the first 12 queries; 0 "
+        "for none",
+        3,
         at_least=0,
-        only_with="text",
     )
-    seed: int | None = seed_setting("with --text: seed of the draw of examples [default: 0]", None, only_with="text")
-
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if not self.text and not self.vectors:
-            raise UsageError("neither --text nor --vectors is given", remedy="give --text, --vectors or both")
-        if self.vectors and len(self.vectors) != len(self.model):
-            found = f"{len(self.vectors)} --vectors for {len(self.model)} --model"
-            raise UsageError(found, remedy="give one file for each")
+    seed: int = seed_setting("seed of the draw of examples")
 
 
 @dataclass(frozen=True, eq=False)
 class QuerySimilarities:
-    """What one model gives for one query of which it knows a word.
-
-    Attributes:
-        distribution: How the cosines with all sentences are distributed.
-        bands: Some sentences of each range of the cosine.
-    """
+    """What one model gives for one query of which it knows a word; the sentences are of the ranges of the cosine."""
 
     distribution: SimilarityDistribution
-    nearest: list[NearSentence]
-    bands: list[list[str]]
+    bands: BandSample
 
 
 @recipe(SimilaritySettings)
@@ -96,19 +61,21 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, dict[int, Qu
     """
     names = model_names(settings.model)
     queries = settings.read_queries()
-    texts = Texts(settings, settings.text)
-    stored = _stored(settings)
+    texts = Texts(settings)
+    # A wrong one is reported now, not after an hour with the first one.
+    for model in settings.model[1:]:
+        open_encoder(model, settings.device)
     found: dict[str, dict[int, QuerySimilarities]] = {}
     read: dict[str, dict[str, int]] = {}
-    inputs = [*settings.model, *settings.text, *settings.vectors, settings.queries]
+    inputs = [*settings.model, *settings.text, settings.queries]
     with report("similarities", settings, inputs, card="analysis_similarities") as output:
-        for name, model, vectors in zip(names, settings.model, stored, strict=True):
-            found[name], counts = _count(name, model, vectors, texts, queries, settings)
+        for name, model in zip(names, settings.model, strict=True):
+            found[name], counts = _count(name, model, texts, queries, settings)
             read[name] = asdict(counts)
         if not any(found.values()):
             raise InputError(
                 "nothing to count: no word of the queries or of the text is in the encoders' vocabularies",
-                path=(settings.text or settings.vectors)[0],
+                path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
         by_query = [
@@ -117,77 +84,36 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, dict[int, Qu
         drawn = [(query, items) for query, items in zip(queries, by_query, strict=True) if items][:_SHOWN]
         _plot(drawn, names, output.picture("distribution"))
         output.table("histogram", ["query", "model", "low", "high", "sentences"], _histogram_rows(queries, by_query))
-        lists = {
-            name: [items[index].nearest if index in items else [] for index in range(len(queries))]
-            for name, items in found.items()
-        }
-        output.table("nearest", *neighbour_rows(queries, lists))
         record = {
             "read": read,
             "queries": [
-                {"query": query, "models": {name: _record(item) for name, item in items.items()}}
+                {"query": query, "models": {name: item.distribution.record() for name, item in items.items()}}
                 for query, items in zip(queries, by_query, strict=True)
             ],
         }
-        examples = _EXAMPLES if settings.examples is None else settings.examples
         shown = [
             {
                 "query": plain_markdown(query, LONGEST),
-                "peaks": [_peaks(name, item) for name, item in items.items()],
-                "nearest": side_by_side({name: lists[name][index] for name in names}),
-                "bands": [
-                    (name, _bands_table(item, examples))
-                    for name, item in items.items()
-                    if examples and any(item.bands)
-                ],
+                "bands": [(name, _bands_table(item)) for name, item in items.items() if settings.examples],
                 "unknown": [name for name in names if name not in items],
             }
-            for index, (query, items) in enumerate(zip(queries[:_SHOWN], by_query[:_SHOWN], strict=True))
+            for query, items in zip(queries[:_SHOWN], by_query[:_SHOWN], strict=True)
         ]
-        table = _table(queries, by_query, settings.thresholds)
         values = {
             **texts.metadata(),
-            "texts": texts.names or [to_path(path).name for path in settings.vectors],
-            "has_text": bool(settings.text),
-            "stored": bool(settings.vectors),
+            "texts": texts.names,
             "models": names,
             "total": len(queries),
-            "drawn": len(drawn),
-            "has_bands": any(item["bands"] for item in shown),
-            "drawn_sentences": DRAWN,
             "shown": shown,
             "table": _table(queries[:_SHOWN], by_query, settings.thresholds),
             "read": read,
         }
-        output.finish(record, values, table)
+        output.finish(record, values, _table(queries, by_query, settings.thresholds))
     return found
 
 
-def _stored(settings: SimilaritySettings) -> Sequence[VectorFile | None]:
-    """Opens the vector files, and the encoders once, so that a mismatch is reported before any long work."""
-    dimensions = [open_encoder(model, settings.device).encoder.dimension for model in settings.model]
-    if not settings.vectors:
-        return [None] * len(settings.model)
-    files = [VectorFile(Path(path), half=True) for path in settings.vectors]
-    for file, dimension, model in zip(files, dimensions, settings.model, strict=True):
-        if file.shape[1] != dimension:
-            raise InputError(
-                f"vectors of {file.shape[1]} components, but the encoder {model} gives {dimension}",
-                path=file.path,
-                remedy="give the vectors that this encoder made",
-            )
-        if not len(file):
-            raise InputError("the file contains no vectors", path=file.path, remedy="encode some sentences")
-    return files
-
-
 def _count(
-    name: str,
-    model: str,
-    stored: VectorFile | None,
-    texts: Texts,
-    queries: Sequence[str],
-    settings: SimilaritySettings,
+    name: str, model: str, texts: Texts, queries: Sequence[str], settings: SimilaritySettings
 ) -> tuple[dict[int, QuerySimilarities], StreamCounts]:
     """Compares all sentences with the queries under one model."""
     from tqdm.auto import tqdm
@@ -195,35 +121,21 @@ def _count(
     encoder = open_encoder(model, settings.device)
     vectors, known = embed_queries(encoder, queries)
     counts = StreamCounts()
-    nearest = NearestSentences([queries[index] for index in known], vectors, settings.neighbours)
-    distributions = [SimilarityDistribution(sorted(set(settings.thresholds))) for _ in known]
-    samples = [BandSample(max(DRAWN, settings.examples or 0)) for index in known if index < _SHOWN]
-    generator = np.random.default_rng(settings.seed or 0)
-    blocks: Iterable[SentenceBlock]
-    if stored is None:
-        blocks = encoded_blocks(texts.blocks(), encoder, counts, batch_size=settings.batch_size)
-    else:
-        blocks = stored_blocks(stored, texts.blocks() if settings.text else None, encoder, counts)
-    total = None if stored is None else len(stored)
-    with tqdm(unit=" sentences", unit_scale=True, desc=name, total=total) as progress:
+    found = [
+        QuerySimilarities(SimilarityDistribution(sorted(set(settings.thresholds))), BandSample(settings.examples))
+        for _ in known
+    ]
+    generator = np.random.default_rng(settings.seed)
+    blocks = encoded_blocks(texts.blocks(), encoder, counts, batch_size=settings.batch_size)
+    with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:
         for block in blocks if known else ():
-            cosines = block.cosines(vectors)
-            for distribution, row in zip(distributions, cosines, strict=True):
-                distribution.add(row)
-            nearest.add(block)
-            if block.texts is not None and settings.examples != 0:
-                numbers = generator.random(len(block.texts))
-                for sample, row in zip(samples, cosines, strict=False):
-                    sample.add(row, block.texts, numbers)
+            numbers = generator.random(len(block.texts))
+            for index, item, cosines in zip(known, found, block.cosines(vectors), strict=True):
+                item.distribution.add(cosines)
+                if settings.examples and index < _SHOWN:
+                    item.bands.add(cosines, block.texts, numbers)
             progress.update(counts.read - progress.n)
-    bands = [sample.sentences for sample in samples] + [[]] * (len(known) - len(samples))
-    found = [QuerySimilarities(*parts) for parts in zip(distributions, nearest.lists, bands, strict=True)]
     return {index: item for index, item in zip(known, found, strict=True) if item.distribution.size}, counts
-
-
-def _record(item: QuerySimilarities) -> dict[str, Any]:
-    bands = describe_bands(item.distribution, item.bands) if any(item.bands) else []
-    return {**item.distribution.record(), "bands": bands}
 
 
 def _histogram_rows(
@@ -272,7 +184,7 @@ def _table(
         for name, item in items.items():
             found = item.distribution
             values = [found.mean, found.deviation, *map(found.quantile, (0.5, 0.99, 0.999)), found.high]
-            peaks = ", ".join(_fixed(peak["cosine"], 2) for peak in found.peaks())
+            peaks = ", ".join(f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in found.peaks())
             rows.append(
                 [plain_markdown(query, 40, in_table=True), name, f"{found.size:,}"]
                 + [*(_fixed(value, 3) for value in values), peaks]
@@ -290,23 +202,12 @@ def _percent(count: int, size: int) -> str:
     return f"{share:.2f}" if share >= 0.1 or not count else f"{share:.2g}"
 
 
-def _peaks(name: str, item: QuerySimilarities) -> str:
-    """Describes in words where a distribution has its peaks."""
-    peaks = item.distribution.peaks()
-    places = ", ".join(f"{_fixed(peak['cosine'], 2)} ({100.0 * peak['height']:.0f} %)" for peak in peaks)
-    return f"{name}: {len(peaks)} peak{'s' if len(peaks) != 1 else ''}, at {places}"
-
-
-def _bands_table(item: QuerySimilarities, examples: int) -> str:
-    """Formats every range that has sentences: its share, the words that stand out in it, and some of its sentences."""
+def _bands_table(item: QuerySimilarities) -> str:
+    """Formats every range that has sentences, the highest first: its share and some of its sentences."""
+    edges, counts = item.distribution.grouped(BANDS)
     rows = []
-    for band in reversed(describe_bands(item.distribution, item.bands)):
-        words = (
-            f"{plain_markdown(word['word'], in_table=True)} {100 * word['share']:.0f} ({100 * word['overall']:.2g})"
-            for word in band["words"]
-        )
-        sentences = item.bands[band["number"]][:examples]
-        texts = (plain_markdown(text, LONGEST // 2, in_table=True) for text in sentences)
-        share = _percent(band["sentences"], item.distribution.size)
-        rows.append([f"{band['low']:.1f} to {band['high']:.1f}", share, ", ".join(words), " · ".join(texts)])
-    return format_table(["cosine", "sentences (%)", "words that stand out (%)", "some of them"], rows)
+    for band in reversed(np.flatnonzero(counts).tolist()):
+        texts = (plain_markdown(text, LONGEST // 2, in_table=True) for text in item.bands.sentences[band])
+        share = _percent(int(counts[band]), item.distribution.size)
+        rows.append([f"{edges[band]:.1f} to {edges[band + 1]:.1f}", share, " · ".join(texts)])
+    return format_table(["cosine", "sentences (%)", "some of them"], rows)

@@ -7,14 +7,11 @@ thousand. No approximation is involved: the paper took its values from an index 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .neighbours import words_of
 
 BINS = 2_000
 """Equal bins of the cosine from −1 to 1, each 0.001 wide."""
@@ -22,13 +19,10 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 """Shares of the sentences for which a cosine is given."""
 BANDS = 20
 """Equal ranges of the cosine from −1 to 1 of which sentences are drawn, each 0.1 wide."""
-DRAWN = 200
-"""Sentences of a range from which the words that stand out are found."""
 _LEAST_BANDWIDTH = 0.02
 _LEAST_PROMINENCE = 0.02
 _ROUNDING = 1e-9
 """The cosine of a sentence with itself is 1 up to this."""
-_FEWEST, _LEAST_SHARE, _LEAST_RATIO, _MOST_WORDS = 20, 0.1, 2.0, 4
 
 
 class SimilarityDistribution:
@@ -129,7 +123,7 @@ class BandSample:
     Every sentence has a random number, and those of the least numbers are kept.
     """
 
-    def __init__(self, count: int = DRAWN) -> None:
+    def __init__(self, count: int) -> None:
         self.count = count
         self._drawn: list[dict[str, float]] = [{} for _ in range(BANDS)]
         self._worst = np.full(BANDS, 1.0)
@@ -149,38 +143,3 @@ class BandSample:
     def sentences(self) -> list[list[str]]:
         """The sentences of each range, from that at −1 to that at 1, in random order."""
         return [sorted(drawn, key=lambda text: drawn[text]) for drawn in self._drawn]
-
-
-def describe_bands(distribution: SimilarityDistribution, drawn: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """Describes the ranges that have sentences, from that at −1 upwards, by the words that stand out in each.
-
-    "Mainly contains negated sentences", says the paper of a bump. A word stands out if at least a tenth of the
-    sentences of a range have it, and at least twice the share of all sentences; the four with the greatest
-    share · log(share / overall) are listed. Ranges with fewer than 20 drawn sentences have none.
-
-    Args:
-        distribution: How many sentences each range has.
-        drawn: Sentences drawn at random from each range.
-    """
-    edges, counts = distribution.grouped(BANDS)
-    shares = [
-        {word: count / len(texts) for word, count in Counter(w for text in texts for w in words_of(text)).items()}
-        for texts in drawn
-    ]
-    overall: Counter[str] = Counter()
-    for share, count in zip(shares, counts.tolist(), strict=True):
-        for word, value in share.items():
-            overall[word] += value * count / distribution.size  # type: ignore[assignment]
-    bands = []
-    for band in np.flatnonzero(counts).tolist():
-        words = [
-            {"word": word, "share": value, "overall": overall[word]}
-            for word, value in shares[band].items()
-            if len(drawn[band]) >= _FEWEST and value >= max(_LEAST_SHARE, _LEAST_RATIO * overall[word])
-        ]
-        words.sort(key=lambda item: (-item["share"] * np.log(item["share"] / item["overall"]), item["word"]))
-        low, high = round(float(edges[band]), 6), round(float(edges[band + 1]), 6)
-        bands.append(
-            {"number": band, "low": low, "high": high, "sentences": int(counts[band]), "words": words[:_MOST_WORDS]}
-        )
-    return bands

@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.known_texts import KnownTexts
-from hf_paraphrase.encoders.search.vector_file import VectorFile
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.studies.detection import sentence_blocks
@@ -18,7 +16,6 @@ from hf_paraphrase.studies.detection.sentence_blocks import (
     SentenceBlock,
     StreamCounts,
     encoded_blocks,
-    stored_blocks,
 )
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -44,11 +41,6 @@ def texts():
     return [*lines[:40], "", None, "unheard of .", "  ", *lines[40:], *lines[:5], lines[0].upper()]
 
 
-def stored(path, rows, dtype=np.float32):
-    np.save(path, rows.astype(dtype))
-    return VectorFile(path, half=True)
-
-
 def all_in_one(blocks, queries):
     blocks = list(blocks)
     cosines = np.concatenate([block.cosines(queries) for block in blocks], axis=1)
@@ -69,49 +61,6 @@ def test_the_cosines_of_a_stream_are_those_of_all_sentences_at_once(known, texts
     assert counts == StreamCounts(read=len(texts), empty=3, unknown=1, compared=len(texts) - 4)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
-@pytest.mark.parametrize("rows", [10_000, 7])
-def test_stored_vectors_of_any_length_give_exact_cosines(known, tmp_path, monkeypatch, dtype, rows):
-    monkeypatch.setattr(sentence_blocks, "_ROWS", rows)
-    generator = np.random.default_rng(0)
-    vectors = generator.normal(size=(50, 6)) * generator.uniform(0.1, 30, size=(50, 1))
-    vectors[[4, 20]] = 0
-    queries = generator.normal(size=(2, 6)).astype(np.float32)
-    counts = StreamCounts()
-    blocks = stored_blocks(stored(tmp_path / "v.npy", vectors, dtype), None, known, counts)
-    positions, cosines = all_in_one(blocks, queries)
-    kept = np.setdiff1d(np.arange(50), [4, 20])
-    wide = vectors.astype(dtype)[kept].astype(np.float64)
-    expected = queries.astype(np.float64) @ wide.T / np.linalg.norm(wide, axis=1)
-    expected /= np.linalg.norm(queries.astype(np.float64), axis=1)[:, None]
-    assert positions == (kept + 1).tolist() and counts == StreamCounts(read=50, unknown=2, compared=48)
-    np.testing.assert_allclose(cosines, expected, atol=1e-14)
-
-
-def test_vectors_must_be_those_of_the_text_and_the_encoder(known, texts, tmp_path):
-    vectors = stored(tmp_path / "v.npy", known.encoder.encode([text or "" for text in texts]))
-
-    def read(lines, model=known):
-        return list(stored_blocks(vectors, [lines[:30], lines[30:]], model, StreamCounts()))
-
-    (block,) = read(texts)
-    assert block.texts == [texts[place - 1] for place in block.positions]
-    with pytest.raises(InputError, match=f"but only {len(texts) - 1} sentences"):
-        read(texts[:-1])
-    with pytest.raises(InputError, match="but more sentences"):
-        read([*texts, "w1"])
-    for lines, model in ((texts[::-1], known), (texts, encoder(seed=1))):
-        with pytest.raises(ModelError, match="other vectors"):
-            read(lines, model)
-
-
-def test_a_vector_that_is_not_finite_is_named_by_its_row(known, tmp_path):
-    rows = np.ones((9, 3))
-    rows[6, 1] = np.nan
-    with pytest.raises(InputError, match="row 7 has NaN"):
-        list(stored_blocks(stored(tmp_path / "v.npy", rows), None, known, StreamCounts()))
-
-
 def nearest(queries, k, cosines, texts, size):
     """Finds the nearest of sentences whose cosines with two queries are given, in blocks of a size."""
     found = NearestSentences(queries, np.eye(3, dtype=np.float32)[:2], k)
@@ -119,7 +68,7 @@ def nearest(queries, k, cosines, texts, size):
     vectors = np.vstack([cosines, third]).T.astype(np.float32)
     for first in range(0, len(vectors), size):
         part = slice(first, first + size)
-        found.add(SentenceBlock(np.arange(len(vectors))[part] + 1, vectors[part], texts and texts[part]))
+        found.add(SentenceBlock(np.arange(len(vectors))[part] + 1, texts[part], vectors[part]))
     return [[(item.score, item.position, item.sentence) for item in items] for items in found.lists]
 
 
@@ -145,8 +94,3 @@ def test_the_nearest_are_those_of_sorting_everything_whatever_the_blocks(data):
     k, size = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 45))
     found = nearest(["a", "nothing"], k, cosines, texts, size)
     assert found == [by_sorting(query, row, texts, k) for query, row in zip(["a", "nothing"], cosines, strict=True)]
-
-
-def test_vectors_without_text_each_stand_for_themselves():
-    found = nearest(["a", "b"], 3, np.array([[0.1, 0.9, 0.9, 0.5], [0, 0, 0, 0]]), None, 2)
-    assert found[0] == [(0.9, 2, None), (0.9, 3, None), (0.5, 4, None)]

@@ -10,7 +10,6 @@ from hf_paraphrase.studies.detection.similarity_distribution import (
     BINS,
     BandSample,
     SimilarityDistribution,
-    describe_bands,
 )
 
 
@@ -88,19 +87,3 @@ def test_the_draw_is_fair():
     times = np.bincount([int(text) for items in draws for text in items], minlength=200)
     # 400 draws of 5 from 200: ten of each, with a standard deviation of 3.1.
     assert times.min() >= 1 and times.max() <= 26 and abs(times[:100].sum() - 1000) < 110
-
-
-def test_the_words_that_stand_out_are_listed_with_their_shares():
-    distribution = SimilarityDistribution()
-    for middle, count in ((-0.95, 900), (0.05, 100), (0.95, 1)):
-        distribution.add(np.full(count, middle))
-    sentences = [[] for _ in range(BANDS)]
-    sentences[0] = [f"a {number}." for number in range(60)]
-    sentences[10] = [f"Don't {number}!" if number % 2 else f"a b {number}" for number in range(40)]
-    sentences[19] = ["rare word"] * 19
-    low, high, few = describe_bands(distribution, sentences)
-    # Every sentence of the first has `a`, but so have nearly all.
-    assert low["words"] == [] and few["words"] == []
-    assert (high["low"], high["high"], high["sentences"]) == (0.0, 0.1, 100)
-    assert [(item["word"], item["share"]) for item in high["words"]] == [("b", 0.5), ("do", 0.5), ("n't", 0.5)]
-    assert high["words"][0]["overall"] == pytest.approx(0.5 * 100 / 1001)
