@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.card_heads import class_names
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
@@ -18,17 +17,14 @@ from ...settings import recipe, seed_setting, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from .scores import score_measurements, score_table
-from .tasks import TASKS, TRAIN, SplitRequest, class_numbers, read_supervised, target_column
+from .tasks import DEV, TASKS, TEST, TRAIN, read_supervised
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from .compact_vocabulary import CompactVocabulary
-    from .sentence_classification import ClassifierInputs, SentenceJudge
+    from .sentence_classification import SentenceJudge
     from .tasks import SupervisedData
-    from .trainer import SupervisedTrainer
 
-_TASKS = ("classification", "entailment", "similarity", "regression")
 _LONGEST_SCALE = 1_000
 """Numbers of a scale; the head has an output for each."""
 
@@ -49,7 +45,7 @@ class SupervisedSettings(TrainingRunSettings):
         "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
         "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
         "classification",
-        choices=_TASKS,
+        choices=tuple(TASKS),
     )
     target_column: str | None = setting(
         "the column of classes or scores [default: label; entailment or label; score]", None
@@ -134,48 +130,87 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
 
 
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
-    from .compact_vocabulary import CompactVocabulary
+    from .sentence_classification import tokenize
+    from .trainer import SupervisedTrainer, SupervisedTrainingArguments
 
     data = _data(settings)
     model, tokenizer, coverage = _model(settings, data)
-    inputs = _inputs(data, tokenizer)
-    vocabulary = CompactVocabulary.of_inputs(model, list(inputs.values()))
-    small = vocabulary.compacted(model)
-    inputs = {part: vocabulary.inputs(item) for part, item in inputs.items()}
+    numbers = {name: place for place, name in enumerate(data.classes)}
+    inputs = {}
+    for part, rows in data.parts.items():
+        targets = rows.class_numbers(numbers) if numbers else np.array(rows.targets, np.float32)
+        inputs[part] = replace(tokenize(tokenizer, rows.first, rows.second), targets=targets)
     if settings.freeze_encoder:
-        small.encoder.requires_grad_(False)
-    trainer = _trainer(settings, small, inputs, run)
+        model.encoder.requires_grad_(False)
+    arguments = run.arguments(
+        SupervisedTrainingArguments,
+        num_train_epochs=float(settings.epochs),
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        max_grad_norm=settings.max_grad_norm,
+        lambda_w=settings.lambda_w,
+        lambda_c=settings.lambda_c,
+        lambda_head=settings.lambda_head,
+    )
+    trainer = SupervisedTrainer(model, arguments, inputs[TRAIN], inputs[DEV], report=log)
     run.train(trainer)
     if not run.writes:
         return
-    vocabulary.restore(trainer.model, model)
-    results = _results(data, trainer, model, inputs, vocabulary, coverage)
-    _write(settings, data, model, tokenizer, results, run)
-    log(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
+    best = trainer.best_scores()
+    assert best is not None
+    measured = {part: trainer.measure(inputs[part]) for part in (TEST, DEV) if part in inputs}
+    with quiet_transformers():
+        model.eval().save_pretrained(run.folder)
+    save_tokenizer(tokenizer, run.folder)
+    vectors = "random" if settings.initial_vectors is None else to_path(settings.initial_vectors).name
+    table = score_table(measured)
+    run.write(
+        results={
+            **measured,
+            "best_epoch": best["epoch"],
+            "epochs": trainer.scores(),
+            "rows": {part: len(rows) for part, rows in data.parts.items()},
+            "classes": data.counts(),
+            "training_rows_left_out": data.left_out,
+            "coverage": None if coverage is None else vars(coverage),
+            "parameters": sum(item.numel() for item in model.parameters()),
+        },
+        template="sentence_classifier",
+        card={
+            "languages": languages_read(settings.data, english=False),
+            "encoder_name": to_path(settings.model).resolve().name,
+            "encoder_type": model.encoder.config.model_type,
+            "data_name": to_path(settings.data).resolve().name,
+            "description": TASKS[settings.task].description,
+            "objective": model.config.objective,
+            "pairs": data.pairs,
+            "parts": {part: data.source(part) for part in data.parts},
+            "class_names": data.classes,
+            "column": data.column,
+            "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
+            "table": table,
+            "has_test": TEST in measured,
+        },
+        measurements=[
+            item
+            for part, scores in measured.items()
+            for item in score_measurements(scores, settings.data, data.parts[part].split, _note(data, part))
+        ],
+    )
+    log(table.rstrip())
     log(f"model saved to {settings.output}. Use it with:")
-    log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output FILE.tsv")
+    log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output PREDICTIONS")
+
+
+def _note(data: SupervisedData, part: str) -> str:
+    """Says in the model index what the name of the split does not."""
+    drawn = f"; {data.source(part)}" if part in data.shares else ""
+    return drawn + ("; it chose the epoch" if part == DEV else "")
 
 
 def _data(settings: SupervisedSettings) -> SupervisedData:
-    splits = SplitRequest(
-        settings.train_split,
-        settings.dev_split,
-        settings.test_split,
-        settings.dev_share,
-        settings.test_share,
-        settings.split_seed,
-    )
-    task = TASKS[settings.task]
-    column = target_column(settings.data, settings.train_split, task, settings.target_column)
-    data = read_supervised(
-        settings.data,
-        task,
-        splits,
-        column=column,
-        names=class_names(settings.data, column, settings.train_split),
-        scale=(settings.lowest_score, settings.highest_score),
-    )
-    parts = ", ".join(f"{part} {len(rows):,} ({data.names[part]})" for part, rows in data.parts.items())
+    data = read_supervised(settings)
+    parts = ", ".join(f"{part} {len(rows):,} ({data.source(part)})" for part, rows in data.parts.items())
     log(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
         log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
@@ -263,96 +298,3 @@ def _fill_vectors(settings: SupervisedSettings, encoder: Any, opened: Any, train
         encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")
     return coverage
-
-
-def _inputs(data: SupervisedData, tokenizer: PreTrainedTokenizerBase) -> dict[str, ClassifierInputs]:
-
-    from .sentence_classification import tokenize
-
-    numbers = {name: place for place, name in enumerate(data.classes)}
-    paths = {}
-    for part, rows in data.parts.items():
-        paths[part] = tokenize(tokenizer, rows.first, rows.second)
-        paths[part].targets = class_numbers(rows, numbers) if data.classes else np.array(rows.targets, np.float32)
-    return paths
-
-
-def _trainer(
-    settings: SupervisedSettings, model: PreTrainedModel, inputs: dict[str, ClassifierInputs], run: TrainingRun
-) -> SupervisedTrainer:
-    from .trainer import SupervisedTrainer, SupervisedTrainingArguments
-
-    arguments = run.arguments(
-        SupervisedTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        max_grad_norm=settings.max_grad_norm,
-        lambda_w=settings.lambda_w,
-        lambda_c=settings.lambda_c,
-        lambda_head=settings.lambda_head,
-    )
-    return SupervisedTrainer(model, arguments, inputs[TRAIN], inputs["dev"], report=log)
-
-
-def _results(
-    data: SupervisedData,
-    trainer: SupervisedTrainer,
-    model: PreTrainedModel,
-    inputs: dict[str, ClassifierInputs],
-    vocabulary: CompactVocabulary,
-    coverage: Any,
-) -> dict[str, Any]:
-    kept = trainer.best_scores()
-    assert kept is not None
-    measured = {part: vars(trainer.measure(item)) for part, item in inputs.items() if part != TRAIN}
-    return {
-        **measured,
-        "best_epoch": kept["epoch"],
-        "epochs": trainer.scores(),
-        "rows": {part: len(rows) for part, rows in data.parts.items()},
-        "classes": data.counts(),
-        "training_rows_left_out": data.left_out,
-        "coverage": None if coverage is None else vars(coverage),
-        "tokens_in_use": len(vocabulary.rows),
-        "parameters": sum(item.numel() for item in model.parameters()),
-    }
-
-
-def _write(
-    settings: SupervisedSettings,
-    data: SupervisedData,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    results: dict[str, Any],
-    run: TrainingRun,
-) -> None:
-    with quiet_transformers():
-        model.eval().save_pretrained(run.folder)
-    save_tokenizer(tokenizer, run.folder)
-    vectors = "random" if settings.initial_vectors is None else to_path(settings.initial_vectors).name
-    run.write(
-        results=results,
-        template="sentence_classifier",
-        card={
-            "languages": languages_read(settings.data, english=False),
-            "encoder_name": to_path(settings.model).resolve().name,
-            "encoder_type": model.encoder.config.model_type,
-            "data_name": to_path(settings.data).resolve().name,
-            "description": TASKS[settings.task].description,
-            "objective": model.config.objective,
-            "pairs": data.pairs,
-            "parts": data.names,
-            "class_names": data.classes,
-            "column": data.column,
-            "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
-            "table": score_table({part: results[part] for part in ("test", "dev") if part in results}),
-            "has_test": "test" in results,
-        },
-        measurements=[
-            *score_measurements(results.get("test", {}), settings.data, settings.test_split or "test"),
-            *score_measurements(
-                results.get("dev", {}), settings.data, settings.dev_split or "dev", "; it chose the epoch"
-            ),
-        ],
-    )
