@@ -120,7 +120,7 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
         _plot(scores, output.picture("human_scores"))
         header = ["data", "model", "score", "pairs", "mean", "standard_deviation", *_TEST]
         output.table("scores", header, _rows(scores))
-        described = [
+        described: list[dict[str, Any]] = [
             {
                 "data": data,
                 "folder": item.folder.resolve().name,
@@ -168,17 +168,15 @@ def _read_sets(settings: HumanScoreSettings) -> Iterable[_Set]:
         languages = inherited_metadata(folder)["language"]
         language = languages[0] if len(languages) == 1 else None
         label = name if language is None or language in name.replace("-", "_").split("_") else f"{name} ({language})"
-        sides = [[text for part in parts for text in side(part)] for side in (_first, _second)]
+        graded = GradedSet(
+            label,
+            "graded",
+            [text for part in parts for text in part.sentences1],
+            [text for part in parts for text in part.sentences2],
+            scores,
+        )
         step = score_step(scores) if settings.step is None else settings.step
-        yield _Set(folder, splits, GradedSet(label, "graded", *sides, scores), language, step)
-
-
-def _first(part: GradedSet) -> list[str]:
-    return part.sentences1
-
-
-def _second(part: GradedSet) -> list[str]:
-    return part.sentences2
+        yield _Set(folder, splits, graded, language, step)
 
 
 def _default_splits(folder: Path) -> list[str]:
