@@ -108,9 +108,8 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
         sample, seen, probabilities = _sample(settings, folder)
         lengths = [TokenSpans([text.lower() for text in texts]).counts for texts in _texts(sample)]
         found = _analysed(settings, sample, seen, probabilities, lengths)
-        shown = [probabilities[1], probabilities[0]] if found.correlations else lengths[::-1]
-        name = "reference_probability" if found.correlations else "lengths"
-        _plot(dict(zip(_SIDES[::-1], shown, strict=True)), output.picture(name))
+        shown: Sequence[NDArray[Any] | None] = probabilities if found.correlations else lengths
+        _plot(shown, output.picture("reference_probability" if found.correlations else "lengths"))
         numbers = {
             "references": len(sample),
             "rows": sample.rows,
@@ -241,15 +240,16 @@ def _analysed(
     )
 
 
-def _plot(sides: Mapping[str, NDArray[Any] | None], path: Path) -> None:
+def _plot(sides: Sequence[NDArray[Any] | None], path: Path) -> None:
     """Draws histograms of P(reference), or of lengths in tokens up to their 99.5th percentile."""
-    present = {name: values[~np.isnan(values)] for name, values in sides.items() if values is not None}
+    present = [None if values is None else values[~np.isnan(values)] for values in sides]
     is_probability = path.stem == "reference_probability"
-    end = 1.0 if is_probability else float(np.percentile(np.concatenate(list(present.values())), 99.5))
+    end = max(float(np.percentile(values, 99.5)) for values in present if values is not None)
     edges = np.linspace(0, 1, 41) if is_probability else np.arange(0.5, max(5.0, end) + 1, max(1.0, end // 40))
     figure, axes = new_figure(7, 3.8)
-    for (name, values), colour in zip(present.items(), COLOURS, strict=False):
-        axes[0, 0].stairs(100 * np.histogram(values, edges)[0] / len(values), edges, label=name, color=colour)
+    for name, values, colour in zip(_SIDES, present, COLOURS, strict=False):
+        if values is not None:
+            axes[0, 0].stairs(100 * np.histogram(values, edges)[0] / len(values), edges, label=name, color=colour)
     axes[0, 0].set_xlabel("P(reference)" if is_probability else "tokens")
     axes[0, 0].set_ylabel("sentences (%)")
     axes[0, 0].legend(frameon=False)

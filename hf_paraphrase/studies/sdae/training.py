@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
-from ...data.schema import columns_named, require_columns
-from ...data.text_files import check_readable, numbered_lines
+from ...data.schema import columns_named
+from ...data.sentences import SentenceCorpus
+from ...data.text_files import numbered_lines
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import HfParaphraseError, InputError, UsageError
@@ -55,12 +55,14 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from .batches import SdaeCollator, check_dev
     from .trainer import SdaeTrainer, SdaeTrainingArguments
 
-    _check_inputs(settings)
+    for source in settings.text:
+        SentenceCorpus(Path(source))
+    for source in settings.pairs:
+        SentenceCorpus(Path(source), settings.columns)
     expander = open_expander(settings, settings.expansion_share or 0.0)
     tokenizer, vectors = _vocabulary(settings)
-    scratch = next(folder for folder in run.folder.absolute().parents if folder.is_dir())
     sentences = encode_sentences(
-        _lines(settings), tokenizer, max_words=settings.max_words, keep_text=expander is not None, scratch=scratch
+        _lines(settings), tokenizer, max_words=settings.max_words, keep_text=expander is not None
     )
     train, dev = _split(settings, sentences)
     unknown = check_dev(dev, tokenizer, expander, settings.inputs()[0])
@@ -91,20 +93,6 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         log(f"encoder saved to {settings.output}. Use it with:")
         log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
         log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
-
-
-def _check_inputs(settings: SdaeSettings) -> None:
-    """Looks, before any long work, for what is missing."""
-    for path in settings.text:
-        check_readable(Path(path))
-    for folder in settings.pairs:
-        schema = DataFolder(folder).schema()
-        columns = columns_named(settings.columns, schema.names)
-        require_columns(schema.names, columns, folder)
-        for name in columns:
-            kind = schema.field(name).type
-            if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-                raise InputError(f"the column {name} is {kind}, not text", path=folder, remedy="give other --columns")
 
 
 def _lines(settings: SdaeSettings) -> Iterator[str]:
@@ -213,7 +201,7 @@ def _model(
     if vectors is None:
         return model, None
     matrix, coverage = start_embeddings(
-        tokenizer, vectors, id_counts(train.tokens, len(tokenizer)), dimension=size, seed=settings.seed
+        tokenizer, vectors, id_counts(train.tokens.ids, len(tokenizer)), dimension=size, seed=settings.seed
     )
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))

@@ -1,4 +1,4 @@
-"""The supervised tasks of paper 001: what is read of a data folder, and how it becomes targets."""
+"""The supervised tasks of paper 001: their settings, and what is read of a data folder."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...artefacts.card_heads import class_names
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
+from ...settings import seed_setting, setting
+from ...training.run import TrainingRunSettings
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_labelled, without_rows_of
-
-if TYPE_CHECKING:
-    from .training import SupervisedSettings
 
 TRAIN, DEV, TEST = "train", "dev", "test"
 
@@ -42,6 +40,94 @@ TASKS = {
     ),
     "regression": SupervisedTask("regression", SCORES, ("score",), False, "scores sentences, or pairs of sentences"),
 }
+
+
+_LONGEST_SCALE = 1_000
+"""Numbers of a scale; the head has an output for each."""
+
+
+@dataclass(kw_only=True)
+class SupervisedSettings(TrainingRunSettings):
+    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
+
+    The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
+    with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
+    data has sentence1 and perhaps sentence2 (or text), and a column of classes or scores. The epoch is chosen on the
+    dev part, by accuracy or Pearson's r.
+    """
+
+    model: str = setting("the folder of the pretrained encoder, of any type", path=True)
+    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
+    task: str = setting(
+        "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
+        "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
+        "classification",
+        choices=tuple(TASKS),
+    )
+    target_column: str | None = setting(
+        "the column of classes or scores [default: label; entailment or label; score]", None
+    )
+    train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
+    dev_split: str | None = setting(
+        "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
+        "of the training split]",
+        None,
+    )
+    test_split: str | None = setting("a split to report on; it chooses nothing", None, excludes="test_share")
+    dev_share: float = setting(
+        "share of the training split to draw where there is no dev split", 0.1, above=0, below=1
+    )
+    test_share: float = setting(
+        "share of the training split to draw as test part; 0 for none", 0.0, at_least=0, below=1
+    )
+    split_seed: int = seed_setting("seed of these draws, apart from --seed")
+    lowest_score: int = setting("the low end of the scale, for similarity", 1, at_least=-1_000_000, at_most=1_000_000)
+    highest_score: int = setting(
+        "the high end of the scale, for similarity", 5, at_least=-1_000_000, at_most=1_000_000
+    )
+    from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
+    initial_vectors: str | None = setting(
+        "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
+        None,
+        only_with="from_scratch",
+        path=True,
+    )
+    freeze_encoder: bool = setting("train the head alone", False, excludes=("from_scratch", "lambda_w", "lambda_c"))
+    lambda_w: float = setting(
+        "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
+    )
+    lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
+    lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0, at_least=0)
+    head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
+    ordered: bool = setting("let the head for pairs see which sentence is the first", False)
+    dropout: float = setting(
+        "probability to drop a component of the sentence vector or a hidden unit", 0.0, at_least=0, below=1
+    )
+    epochs: int = setting("passes over the training part", 10, above=0)
+    batch_size: int = setting("rows in a batch on each process", 25, above=0)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.dev_share + self.test_share >= 1:
+            raise UsageError("--dev-share and --test-share leave nothing to train on")
+        named = [name for name in (self.train_split, self.dev_split, self.test_split) if name is not None]
+        if len(set(named)) < len(named):
+            raise UsageError("--train-split, --dev-split and --test-split must be different")
+        if not self.highest_score > self.lowest_score:
+            raise UsageError("--highest-score must be above --lowest-score")
+        if self.highest_score - self.lowest_score >= _LONGEST_SCALE:
+            raise UsageError(
+                f"--lowest-score and --highest-score are a scale of more than {_LONGEST_SCALE:,} numbers",
+                remedy="for scores of any size take --task regression, without these flags",
+            )
+        if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
+            raise UsageError(
+                "with --from-scratch there is nothing pretrained to stay close to",
+                remedy="leave --lambda-c out, and --lambda-w unless --initial-vectors is given",
+            )
 
 
 @dataclass

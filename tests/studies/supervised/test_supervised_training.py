@@ -17,9 +17,8 @@ from hf_paraphrase.studies.supervised.sentence_classification import (
     predicted_logits,
     predicted_scores,
 )
-from hf_paraphrase.studies.supervised.tasks import read_supervised
+from hf_paraphrase.studies.supervised.tasks import SupervisedSettings, read_supervised
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainer, SupervisedTrainingArguments
-from hf_paraphrase.studies.supervised.training import SupervisedSettings
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
 ENCODERS = {"avg": AvgConfig(vocab_size=50, hidden_size=4), "gran": GranConfig(vocab_size=50, hidden_size=4)}
