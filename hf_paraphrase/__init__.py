@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     )
     from .quickstart_run import quickstart
     from .studies.analysis.pairs import analyze_pairs
+    from .studies.detection.human_scores import analyze_human_scores
     from .studies.detection.neighbours import analyze_neighbours
-    from .studies.detection.score_comparison import analyze_human_scores
     from .studies.detection.similarities import analyze_similarities
     from .studies.expansion.expanding import expand
     from .studies.gates.analysis import analyze_gates

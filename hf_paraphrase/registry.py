@@ -235,7 +235,7 @@ ANALYSES = Registry(
         "gates": "hf_paraphrase.studies.gates.analysis:analyze_gates",
         "neighbours": "hf_paraphrase.studies.detection.neighbours:analyze_neighbours",
         "similarities": "hf_paraphrase.studies.detection.similarities:analyze_similarities",
-        "human-scores": "hf_paraphrase.studies.detection.score_comparison:analyze_human_scores",
+        "human-scores": "hf_paraphrase.studies.detection.human_scores:analyze_human_scores",
     },
 )
 """Reports for `analyze KIND`, recipes."""

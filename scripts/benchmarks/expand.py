@@ -17,7 +17,6 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from itertools import islice
@@ -27,7 +26,6 @@ from typing import Any
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.expansion.expander import Expander
 from hf_paraphrase.studies.expansion.inflection import POS_OF
-from hf_paraphrase.studies.expansion.processes import ExpanderSettings, expand_blocks
 from hf_paraphrase.studies.expansion.wordnet import FILE_OF, WordNet, find_wordnet
 from hf_paraphrase.studies.expansion.words import STOP_WORDS, split_words
 from interleaved import (
@@ -45,7 +43,6 @@ from interleaved import (
     write_ratios,
 )
 
-_BLOCK = 2_000
 _LEXICOGRAPHER_FILES = 45
 
 
@@ -54,7 +51,7 @@ def main() -> int:
     arguments = read_arguments()
 
     def work() -> None:
-        check_least(arguments, {"sentences": 1, "loop_sentences": 1, "rounds": 1, "workers": 0})
+        check_least(arguments, {"sentences": 1, "loop_sentences": 1, "rounds": 1})
         if not 0 <= arguments.share <= 1:
             raise UsageError(f"--share must be between 0 and 1, not {arguments.share}")
         sentences = read_sentences(arguments.text, arguments.sentences)
@@ -73,7 +70,6 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=50_000, help="sentences; fewer are repeated")
     parser.add_argument("--loop-sentences", type=int, default=2_000, help="of these the first that the loop expands")
     parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
-    parser.add_argument("--workers", type=int, default=2, help="processes of the whole job; below 2 = leave it out")
     return parser.parse_args()
 
 
@@ -84,9 +80,9 @@ def read_sentences(path: str | None, count: int) -> list[str]:
 
         found = [pair.english for pair in sample_bitext()["train"]]
     else:
-        from hf_paraphrase.studies.expansion.expanded_pairs import sentences_of_text
+        from hf_paraphrase.data.sentences import lines_of_file
 
-        found = list(islice((line for block in sentences_of_text(path) for line in block), count))
+        found = list(islice((line for lines in lines_of_file(Path(path)) for line in lines), count))
     return (found * -(-count // len(found)))[:count]
 
 
@@ -175,10 +171,6 @@ def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> No
             lambda: plain_loop(few, reader, model, arguments.share),
         ),
     ]
-    if arguments.workers > 1:
-        settings = ExpanderSettings(str(wordnet), arguments.share)
-        name = f"hf_paraphrase, {arguments.workers} processes"
-        contestants.append(Contestant("", name, lambda: rate_of_processes(settings, sentences, arguments.workers)))
     medians = measure(
         "sentences/s", contestants, arguments.rounds, comparison=Comparison("first/this", over_each), width=34
     )
@@ -189,21 +181,6 @@ def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> No
 def contestant(key: str, name: str, sentences: int, work: Callable[[], Any]) -> Contestant:
     """Describes what to time, and how many sentences that expands."""
     return Contestant(key, name, lambda: sentences / timed(work)[0])
-
-
-def rate_of_processes(settings: ExpanderSettings, sentences: list[str], workers: int) -> float:
-    """Expands in several processes and returns the rate from when each has met most of the words."""
-    blocks = [sentences[at : at + _BLOCK] for at in range(0, len(sentences), _BLOCK)]
-    blocks *= max(1, -(-4 * workers // len(blocks)))
-    first = 2 * len(blocks)
-    blocks *= 4
-    done, start = 0, 0.0
-    for number, (block, _) in enumerate(expand_blocks(settings, blocks, workers), 1):
-        if number > first:
-            done += len(block)
-        elif number == first:
-            start = time.perf_counter()
-    return done / (time.perf_counter() - start)
 
 
 if __name__ == "__main__":

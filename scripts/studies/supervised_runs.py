@@ -14,7 +14,6 @@ finished is noted in a file, so an interrupted study continues where it was.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import shutil
 import sys
@@ -27,6 +26,7 @@ import numpy as np
 
 from finished_runs import append_row, read_rows
 from hf_paraphrase.artefacts.artefact import Artefact
+from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.evaluation.verdicts import Interval, difference, spread
@@ -134,12 +134,17 @@ class Study:
 
     def _said(self, task: Task, model: Path) -> list[float]:
         """Tells of each test row the predicted score, or 1 where the class is right and 0 where it is not."""
-        path = self.options.output / "said.tsv"
+        path = self.options.output / "said"
         data = ["--data", str(task.folder), "--split", task.test_split]
         run_verb("predict", "--model", str(model), *data, "--output", str(path), "--overwrite")
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t"))
-        return [float(row["prediction"] if task.graded else row["prediction"] == row["given"]) for row in rows]
+        table = DataFolder(path).table(task.test_split)
+        predicted = table.column("prediction").to_pylist()
+        if task.graded:
+            return [float(score) for score in predicted]
+        column = "entailment" if "entailment" in table.column_names else "label"
+        names = class_names(task.folder, column, task.test_split)
+        right = read_labelled(task.folder, task.test_split, column=column, names=names).targets or []
+        return [float(one == other) for one, other in zip(predicted, right, strict=True)]
 
     def dev_score(self, task: str, encoder: str, folder: str, content: str, seed: int, weight: float) -> float:
         """Trains with the regulariser and returns the score on the dev part."""

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 
@@ -8,12 +7,10 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.gates.gate_report import measure_gates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "."]
@@ -46,9 +43,6 @@ def folder(tmp_path_factory):
         save_tokenizer(tokenizer, root / name)
     (root / "text.txt").write_text("\n".join(SENTENCES) + "\n")
     (root / "tagged.txt").write_text("the/DT cat/NN sat/VBD on/IN a/DT mat/NN\na/DT dog/NN ran/VBD to/TO it/PRP\n")
-    (root / "tags.txt").write_text(
-        "DT NN VBD IN DT NN\nDT NN VBD\nDT NN VBD IN DT NN\nDT NN VBD CD CD\nDT NN VBD IN DT NN\n"
-    )
     return root
 
 
@@ -61,15 +55,15 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     report = (output / "README.md").read_text()
     assert (output / "report.html").read_text().count('<img src="data:') == report.count("![")
     assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
-    for path in ("tag", "kinds", "words", "positions", "sentence_1", "sentence_2"):
+    for path in ("sentence_1",):
         assert (output / "plots" / f"{path}.png").read_bytes().startswith(b"\x89PNG")
         assert f"plots/{path}.png" in report
     rows = (output / "tables/tag.tsv").read_text().splitlines()
-    assert rows[0] == "name\twords\tgate\tlow\thigh" and len(rows) == 1 + 6
-    numbers = json.loads((output / "gates.json").read_text())
+    assert rows[0].startswith("name\twords\tgate\tlow\thigh") and len(rows) == 1 + 6
+    numbers = json.loads((output / "analysis.json").read_text())
     assert numbers["words"] == 11 and numbers["paper"]["tag"]["high"] == 1 and numbers["paper"]["tag"]["low"] == 4
     record = json.loads((output / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["gran", "tagged.txt"] and "tables" not in record["results"]
+    assert [item["name"] for item in record["inputs"]] == ["gran", "tagged.txt"]
 
 
 @pytest.mark.usefixtures("plots_undrawn")
@@ -82,41 +76,21 @@ def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys)
     rows = [line.split("\t") for line in (output / "tables/tag.tsv").read_text().splitlines()[1:]]
     found = {name: int(count) for name, count, *_ in rows}
     assert found["DET"] == 6 and found["PUNCT"] == 4 and found["ADP"] == 2 and found["VERB"] == 4
-    for more in (["--tagged", folder / "tagged.txt"], ["--text", folder / "text.txt", "--tags", folder / "tags.txt"]):
-        words = ["--model", folder / "gran", *more, "--tagger", "--output", tmp_path / "out"]
-        assert run("analyze", "gates", *words) == 2
-        assert re.search("--tagger and --tag(s|ged) exclude each other", capsys.readouterr().err)
+    words = ["--model", folder / "gran", "--tagged", folder / "tagged.txt", "--tagger", "--output", tmp_path / "out"]
+    assert run("analyze", "gates", *words) == 2
+    assert re.search("--tagger and --tagged exclude each other", capsys.readouterr().err)
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_plain_text_gives_kinds_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
+def test_plain_text_gives_a_table_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
     output = tmp_path / "report"
     words = ["--text", folder / "text.txt", "--output", output, "--min-count", 2, "--bootstrap", 5]
     assert run("analyze", "gates", "--model", folder / "both", *words) == 0
     report = (output / "README.md").read_text()
-    assert "By kind of word" in report and "By part of speech" not in report and "in 4 distinct sentences" in report
-    assert "in both directions" in report and "kinds of words: highest" in capsys.readouterr().err
+    assert "By word" in report and "By part of speech" not in report and "in 4 distinct sentences" in report
+    assert "in both directions" in report and "word: highest" in capsys.readouterr().err
     # A dollar sign is a letter like any other in a picture.
     assert "$1 $2" in report and (output / "plots/sentence_3.png").is_file()
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-@pytest.mark.parametrize("tagged", [False, True])
-def test_the_function_finds_what_the_verb_writes(folder, tmp_path, tagged):
-    lines = (folder / "text.txt").read_text().replace(".", "").splitlines()
-    (tmp_path / "text.txt").write_text("\n".join(lines))
-    words = ["--text", tmp_path / "text.txt", "--output", tmp_path / "report", "--min-count", 1, "--bootstrap", 5]
-    words += ["--tags", folder / "tags.txt"] if tagged else []
-    assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
-    tags = [line.split() for line in (folder / "tags.txt").read_text().splitlines()]
-    encoder = SentenceEncoder.from_pretrained(folder / "gran")
-    found = measure_gates(encoder, lines, tags if tagged else None, min_count=1, replicates=5)
-    numbers = json.loads((tmp_path / "report/gates.json").read_text())
-    assert {name: [dataclasses.asdict(item) for item in groups] for name, groups in found.tables.items()} == numbers[
-        "tables"
-    ]
-    assert ("tag" in found.tables) == tagged and numbers["words"] == len(found.words)
-    assert numbers["mean_gate"] == found.report.mean and numbers["sentences"] == len(found.sentences) == 4
 
 
 @pytest.mark.usefixtures("plots_undrawn")
@@ -142,12 +116,10 @@ def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_pa
         (["--model", "absent", "--text", "text.txt"], "no such file or folder"),
         (["--model", "gran"], "give either --text or --tagged"),
         (["--model", "gran", "--text", "text.txt", "--tagged", "tagged.txt"], "give either --text or --tagged"),
-        (["--model", "gran", "--tagged", "tagged.txt", "--tags", "tags.txt"], "--tags belongs to one file of --text"),
         (["--model", "gran", "--text", "absent.txt"], "no such file"),
         (["--model", "gran", "--text", "empty.txt"], "the file is empty"),
         (["--model", "gran", "--text", "blank.txt"], "the file contains no words"),
-        (["--model", "gran", "--tagged", "text.txt"], "words and tags cannot be detected"),
-        (["--model", "gran", "--text", "text.txt", "--tags", "tagged.txt"], "lines, but"),
+        (["--model", "gran", "--tagged", "text.txt"], "`The` is not word/TAG"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(folder, tmp_path, monkeypatch, capsys, words, expected):

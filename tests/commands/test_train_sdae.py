@@ -4,11 +4,14 @@ import gzip
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
+from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 TINY = ["--hidden-size", "12", "--embedding-size", "6", "--max-steps", "12", "--batch-size", "8", "--dev-size", "10"]
@@ -75,15 +78,6 @@ def test_with_the_decoder_kept_the_encoder_is_the_same_and_sentences_can_be_reco
     assert "with `labels`" in (tmp_path / "whole" / "README.md").read_text()
 
 
-def test_the_same_command_gives_the_same_bytes_and_another_seed_or_noise_others(text, tmp_path):
-    flags = {"one": [], "two": [], "seed": ["--seed", "1"], "mask": ["--noise", "mask", "--drop", "0.3"]}
-    weights = {}
-    for name, words in flags.items():
-        assert run("train-sdae", "--text", text, "--output", tmp_path / name, *TINY, *words) == 0
-        weights[name] = (tmp_path / name / "model.safetensors").read_bytes()
-    assert weights["one"] == weights["two"] and len(set(weights.values())) == 3
-
-
 def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a1 1 2 3\nb1 4 5 6\nzebra 7 8 9\n")
@@ -145,6 +139,26 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(text, tmp_path, caps
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("hf-paraphrase: error: ") and message in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_card_names_the_language_of_the_text_where_it_is_known(text, tmp_path, tiny_wordnet):
+    columns = {"source": texts_of(30), "target": texts_of(30), "source_lang": ["de"] * 30, "target_lang": ["fr"] * 30}
+    plain = {"sentence1": texts_of(30), "sentence2": texts_of(30)}
+    for name, table in (("bitext", pa.table(columns)), ("unknown", pa.table(plain)), ("finnish", pa.table(plain))):
+        write_split(tmp_path / name, "train", [table], table.schema)
+    (tmp_path / "finnish/README.md").write_text("---\nlanguage: [fi]\n---\n")
+    (tmp_path / "lines.txt").write_text("\n".join(f"The boy saw the dog sleep {word} ." for word in "abcdefghijklmn"))
+    cases = {
+        "text": (["--text", text], None),
+        "german": (["--pairs", tmp_path / "bitext", "--columns", "source"], ["de"]),
+        "both": (["--pairs", tmp_path / "bitext", "--columns", "source,target"], ["de", "fr"]),
+        "finnish pairs": (["--pairs", tmp_path / "finnish"], ["fi"]),
+        "pairs": (["--pairs", tmp_path / "unknown"], None),
+        "expanded": (["--text", tmp_path / "lines.txt", "--expansion", tiny_wordnet], ["en"]),
+    }
+    for name, (words, expected) in cases.items():
+        assert run("train-sdae", *words, "--output", tmp_path / name, *TINY, "--max-steps", 1) == 0
+        assert split_card((tmp_path / name / "README.md").read_text())[0].get("language") == expected, name
 
 
 @pytest.mark.real_data

@@ -23,7 +23,7 @@ def bench(run_script, monkeypatch):
 def test_both_have_the_same_definitions_and_the_last_line_has_the_ratio(bench, tmp_path, tiny_wordnet, capsys):
     path = tmp_path / "text.txt"
     path.write_text("The boy saw a dog.\nShe is a teacher.\n")
-    words = ["--text", path, "--wordnet", tiny_wordnet, "--sentences", 60, "--loop-sentences", 20, "--workers", 0]
+    words = ["--text", path, "--wordnet", tiny_wordnet, "--sentences", 60, "--loop-sentences", 20]
     assert bench(*words, "--rounds", 1) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("60 sentences of 4.5 words, ")

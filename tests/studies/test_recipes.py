@@ -22,7 +22,7 @@ RECIPES = {
     "sdae": ["train_sdae"],
     "supervised": ["predict", "train_supervised"],
 }
-PACKAGES = [package.name for package in pkgutil.iter_modules(studies.__path__)]
+PACKAGES = [package.name for package in pkgutil.iter_modules(studies.__path__) if package.ispkg]
 
 
 def test_every_study_is_checked():

@@ -5,8 +5,9 @@ With their lengths (section 5.5), and pairs that show what a statistic means (se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class PairSample:
         references: The texts (pairs,).
         translations: A translation of each (pairs,).
         probabilities: P(reference) of the translations (pairs,), where the pairs have such a column.
+        rows: How many rows the pairs have.
+        available: How many references they have.
         seen: Of which references the pairs say that the classifier has seen them (pairs,), where they have the column.
     """
 
@@ -43,6 +46,16 @@ class PairSample:
 
     def __len__(self) -> int:
         return len(self.references)
+
+    def take(self, rows: NDArray[np.int64]) -> PairSample:
+        """Keeps some of the references."""
+        return replace(
+            self,
+            references=[self.references[row] for row in rows],
+            translations=[self.translations[row] for row in rows],
+            probabilities=None if self.probabilities is None else self.probabilities[rows],
+            seen=None if self.seen is None else self.seen[rows],
+        )
 
 
 def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, seed: int = 0) -> PairSample:
@@ -68,96 +81,60 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     available = len(chosen)
     if limit is not None and limit < available:
         chosen = np.sort(np.random.default_rng(seed).choice(chosen, limit, replace=False))
-    kept = np.zeros(len(filled), bool)
-    kept[chosen] = True
-    texts: tuple[list[str], list[str]] = ([], [])
-    probabilities: list[np.ndarray] = []
-    seen: list[np.ndarray] = []
     wanted = ["sentence1", "sentence2", *(name for name in (PROBABILITY, SEEN) if name in schema.names)]
+    parts = []
     start = 0
     for batch in opened.batches(split, wanted):
-        rows = np.flatnonzero(kept[start : start + batch.num_rows])
+        inside = chosen[(chosen >= start) & (chosen < start + batch.num_rows)] - start
+        parts.append(batch.take(inside).to_pydict())
         start += batch.num_rows
-        taken = batch.take(rows)
-        for side, name in zip(texts, ("sentence1", "sentence2"), strict=True):
-            side += taken.column(name).to_pylist()
-        if PROBABILITY in wanted:
-            probabilities.append(np.array(taken.column(PROBABILITY).to_pylist(), dtype=np.float64))
-        if SEEN in wanted:
-            seen.append(np.array([value == 1 for value in taken.column(SEEN).to_pylist()], dtype=bool))
+    taken = {name: [value for part in parts for value in part[name]] for name in wanted}
     return PairSample(
-        *texts,
-        np.concatenate(probabilities) if probabilities else None,
+        taken["sentence1"],
+        taken["sentence2"],
+        np.array(taken[PROBABILITY], np.float64) if PROBABILITY in taken else None,
         len(filled),
         available,
-        np.concatenate(seen) if seen else None,
+        np.array([value == 1 for value in taken[SEEN]], bool) if SEEN in taken else None,
     )
 
 
-@dataclass(frozen=True)
-class LengthStatistics:
-    """The lengths of a list of sentences in tokens, punctuation included.
-
-    Attributes:
-        shares: The share of sentences in each of :data:`BINS`, in per cent.
-    """
-
-    mean: float
-    deviation: float
-    median: float
-    longest: int
-    shares: tuple[float, ...]
-
-    @classmethod
-    def of(cls, lengths: NDArray[np.int64]) -> LengthStatistics:
-        """Computes them from lengths (sentences,)."""
-        return cls(
-            float(lengths.mean()),
-            float(lengths.std(ddof=1)) if len(lengths) > 1 else 0.0,
-            float(np.median(lengths)),
-            int(lengths.max()),
-            tuple(100.0 * float(((lengths > low) & (lengths <= high)).mean()) for low, high in BINS),
-        )
-
-
-@dataclass(frozen=True)
-class Example:
-    """A pair with its numbers.
-
-    Attributes:
-        reference_number: A number of the reference, e.g. its P(reference); None if there is none.
-    """
-
-    reference: str
-    translation: str
-    reference_number: float | None
-    translation_number: float
+def length_statistics(lengths: NDArray[np.int64]) -> dict[str, Any]:
+    """Describes lengths in tokens (sentences,); `shares` are those of the sentences in each of :data:`BINS`, in %."""
+    return {
+        "mean": float(lengths.mean()),
+        "deviation": float(lengths.std(ddof=1)) if len(lengths) > 1 else 0.0,
+        "median": float(np.median(lengths)),
+        "longest": int(lengths.max()),
+        "shares": [100.0 * float(((lengths > low) & (lengths <= high)).mean()) for low, high in BINS],
+    }
 
 
 def ranked_examples(
-    references: list[str],
-    translations: list[str],
+    sample: PairSample,
     ranking: NDArray[np.float64],
     numbers: tuple[NDArray[np.float64] | None, NDArray[np.float64]],
     count: int,
-) -> list[Example]:
+) -> list[dict[str, Any]]:
     """Takes the pairs with the highest ranking, the earlier of equals, each translation once.
 
     Args:
-        references: The references (pairs,).
-        translations: The translations (pairs,).
-        ranking: By what they are ranked (pairs,); NaN loses.
-        numbers: What to show of the references and of the translations (pairs,).
+        sample: The pairs.
+        ranking: By what they are ranked (pairs,); NaN comes last.
+        numbers: What to show of the references and of the translations (pairs,), e.g. their P(reference).
         count: How many.
     """
-    order = np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable")
-    examples: dict[str, Example] = {}
-    for row in order:
-        key = translations[row].casefold()
+    examples: dict[str, dict[str, Any]] = {}
+    for row in np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable"):
+        reference, translation = sample.references[row], sample.translations[row]
+        key = translation.casefold()
         if len(examples) == count:
             break
-        if key in examples or key == references[row].casefold():
-            continue
-        first = None if numbers[0] is None else float(numbers[0][row])
-        examples[key] = Example(references[row], translations[row], first, float(numbers[1][row]))
+        if key not in examples and key != reference.casefold():
+            examples[key] = {
+                "reference": reference,
+                "translation": translation,
+                "reference_number": None if numbers[0] is None else float(numbers[0][row]),
+                "translation_number": float(numbers[1][row]),
+            }
     return list(examples.values())

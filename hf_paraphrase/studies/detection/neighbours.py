@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
-from ...artefacts.artefact import Artefact, Card
-from ...artefacts.whole_files import write_text_whole
-from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError
-from ...evaluation.figures import check_plots
+from ...filtering.tokens import tokenize
 from ...messages import log
 from ...settings import recipe, setting
-from ...tables import format_table, one_line, plain_markdown
-from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
-from .neighbour_lists import MOST_ROWS, NeighbourSummary, side_by_side, summarise
-from .plots import plot_neighbours
-from .sentence_blocks import BestSentences, NearSentence, StreamCounts, encoded_blocks
+from ...tables import format_table, plain_markdown
+from ..report import report
+from .queries import QuerySettings, Texts, embed_queries, model_names, open_encoder
+from .sentence_blocks import NearestSentences, NearSentence, StreamCounts, encoded_blocks
 
+_MOST_ROWS = 50
 _SHOWN = 20
-_LONGEST = 160
+LONGEST = 160
+"""Characters of a sentence that a report shows."""
 
 
 @dataclass(kw_only=True)
@@ -31,10 +29,8 @@ class NeighbourSettings(QuerySettings):
     Every sentence is compared, in one pass for each model, in memory that does not grow with the text.
     """
 
-    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
-    text: list[str] = setting(
-        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders",
-        path=True,
+    neighbours: int = setting(
+        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"], at_least=1
     )
 
 
@@ -45,11 +41,12 @@ class Neighbours:
     Attributes:
         lists: For each encoder by its name the neighbours of every query, the nearest first; none for a query of which
             it knows no word.
+        summary: For each encoder the means of :func:`summarise`.
     """
 
     queries: list[str]
     lists: dict[str, list[list[NearSentence]]]
-    summary: NeighbourSummary
+    summary: dict[str, dict[str, Any]]
 
 
 @recipe(NeighbourSettings)
@@ -59,42 +56,58 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
     Returns:
         The neighbours.
     """
-    check_plots()
     names = model_names(settings.model)
-    queries = read_queries(settings)
-    texts = Texts(settings.text, settings.columns, settings.split)
-    # Told now, not after an hour with the first one.
+    queries = settings.read_queries()
+    texts = Texts(settings)
+    # A wrong one is reported now, not after an hour with the first one.
     for model in settings.model[1:]:
         open_encoder(model, settings.device)
-    lists_by_model: dict[str, list[list[NearSentence]]] = {}
-    counts: dict[str, StreamCounts] = {}
-    inputs = [*settings.model, *settings.text, *([settings.queries] if settings.queries else [])]
-    with Artefact(
-        settings.output, command="analyze neighbours", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
+    lists: dict[str, list[list[NearSentence]]] = {}
+    read: dict[str, dict[str, int]] = {}
+    inputs = [*settings.model, *settings.text, settings.queries]
+    with report("neighbours", settings, inputs, card="analysis_neighbours") as output:
         for name, model in zip(names, settings.model, strict=True):
-            lists_by_model[name], counts[name] = _search(name, model, texts, queries, settings)
-        lists = list(zip(*lists_by_model.values(), strict=True))
-        if not any(any(items) for items in lists):
+            lists[name], counts = _search(name, model, texts, queries, settings)
+            read[name] = asdict(counts)
+        without = sum(not any(items) for items in zip(*lists.values(), strict=True))
+        if without == len(queries):
             raise InputError(
                 "no neighbour of any query: no word of the queries or of the text is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        plot_neighbours(lists_by_model, artefact.staging / "plots" / "cosines.png")
-        summary = summarise(queries, lists_by_model)
-        numbers: dict[str, Any] = {
-            "queries": len(queries),
-            "read": {name: asdict(item) for name, item in counts.items()},
-            "summary": asdict(summary),
+        if without:
+            log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
+        summary = summarise(queries, lists)
+        rows = (
+            [query, name, rank, item.score, item.position, item.sentence]
+            for index, query in enumerate(queries)
+            for name, found in lists.items()
+            for rank, item in enumerate(found[index], start=1)
+        )
+        output.table("neighbours", ["query", "model", "rank", "cosine", "position", "sentence"], rows)
+        shown = [
+            {
+                "query": plain_markdown(query, LONGEST),
+                "table": _side_by_side({name: found[index] for name, found in lists.items()}),
+                "unknown": [name for name, found in lists.items() if not found[index]],
+            }
+            for index, query in enumerate(queries[:_SHOWN])
+        ]
+        table = _summary_table(summary)
+        values = {
+            **texts.metadata(),
+            "texts": texts.names,
+            "models": names,
+            "k": settings.neighbours,
+            "rows": _MOST_ROWS,
+            "total": len(queries),
+            "shown": shown,
+            "summary": table,
+            "read": read,
         }
-        _write(artefact, settings, queries, lists_by_model, numbers, texts, _summary_table(asdict(summary), names))
-    log(_summary_table(numbers["summary"], names).rstrip())
-    without = sum(not any(items) for items in lists)
-    if without:
-        log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
-    log(f"the report is {settings.output}/README.md")
-    return Neighbours(queries, lists_by_model, summary)
+        output.finish({"queries": len(queries), "read": read, "summary": {"models": summary}}, values, table)
+    return Neighbours(queries, lists, summary)
 
 
 def _search(
@@ -103,76 +116,78 @@ def _search(
     from tqdm.auto import tqdm
 
     encoder = open_encoder(model, settings.device)
-    vectors, nonzero = embed_queries(encoder, queries, settings.batch_size)
-    best, counts = BestSentences([queries[number] for number in nonzero], settings.neighbours), StreamCounts()
+    vectors, known = embed_queries(encoder, queries)
+    nearest = NearestSentences([queries[index] for index in known], vectors, settings.neighbours)
+    counts = StreamCounts()
     with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:
-        if nonzero:
-            for block in encoded_blocks(
-                vectors,
-                texts.blocks(),
-                encoder,
-                counts,
-                batch_size=settings.batch_size,
-                progress=progress.update,
-            ):
-                best.add(block)
-    lists: list[list[NearSentence]] = [[] for _ in queries]
-    for number, items in zip(nonzero, best.result(), strict=True):
-        lists[number] = items
-    return lists, counts
+        blocks = encoded_blocks(texts.blocks(), encoder, counts, batch_size=settings.batch_size)
+        for block in blocks if known else ():
+            nearest.add(block)
+            progress.update(counts.read - progress.n)
+    by_query = dict(zip(known, nearest.lists, strict=True))
+    return [by_query.get(index, []) for index in range(len(queries))], counts
 
 
-def _write(
-    artefact: Artefact,
-    settings: NeighbourSettings,
-    queries: Sequence[str],
-    lists_by_model: Mapping[str, Sequence[Sequence[NearSentence]]],
-    numbers: dict[str, Any],
-    texts: Texts,
-    summary: str,
-) -> None:
-    lines = ["query\tmodel\trank\tcosine\tposition\tsentence\n"]
-    for number, query in enumerate(queries):
-        for name, lists in lists_by_model.items():
-            lines += [
-                f"{one_line(query)}\t{name}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
-                for rank, item in enumerate(lists[number], start=1)
-            ]
-    write_text_whole(artefact.staging / "neighbours.tsv", "".join(lines))
-    write_text_whole(artefact.staging / "analysis.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
-    shown = [
-        {
-            "query": plain_markdown(query, _LONGEST),
-            "table": side_by_side([(name, lists[number]) for name, lists in lists_by_model.items()], _LONGEST),
-            "unknown": [name for name, lists in lists_by_model.items() if not lists[number]],
+def summarise(queries: Sequence[str], lists: Mapping[str, Sequence[Sequence[NearSentence]]]) -> dict[str, Any]:
+    """Averages the lists of each model over the queries that have neighbours; None where none has.
+
+    The paper says of word averaging that its neighbours are "bags of synonyms", sentences with the same or similar
+    words (section 4.2.1): `shared_words` is the share of words, in per cent, that query and neighbour have in common
+    (Jaccard). `first` and `last` are cosines, `common` the share of neighbours that each other model finds too.
+    """
+    words = [words_of(query) for query in queries]
+    summary: dict[str, Any] = {}
+    for name, found in lists.items():
+        pairs = [(index, item) for index, items in enumerate(found) for item in items]
+        shared = [_jaccard(words[index], words_of(item.sentence)) for index, item in pairs]
+        common: dict[str, float | None] = {}
+        for other, others in lists.items():
+            keys = [{item.key for item in items} for items in others]
+            shares = [fmean(item.key in keys[index] for item in items) for index, items in enumerate(found) if items]
+            common[other] = None if other == name else _mean(shares, 100.0)
+        summary[name] = {
+            "first": _mean([items[0].score for items in found if items]),
+            "last": _mean([items[-1].score for items in found if items]),
+            "shared_words": _mean(shared, 100.0),
+            "common": common if len(lists) > 1 else {},
         }
-        for number, query in enumerate(queries[:_SHOWN])
-    ]
-    values = {
-        **texts.metadata(),
-        "texts": texts.names,
-        "models": list(lists_by_model),
-        "k": settings.neighbours,
-        "rows": MOST_ROWS,
-        "total": len(queries),
-        "shown": shown,
-        "summary": summary,
-        "read": numbers["read"],
-    }
-    artefact.finish(results=numbers, card=Card("analysis_neighbours", values, report=True))
+    return summary
 
 
-def _summary_table(summary: dict[str, Any], names: Sequence[str]) -> str:
+def _mean(values: Sequence[float], scale: float = 1.0) -> float | None:
+    return scale * fmean(values) if values else None
+
+
+def words_of(text: str) -> set[str]:
+    """Returns the lower-cased words of a text that have a letter or digit."""
+    return {token for token in tokenize(text) if any(letter.isalnum() for letter in token)}
+
+
+def _jaccard(first: set[str], second: set[str]) -> float:
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+def _side_by_side(lists: Mapping[str, Sequence[NearSentence]]) -> str:
+    """Formats the neighbours of one query as a Markdown table; sentences that all models found are in bold."""
+    common = set.intersection(*({item.key for item in items} for items in lists.values()))
     rows = []
-    for name in names:
-        model_summary = summary["models"][name]
-        cells = [model_summary["first"], model_summary["last"], model_summary["shared_words"]]
-        digits = (2, 2, 1)
-        rows.append(
-            [name]
-            + ["–" if value is None else f"{value:.{place}f}" for value, place in zip(cells, digits, strict=True)]
-            + [("–" if value is None else f"{value:.1f}") for value in model_summary["common"].values()]
-        )
+    for rank in range(min(_MOST_ROWS, max(map(len, lists.values())))):
+        row = [str(rank + 1)]
+        for items in lists.values():
+            item = items[rank] if rank < len(items) else None
+            text = "" if item is None else plain_markdown(item.sentence, LONGEST, in_table=True)
+            row += [f"**{text}**" if len(lists) > 1 and item and item.key in common else text]
+            row += ["" if item is None else f"{item.score:.2f}"]
+        rows.append(row)
+    return format_table(["rank", *(cell for name in lists for cell in (name, "cosine"))], rows)
+
+
+def _summary_table(summary: Mapping[str, Any]) -> str:
+    rows = []
+    for name, item in summary.items():
+        cells = [(item["first"], 2), (item["last"], 2), (item["shared_words"], 1)]
+        cells += [(value, 1) for value in item["common"].values()]
+        rows.append([name, *("–" if value is None else f"{value:.{digits}f}" for value, digits in cells)])
     header = ["", "nearest: cosine", "last: cosine", "words shared with the query (%)"]
-    header += [f"also found by {name} (%)" for name in names] if len(names) > 1 else []
+    header += [f"also found by {name} (%)" for name in summary] if len(summary) > 1 else []
     return format_table(header, rows)

@@ -2,13 +2,13 @@
 
 Every cosine is counted, in double precision, and none is kept, so ten million sentences take no more memory than a
 thousand. No approximation is involved: the paper took its values from an index of faiss, whose rounding put some below
-−1.
+−1. Sentences drawn at random from each range show what is in a bump of the distribution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,12 @@ BINS = 2_000
 """Equal bins of the cosine from −1 to 1, each 0.001 wide."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 """Shares of the sentences for which a cosine is given."""
+BANDS = 20
+"""Equal ranges of the cosine from −1 to 1 of which sentences are drawn, each 0.1 wide."""
 _LEAST_BANDWIDTH = 0.02
 _LEAST_PROMINENCE = 0.02
 _ROUNDING = 1e-9
 """The cosine of a sentence with itself is 1 up to this."""
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A place where the sentences crowd: a local maximum of the smoothed distribution.
-
-    Attributes:
-        height: Its height as a share of that of the highest peak.
-    """
-
-    cosine: float
-    height: float
 
 
 class SimilarityDistribution:
@@ -40,111 +30,116 @@ class SimilarityDistribution:
 
     Args:
         thresholds: Cosines for which it is counted how many sentences reach them.
-        bins: How many equal bins from −1 to 1.
 
     Attributes:
-        counts: Sentences in each bin (bins,), int64. A bin holds its lower end; the last one also holds 1.
+        counts: Sentences in each bin (bins,). A bin includes its lower end; the last one also includes 1.
         edges: The ends of the bins (bins + 1,).
-        low: The least; infinity before the first.
-        high: The greatest; minus infinity before the first.
+        above: For each threshold how many sentences reach it.
     """
 
-    def __init__(self, thresholds: Sequence[float] = (), bins: int = BINS) -> None:
-        self.counts: NDArray[np.int64] = np.zeros(bins, np.int64)
-        self.edges: NDArray[np.float64] = np.linspace(-1.0, 1.0, bins + 1)
-        self.thresholds = tuple(thresholds)
-        self.size = 0
+    def __init__(self, thresholds: Sequence[float] = ()) -> None:
+        self.counts, self.edges = np.histogram([], BINS, (-1.0, 1.0))
+        self.above = dict.fromkeys(thresholds, 0)
         self.low, self.high = np.inf, -np.inf
-        self._above = [0 for _ in self.thresholds]
         self._sum = self._squares = 0.0
+
+    @property
+    def size(self) -> int:
+        """How many cosines were counted."""
+        return int(self.counts.sum())
 
     def add(self, cosines: NDArray[np.float64]) -> None:
         """Counts some more cosines (sentences,), from −1 to 1."""
         if not len(cosines):
             return
-        bins = len(self.counts)
-        # Where the division puts a value on an edge is a matter of rounding; the edges decide.
-        places = np.clip(((cosines + 1.0) * (bins / 2.0)).astype(np.int64), 0, bins - 1)
-        places -= cosines < self.edges[places]
-        places += (cosines >= self.edges[places + 1]) & (places < bins - 1)
-        self.counts += np.bincount(places, minlength=bins)
-        self.size += len(cosines)
+        self.counts += np.histogram(cosines, BINS, (-1.0, 1.0))[0]
         self.low, self.high = min(self.low, float(cosines.min())), max(self.high, float(cosines.max()))
         self._sum += float(cosines.sum())
         self._squares += float(cosines @ cosines)
-        for place, threshold in enumerate(self.thresholds):
-            self._above[place] += int((cosines >= threshold - _ROUNDING).sum())
+        for threshold in self.above:
+            self.above[threshold] += int((cosines >= threshold - _ROUNDING).sum())
 
     @property
     def mean(self) -> float:
-        """The mean cosine; NaN if there is none."""
-        return self._sum / self.size if self.size else float("nan")
+        """The mean cosine."""
+        return self._sum / self.size
 
     @property
     def deviation(self) -> float:
-        """The standard deviation over all sentences; NaN if there is none."""
-        if not self.size:
-            return float("nan")
+        """The standard deviation over all sentences."""
         return float(np.sqrt(max(0.0, self._squares / self.size - self.mean**2)))
 
-    @property
-    def above(self) -> dict[float, int]:
-        """For each threshold how many sentences reach it."""
-        return dict(zip(self.thresholds, self._above, strict=True))
-
     def quantile(self, share: float) -> float:
-        """Finds the cosine that a share of the sentences does not exceed, true to the width of a bin.
-
-        Args:
-            share: From 0 to 1.
-
-        Returns:
-            The cosine, interpolated within its bin; NaN if there is none.
-        """
-        if not self.size:
-            return float("nan")
-        cumulated = np.cumsum(self.counts)
-        wanted = share * self.size
-        place = int(np.searchsorted(cumulated, max(wanted, 1e-12), side="left"))
+        """Returns the cosine that a share of the sentences does not exceed, interpolated within its bin."""
+        cumulated = np.concatenate([[0], np.cumsum(self.counts)])
+        place = int(np.searchsorted(cumulated[1:], max(share * self.size, 1e-12)))
         place = min(place, int(np.flatnonzero(self.counts)[-1]))
-        before = int(cumulated[place - 1]) if place else 0
-        inside = min(1.0, max(0.0, (wanted - before) / int(self.counts[place])))
+        inside = np.clip((share * self.size - cumulated[place]) / self.counts[place], 0.0, 1.0)
         value = self.edges[place] + inside * (self.edges[place + 1] - self.edges[place])
         return float(np.clip(value, self.low, self.high))
 
-    def shares_above(self) -> NDArray[np.float64]:
-        """Computes for the lower end of each bin the share of sentences at or above it (bins,)."""
-        return self.counts[::-1].cumsum()[::-1] / max(1, self.size)
+    def grouped(self, bars: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Joins bins to a number of bars that divides theirs; returns edges (bars + 1,) and counts (bars,)."""
+        return self.edges[:: BINS // bars], self.counts.reshape(bars, -1).sum(axis=1)
 
-    def grouped(self, factor: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Joins each `factor` bins, a divisor of their number, to one.
+    def peaks(self) -> list[dict[str, float]]:
+        """Finds the local maxima of the smoothed distribution: `cosine`, and `height` as a share of the highest.
 
-        Returns:
-            The edges (bins / factor + 1,) and the counts (bins / factor,).
-        """
-        return self.edges[::factor], self.counts.reshape(-1, factor).sum(axis=1)
-
-    def peaks(self) -> list[Peak]:
-        """Finds where the sentences crowd.
-
-        The histogram is smoothed with a Gaussian whose width is Silverman's (1986, equation 3.28) but at least 0.02. A
-        maximum counts if it rises by at least 2 % of the highest one above the valley that parts it from a higher one.
-
-        Returns:
-            The peaks from left to right; none without sentences.
+        The Gaussian has Silverman's width (1986, equation 3.28) but at least 0.02. A maximum counts if it rises by at
+        least 2 % of the highest one above the valley that separates it from a higher one.
         """
         from scipy.ndimage import gaussian_filter1d
         from scipy.signal import find_peaks
 
-        if not self.size:
-            return []
-        width = self.edges[1] - self.edges[0]
+        width = 2.0 / BINS
         bandwidth = max(_LEAST_BANDWIDTH, 1.06 * self.deviation * self.size**-0.2)
         # A crowd at the very end of the scale is a peak as well.
         margin = int(np.ceil(4 * bandwidth / width))
-        padded = np.pad(self.counts.astype(np.float64), margin)
-        smooth = gaussian_filter1d(padded, bandwidth / width, mode="constant")
-        highest = smooth.max()
-        places, _ = find_peaks(smooth, prominence=_LEAST_PROMINENCE * highest)
+        smooth = gaussian_filter1d(np.pad(self.counts.astype(np.float64), margin), bandwidth / width, mode="constant")
+        places, _ = find_peaks(smooth, prominence=_LEAST_PROMINENCE * smooth.max())
         middles = np.clip((places - margin + 0.5) * width - 1.0, -1.0, 1.0)
-        return [Peak(float(c), float(smooth[p] / highest)) for c, p in zip(middles, places, strict=True)]
+        heights = smooth[places] / smooth.max()
+        return [
+            {"cosine": float(middle), "height": float(height)} for middle, height in zip(middles, heights, strict=True)
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Returns the numbers for JSON."""
+        return {
+            "sentences": self.size,
+            "mean": self.mean,
+            "standard_deviation": self.deviation,
+            "least": self.low,
+            "greatest": self.high,
+            "quantiles": {f"{share:g}": self.quantile(share) for share in QUANTILES},
+            "at_or_above": {f"{threshold:g}": count for threshold, count in self.above.items()},
+            "peaks": self.peaks(),
+        }
+
+
+class BandSample:
+    """Draws some different sentences of each range of the cosine to one query, in one pass.
+
+    Every sentence has a random number, and those of the least numbers are kept.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._drawn: list[dict[str, float]] = [{} for _ in range(BANDS)]
+        self._worst = np.full(BANDS, 1.0)
+
+    def add(self, cosines: NDArray[np.float64], texts: Sequence[str], numbers: NDArray[np.float64]) -> None:
+        """Takes in the next sentences with their random numbers (sentences,), from 0 to 1."""
+        bands = np.clip(((cosines + 1.0) * (BANDS / 2.0)).astype(np.int64), 0, BANDS - 1)
+        for place in np.flatnonzero(numbers < self._worst[bands]).tolist():
+            band, drawn = bands[place], self._drawn[bands[place]]
+            drawn.setdefault(texts[place], numbers[place])
+            if len(drawn) > self.count:
+                del drawn[max(drawn, key=lambda text: drawn[text])]
+            if len(drawn) == self.count:
+                self._worst[band] = max(drawn.values())
+
+    @property
+    def sentences(self) -> list[list[str]]:
+        """The sentences of each range, from that at −1 to that at 1, in random order."""
+        return [sorted(drawn, key=lambda text: drawn[text]) for drawn in self._drawn]

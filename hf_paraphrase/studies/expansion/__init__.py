@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .collator import ExpandingCollator
-    from .expanded_pairs import ExpandedPairs, expanded_tables
     from .expander import Expanded, Expander
     from .expanding import ExpandSettings, ExpansionCounts, expand
     from .tagger import PartOfSpeechTagger

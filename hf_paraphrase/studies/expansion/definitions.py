@@ -9,7 +9,6 @@ with certainty.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...data.fingerprints import Fingerprints
@@ -18,8 +17,6 @@ from .tagger import PartOfSpeechTagger
 from .wordnet import WordNet
 from .words import split_words
 
-Key = tuple[str, str]
-"""A word in lower case and its label."""
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _SPACES = re.compile(r"\s+")
 _ARTICLES = frozenset(["a", "an", "the"])
@@ -63,41 +60,36 @@ class Definitions:
         whole: bool = False,
         avoid: Fingerprints | None = None,
     ) -> None:
-        self.wordnet = wordnet
-        self.tagger = tagger
-        self.whole = whole
-        self.avoid = avoid
-        self._of: dict[Key, tuple[Definition, ...]] = {}
+        self.wordnet, self.tagger, self.whole, self.avoid = wordnet, tagger, whole, avoid
+        self._of: dict[tuple[str, str], tuple[Definition, ...]] = {}
 
-    def find(self, keys: Iterable[Key]) -> dict[Key, tuple[Definition, ...]]:
-        """Returns the definitions of words, the most frequent sense first; none for a word that has none.
+    def find(self, word: str, label: str) -> tuple[Definition, ...]:
+        """Returns the definitions of a word in lower case, the most frequent sense first.
 
         Senses that are names (`March`) are left out.
         """
-        wanted = list(dict.fromkeys(keys))
-        new: list[tuple[Key, Analysis, str, str]] = []
-        for key in wanted:
-            if key in self._of:
-                continue
-            self._of[key] = ()
-            analysis = analyse(*key, self.wordnet)
-            if analysis is None:
-                continue
-            senses = self.wordnet.senses(analysis.lemma, analysis.pos)
-            glosses = [sense.definition for sense in senses if not sense.is_name]
-            texts = {clean_definition(gloss, whole=self.whole): gloss for gloss in reversed(glosses)}
-            new += [(key, analysis, text, gloss) for text, gloss in reversed(texts.items()) if text]
+        if (word, label) not in self._of:
+            self._of[word, label] = self._find(word, label)
+        return self._of[word, label]
+
+    def _find(self, word: str, label: str) -> tuple[Definition, ...]:
+        analysis = analyse(word, label, self.wordnet)
+        if analysis is None:
+            return ()
+        senses = self.wordnet.senses(analysis.lemma, analysis.pos)
+        texts: dict[str, str] = {}
+        for sense in senses:
+            text = clean_definition(sense.definition, whole=self.whole)
+            if text and not sense.is_name:
+                texts.setdefault(text, sense.definition)
         if self.avoid is not None:
-            columns = [[text for _, _, text, _ in new], [gloss for *_, gloss in new]]
-            columns.append([clean_definition(gloss, whole=True) for gloss in columns[1]])
-            matched, _ = self.avoid.match(columns)
-            new = [item for item, is_match in zip(new, matched, strict=True) if not is_match]
-        cut = [split_words(text) for _, _, text, _ in new]
+            glosses = list(texts.values())
+            whole = [clean_definition(gloss, whole=True) for gloss in glosses]
+            matched, _ = self.avoid.match([list(texts), glosses, whole])
+            texts = {text: gloss for (text, gloss), found in zip(texts.items(), matched, strict=True) if not found}
+        cut = [parts for parts in map(split_words, texts) if parts[1::2]]
         labels = self.tagger.tag([parts[1::2] for parts in cut])
-        for (key, analysis, _, _), parts, found in zip(new, cut, labels, strict=True):
-            if parts[1::2]:
-                self._of[key] += (fitted(parts, found, analysis),)
-        return {key: self._of[key] for key in wanted}
+        return tuple(fitted(parts, found, analysis) for parts, found in zip(cut, labels, strict=True))
 
 
 def clean_definition(gloss: str, *, whole: bool = False) -> str:

@@ -13,7 +13,7 @@ from ...encoders.augmentation import Augmentation, Extension
 from ...errors import UsageError
 from ...messages import log
 from ...settings import Settings, setting
-from .opening import open_expander, wordnet_folder
+from .expander import SHARE, open_expander, wordnet_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -53,7 +53,7 @@ class ExpansionSettings(Settings):
     )
     expansion_words: float = setting(
         "share of the expandable words of a sentence to expand, but at least one",
-        0.3,
+        SHARE,
         at_least=0,
         at_most=1,
         only_with="expansion",

@@ -6,10 +6,12 @@ import contextlib
 import gzip
 import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import pyarrow as pa
 
 from ...artefacts.artefact import Artefact, Card, check_early, check_output, output_file
 from ...artefacts.origins import inherited_metadata
@@ -18,16 +20,15 @@ from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
+from ...encoders.search.sentence_table import RepeatedTexts
 from ...errors import InputError, UsageError
 from ...messages import log, standard_output
 from ...settings import Settings, recipe, seed_setting, setting
-from .expander import Expanded
-from .processes import ExpanderSettings, expand_blocks
+from .expander import SHARE, Expanded, Expander
 from .wordnet import find_wordnet
 
-if TYPE_CHECKING:
-    from tqdm.auto import tqdm
-
+EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("expanded_words", pa.int32())])
+"""`sentence1` is a sentence, `sentence2` its expansion, in which `expanded_words` words were replaced."""
 _BLOCK = 5_000
 _FEWEST_KNOWN = 0.6
 """Text of which a smaller share of the words is known is probably not English: French 0.34, English 0.98 and more."""
@@ -57,7 +58,7 @@ class ExpandSettings(Settings):
         path=True,
     )
     share: float = setting(
-        "share of the expandable words of a sentence to replace, 0 to 1", 0.3, at_least=0, at_most=1
+        "share of the expandable words of a sentence to replace, 0 to 1", SHARE, at_least=0, at_most=1
     )
     senses: str = setting(
         "the definition of the first, i.e. most frequent, sense of a word and part of speech, or of a random one",
@@ -73,7 +74,6 @@ class ExpandSettings(Settings):
     )
     seed: int = seed_setting("seed of the draws")
     epoch: int = setting("another epoch expands other words, as in training", 0, at_least=0)
-    num_workers: int = setting("processes that expand", 1, at_least=1, names=["--num-workers", "--workers"])
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
@@ -96,7 +96,7 @@ class ExpansionCounts:
         self.expanded = self.expandable = self.words = self.known = 0
 
     def add(self, block: Expanded) -> None:
-        """ExpansionCounts a block."""
+        """Counts a block."""
         foreign = block.foreign
         self.sentences += len(block.texts)
         self.changed += int((block.expanded > 0).sum())
@@ -127,24 +127,26 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
         What was done; the result is in the output.
     """
     _check_files(settings)
-    expander = ExpanderSettings(
-        str(find_wordnet(settings.wordnet)),
-        settings.share,
-        settings.seed,
-        settings.senses,
-        settings.whole_definitions,
-        settings.epoch,
-        tuple(settings.decontaminate),
+    wordnet = find_wordnet(settings.wordnet)
+    expander = Expander.from_wordnet(
+        wordnet,
+        decontaminate=settings.decontaminate,
+        share=settings.share,
+        seed=settings.seed,
+        senses=settings.senses,
+        whole=settings.whole_definitions,
     )
     counts = ExpansionCounts()
     if settings.text is not None:
         _expand_text(settings, expander, counts)
+        saved = f"expanded sentences saved to {settings.output}"
     else:
-        _expand_pairs(settings, expander, counts)
+        rows = _expand_pairs(settings, expander, wordnet, counts)
+        saved = f"{rows:,} pairs of a sentence and its expansion in {settings.output}"
     for line in counts.lines():
         log(line)
-    if settings.text is not None and settings.output != "-":
-        log(f"expanded sentences saved to {settings.output}")
+    if settings.output != "-":
+        log(saved)
     return counts
 
 
@@ -158,34 +160,33 @@ def _check_files(settings: ExpandSettings) -> None:
         check_output(settings.output, overwrite=settings.overwrite, is_file=True)
 
 
-def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:
+def _expand_text(settings: ExpandSettings, expander: Expander, counts: ExpansionCounts) -> None:
     from tqdm.auto import tqdm
 
     read = lines_of_standard_input() if settings.text == "-" else lines_of_file(Path(str(settings.text)))
-    smaller = (lines[at : at + _BLOCK] for lines in read for at in range(0, len(lines), _BLOCK))
     with (
         _writer(settings.output, overwrite=settings.overwrite) as stream,
         tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
     ):
-        for lines, block in expand_blocks(expander, smaller, settings.num_workers):
-            stream.writelines(f"{text}\n" for text in block.texts)
-            counts.add(block)
-            progress.update(len(lines))
+        for lines in read:
+            for start in range(0, len(lines), _BLOCK):
+                block = expander.expand_counted(lines[start : start + _BLOCK], settings.epoch)
+                stream.writelines(f"{text}\n" for text in block.texts)
+                counts.add(block)
+                progress.update(len(block.texts))
 
 
 @contextlib.contextmanager
 def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
     """Opens standard output, or a file that appears whole or not at all."""
-    if output == "-":
-        with standard_output() as shown:
+    with contextlib.ExitStack() as stack:
+        if output == "-":
+            shown = stack.enter_context(standard_output())
             # Left open; nothing but line feeds ends a line.
             stream = io.TextIOWrapper(shown.buffer, encoding="utf-8", newline="\n", write_through=True)
-            try:
-                yield stream
-            finally:
-                stream.detach()
-        return
-    with contextlib.ExitStack() as stack:
+            stack.callback(stream.detach)
+            yield stream
+            return
         path = stack.enter_context(output_file(output, overwrite=overwrite))
         temporary = stack.enter_context(written_whole(path))
         raw: Any = stack.enter_context(temporary.open("wb"))
@@ -195,17 +196,12 @@ def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
         yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
 
 
-def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:
-    from tqdm.auto import tqdm
-
-    from .expanded_pairs import EXPANDED, distinct, expanded_tables, sentences_of_pairs
-
+def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, counts: ExpansionCounts) -> int:
+    """Writes the data folder; returns the number of pairs."""
     folder = Path(str(settings.pairs))
     opened = DataFolder(folder)
     for split in opened.splits:
         opened.require("sentence1", "sentence2", split=split)
-    rows = {}
-    wordnet = Path(str(expander.wordnet))
     with Artefact(
         settings.output,
         command="expand",
@@ -213,39 +209,51 @@ def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: 
         inputs=[folder, wordnet, *settings.decontaminate],
         overwrite=settings.overwrite,
     ) as artefact:
-        for split in opened.splits:
-            total = 2 * opened.count(split)
-            with tqdm(desc=f"expand {split}", total=total, unit=" sentences", file=sys.stderr) as progress:
-                read = _counted(sentences_of_pairs(folder, split), progress)
-                expanded = _noted(expand_blocks(expander, distinct(read), settings.num_workers), counts)
-                rows[split] = write_split(artefact.staging, split, expanded_tables(expanded), EXPANDED)
+        rows = {
+            split: write_split(
+                artefact.staging, split, _expanded_tables(opened, split, expander, settings.epoch, counts), EXPANDED
+            )
+            for split in opened.splits
+        }
         if not any(rows.values()):
             raise InputError("no sentence of the pairs can be expanded", path=folder, remedy="give English sentences")
-        card = Card(
-            "expanded",
-            {
-                **inherited_metadata(folder),
-                "title": f"{folder.resolve().name}, expanded",
-                "source": folder.resolve().name,
-                "splits": rows,
-                "settings": settings.record(),
-                "counts": vars(counts),
-                "checked": [to_path(path).name for path in settings.decontaminate],
-            },
-        )
-        artefact.finish(results={"rows": rows, **vars(counts)}, card=card)
-    log(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {settings.output}")
+        values = {
+            **inherited_metadata(folder),
+            "title": f"{folder.resolve().name}, expanded",
+            "source": folder.resolve().name,
+            "splits": rows,
+            "settings": settings.record(),
+            "counts": vars(counts),
+            "checked": [to_path(path).name for path in settings.decontaminate],
+        }
+        artefact.finish(results={"rows": rows, **vars(counts)}, card=Card("expanded", values))
+    return sum(rows.values())
 
 
-def _counted(read: Iterable[list[str]], progress: tqdm[None]) -> Iterator[list[str]]:
-    for block in read:
-        yield block
-        progress.update(len(block))
+def _expanded_tables(
+    folder: DataFolder, split: str, expander: Expander, epoch: int, counts: ExpansionCounts
+) -> Iterator[pa.Table]:
+    """Expands both sides of the pairs, each distinct sentence once; leaves out those in which nothing changed."""
+    from tqdm.auto import tqdm
+
+    seen = RepeatedTexts()
+    with tqdm(desc=f"expand {split}", total=2 * folder.count(split), unit=" sentences", file=sys.stderr) as progress:
+        for batch in folder.batches(split, ["sentence1", "sentence2"], batch_size=_BLOCK):
+            for name in ("sentence1", "sentence2"):
+                texts = [text or "" for text in batch.column(name).to_pylist()]
+                sentences = [text for text, is_new in zip(texts, seen.new(texts), strict=True) if is_new]
+                block = expander.expand_counted(sentences, epoch)
+                counts.add(block)
+                progress.update(len(texts))
+                yield expanded_table(sentences, block)
 
 
-def _noted(
-    expanded: Iterable[tuple[list[str], Expanded]], counts: ExpansionCounts
-) -> Iterator[tuple[list[str], Expanded]]:
-    for block, expanded_block in expanded:
-        counts.add(expanded_block)
-        yield block, expanded_block
+def expanded_table(sentences: Sequence[str], block: Expanded) -> pa.Table:
+    """Makes a table of the sentences that changed and their expansions (:data:`EXPANDED`)."""
+    columns = [
+        pa.array(sentences, pa.string()),
+        pa.array(block.texts, pa.string()),
+        pa.array(block.expanded, pa.int32()),
+    ]
+    table = pa.Table.from_arrays(columns, schema=EXPANDED)
+    return table.filter(pa.array(block.expanded > 0))

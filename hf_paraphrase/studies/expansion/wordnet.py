@@ -77,28 +77,22 @@ class WordNet:
         self._indices: dict[str, dict[str, bytes]] = {}
         self._data: dict[str, bytes] = {}
         self._senses: dict[tuple[str, str], tuple[Sense, ...]] = {}
-        files = [self.path / f"{kind}.{name}" for name in FILE_OF.values() for kind in ("index", "data")]
-        missing = [file.name for file in files if not file.is_file()]
-        if missing:
+        files = [self._file(kind, name) for name in FILE_OF.values() for kind in ("index", "data")]
+        if missing := [file.name for file in files if not file.is_file()]:
             raise InputError(f"WordNet lacks {', '.join(missing)}", path=self.path, remedy=_REMEDY)
-        contents = {file: _read(file) for file in files}
-        versions = {file: _version(content, file) for file, content in contents.items()}
-        self.version = versions[files[0]]
-        for file, version in versions.items():
-            if version != self.version:
-                raise InputError(
-                    f"of WordNet {version}, but {files[0].name} is of WordNet {self.version}",
-                    path=file,
-                    remedy=_REMEDY,
-                )
-        if self.version not in VERSIONS:
-            raise InputError(
-                f"WordNet {self.version} is not supported", path=files[0], remedy=f"give {' or '.join(VERSIONS)}"
-            )
+        versions = set()
         for pos, name in FILE_OF.items():
-            index, data = (self.path / f"{kind}.{name}" for kind in ("index", "data"))
-            self._indices[pos] = _read_index(index, contents[index])
-            self._data[pos] = contents[data]
+            index, self._data[pos] = (_read(self._file(kind, name)) for kind in ("index", "data"))
+            versions |= {
+                _version(index, self._file("index", name)),
+                _version(self._data[pos], self._file("data", name)),
+            }
+            lines = (line for line in index.split(b"\n") if line[:1] > b" ")
+            self._indices[pos] = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines}
+        self.version = " and ".join(sorted(versions))
+        if self.version not in VERSIONS:
+            found = f"WordNet {self.version} is not supported"
+            raise InputError(found, path=self.path, remedy=f"give {' or '.join(VERSIONS)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The files are read again where it arrives, instead of being sent.
@@ -116,34 +110,35 @@ class WordNet:
             lemma: The lemma in lower case, spaces written as underscores.
             pos: `n`, `v`, `a` or `r`.
         """
-        senses = self._senses.get((lemma, pos))
-        if senses is None:
-            line = self._indices[pos].get(lemma)
-            senses = () if line is None else tuple(self._sense(lemma, pos, place) for place in self._places(pos, line))
-            self._senses[(lemma, pos)] = senses
-        return senses
+        if (lemma, pos) not in self._senses:
+            self._senses[lemma, pos] = self._find(lemma, pos)
+        return self._senses[lemma, pos]
 
     def base_forms(self, form: str, pos: str) -> list[str]:
         """Strips the endings of regular forms and returns the lemmas that are there, the form itself first."""
         forms = [form] + [form[: -len(end)] + new for end, new in _DETACHMENTS[pos] if form.endswith(end)]
         return [lemma for lemma in dict.fromkeys(forms) if lemma in self._indices[pos]]
 
-    def _places(self, pos: str, line: bytes) -> list[int]:
-        file = self.path / f"index.{FILE_OF[pos]}"
+    def _file(self, kind: str, name: str) -> Path:
+        return self.path / f"{kind}.{name}"
+
+    def _find(self, lemma: str, pos: str) -> tuple[Sense, ...]:
+        line = self._indices[pos].get(lemma)
+        if line is None:
+            return ()
         fields = line.split()
         try:
             count = int(fields[2])
-            places = [int(field) for field in fields[-count:]]
             if not 0 < count <= len(fields) - 6 - int(fields[3]):
                 raise ValueError("fields are missing")
+            places = [int(field) for field in fields[-count:]]
         except (ValueError, IndexError) as error:
-            number = _read(file).split(b"\n").index(line) + 1
-            raise InputError(f"a damaged line: {error}", path=file, line=number, remedy=_REMEDY) from error
-        return places
+            file = self._file("index", FILE_OF[pos])
+            raise InputError(f"the line of `{lemma}` is damaged: {error}", path=file, remedy=_REMEDY) from error
+        return tuple(self._sense(lemma, pos, place) for place in places)
 
     def _sense(self, lemma: str, pos: str, place: int) -> Sense:
         data = self._data[pos]
-        file = self.path / f"data.{FILE_OF[pos]}"
         end = data.find(b"\n", place)
         line = data[place : None if end < 0 else end].decode("utf-8", errors="replace")
         fields, bar, gloss = line.partition("|")
@@ -153,9 +148,8 @@ class WordNet:
                 raise ValueError("no synset begins there")
             names = words[4 : 4 + 2 * int(words[3], 16) : 2]
         except (ValueError, IndexError) as error:
-            raise InputError(
-                f"no synset at byte {place:,}, where the index has `{lemma}`", path=file, remedy=_REMEDY
-            ) from error
+            found = f"no synset at byte {place:,}, where the index has `{lemma}`"
+            raise InputError(found, path=self._file("data", FILE_OF[pos]), remedy=_REMEDY) from error
         written = [name for name in (_MARKER.sub("", name) for name in names) if name.lower() == lemma]
         is_name = bool(written) and all(name != name.lower() for name in written)
         return Sense(_EXAMPLE.sub("", gloss).strip().strip("; "), is_name)
@@ -192,14 +186,3 @@ def _version(content: bytes, file: Path) -> str:
     if match is None:
         raise InputError("not a file of WordNet: its head names no version", path=file, remedy=_REMEDY)
     return match[1].decode()
-
-
-def _read_index(file: Path, content: bytes) -> dict[str, bytes]:
-    """Returns the line of every lemma; what is in it is looked at when the lemma is asked for."""
-    if not content.endswith(b"\n"):
-        raise InputError("the file is cut off", path=file, remedy=_REMEDY)
-    lines = content.split(b"\n")
-    index = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines if line[:1] > b" "}
-    if not index:
-        raise InputError("the file contains no lemmas", path=file, remedy=_REMEDY)
-    return index

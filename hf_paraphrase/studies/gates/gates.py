@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
-from ...tokenization.token_ids import TokenIds
+from ...evaluation.verdicts import Interval
 from .word_labels import LabelledSentence
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
 
-MODEL_TYPE = "gran"
 _TOKENS_PER_BATCH = 1 << 14
 
 
@@ -31,22 +30,20 @@ class WordGates:
     """The gates of all words of a text, sentence after sentence.
 
     Attributes:
-        words: The words as they stand in the text (words,).
-        sentences: The number of each word's sentence (words,), int64, ascending.
-        positions: Its place in the sentence, from 0 (words,), int64.
-        lengths: The number of words of its sentence (words,), int64.
+        words: The words as they are in the text (words,).
+        sentences: The index of each word's sentence (words,), ascending.
+        positions: Its position in the sentence, from 0 (words,).
         gates: The mean gate activation, over components and over the pieces of the word (words,).
         plain_norms: The Euclidean norm of x_t, the mean over the pieces (words,).
         gated_norms: That of a_t = x_t * gate (words,).
         known: Whether no piece of it is the unknown token (words,).
-        labels: For each kind of label that of every word; `None` where a sentence has no labels of that kind.
+        labels: For each kind of label that of every word; None where a sentence has no labels of that kind.
         without_tokens: How many words gave no token, or only skipped ones, and are not among these.
     """
 
     words: list[str]
     sentences: NDArray[np.int64]
     positions: NDArray[np.int64]
-    lengths: NDArray[np.int64]
     gates: NDArray[np.float64]
     plain_norms: NDArray[np.float64]
     gated_norms: NDArray[np.float64]
@@ -57,30 +54,16 @@ class WordGates:
     def __len__(self) -> int:
         return len(self.words)
 
-    def take(self, rows: NDArray[np.int64]) -> WordGates:
-        """Keeps some of the words."""
-        arrays = {
-            name: getattr(self, name)[rows]
-            for name in ("sentences", "positions", "lengths", "gates", "plain_norms", "gated_norms", "known")
-        }
-        labels = {name: [items[row] for row in rows] for name, items in self.labels.items()}
-        words = [self.words[row] for row in rows]
-        return WordGates(words=words, labels=labels, without_tokens=self.without_tokens, **arrays)
-
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
     """Checks that an encoder has gates."""
     model_type = getattr(encoder.model.config, "model_type", None)
-    if model_type != MODEL_TYPE:
-        raise ModelError(
-            f"a model of type `{model_type}` has no gates",
-            path=folder,
-            remedy="give a GRAN, made by train-encoder --model-type gran",
-        )
+    if model_type != "gran":
+        remedy = "give a GRAN, made by train-encoder --model-type gran"
+        raise ModelError(f"a model of type `{model_type}` has no gates", path=folder, remedy=remedy)
     if not hasattr(encoder.model, "embeddings"):
-        raise ModelError(
-            "an exported model does not give its gates", path=folder, remedy="give the folder that it was made of"
-        )
+        remedy = "give the folder that it was made of"
+        raise ModelError("an exported model does not give its gates", path=folder, remedy=remedy)
 
 
 def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[LabelledSentence]:
@@ -88,15 +71,14 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
 
     Texts without any word are left out.
     """
-    backend = _backend(encoder)
     sentences = []
-    for text, encoded in zip(texts, backend.encode_batch(list(texts)), strict=True):
+    for text, encoded in zip(texts, _encoded(encoder, texts), strict=True):
         spans: dict[int, tuple[int, int]] = {}
         for word, (start, end) in zip(encoded.word_ids, encoded.offsets, strict=True):
             if word is not None and end > start:
                 before = spans.get(word, (start, end))
                 spans[word] = min(start, before[0]), max(end, before[1])
-        # A mark for the space before a word may count as part of it.
+        # The mark of the space before a word may count as part of it.
         stripped = [(end - len(text[start:end].lstrip()), end) for start, end in spans.values()]
         word_spans = tuple(sorted(span for span in stripped if span[1] > span[0]))
         if word_spans:
@@ -105,15 +87,11 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
 
 
 def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tuple[list[str], NDArray[np.float64]]:
-    """Computes the whole gate vectors of a sentence, for a picture of it.
-
-    Returns:
-        The words that have tokens, and the gates of each, means over its pieces (words, hidden_size).
-    """
+    """Returns the words of a sentence that have tokens, and the whole gate vector of each (words, hidden_size)."""
     import torch
 
     model: Any = encoder.model.eval()
-    ids, owners, _ = _tokens(encoder, [sentence])[0]
+    ((ids, owners, _),) = _tokens(encoder, [sentence])
     with torch.inference_mode():
         output = model(torch.tensor([ids], dtype=torch.long, device=model.device), output_gates=True)
     gates = output.gates[0].cpu().double().numpy()
@@ -125,9 +103,13 @@ def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tup
 
 
 def word_gates(
-    encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], *, show_progress_bar: bool = False
+    encoder: SentenceEncoder,
+    sentences: Sequence[LabelledSentence],
+    *,
+    known_only: bool = False,
+    show_progress_bar: bool = False,
 ) -> WordGates:
-    """Computes the mean gate activation of every word.
+    """Computes the mean gate activation of every word, or of those that the model knows.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
     """
@@ -135,107 +117,150 @@ def word_gates(
 
     encoder.model.eval()
     tokens = _tokens(encoder, sentences)
-    parts: list[Any] = [None] * len(sentences)
-    progress = tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar)
-    with progress:
-        lengths = [len(ids) for ids, _, _ in tokens]
+    lengths = [len(ids) for ids, _, _ in tokens]
+    parts: list[NDArray[np.float64]] = [np.empty((0, 5))] * len(sentences)
+    with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
                 parts[row] = part
             progress.update(len(rows))
-    return _joined(sentences, parts)
+    without_tokens = sum(len(sentence.spans) for sentence in sentences) - sum(map(len, parts))
+    if known_only:
+        parts = [part[part[:, 4] > 0] for part in parts]
+    columns = np.concatenate(parts).T
+    if not columns.size:
+        raise InputError("no word of the text is in the model's vocabulary", remedy="give text in its language")
+    chosen = [part[:, 0].astype(np.int64).tolist() for part in parts]
+    labels: dict[str, list[str | None]] = {name: [] for sentence in sentences for name in sentence.labels}
+    for sentence, words in zip(sentences, chosen, strict=True):
+        for name, column in labels.items():
+            items = sentence.labels.get(name)
+            column += [None if items is None else items[word] for word in words]
+    return WordGates(
+        words=[item for sentence, words in zip(sentences, chosen, strict=True) for item in _at(sentence.words, words)],
+        sentences=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+        positions=columns[0].astype(np.int64),
+        gates=columns[1],
+        plain_norms=columns[2],
+        gated_norms=columns[3],
+        known=columns[4] > 0,
+        labels=labels,
+        without_tokens=without_tokens,
+    )
 
 
-def _backend(encoder: SentenceEncoder) -> Any:
+def _at(items: Sequence[str], places: Sequence[int]) -> list[str]:
+    return [items[place] for place in places]
+
+
+def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
     backend = encoder.tokenizer.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
-    return backend
+    encoded: list[Any] = backend.encode_batch(list(texts))
+    return encoded
 
 
-def _tokens(
-    encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]
-) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]:
-    """Computes for each sentence its ids, the number of each token's word or -1, and which are not unknown tokens."""
-    unknown = encoder.tokenizer.unk_token_id
-    result = []
-    encoded = _backend(encoder).encode_batch([sentence.text for sentence in sentences])
-    for sentence, item in zip(sentences, encoded, strict=True):
-        starts = np.array([start for start, _ in sentence.spans], np.int64)
-        ends = np.array([end for _, end in sentence.spans], np.int64)
-        # The last letter tells the word: a mark for the space before it may belong to the token.
-        last = np.array([end - 1 for _, end in item.offsets], np.int64)
-        owners = np.searchsorted(starts, last, side="right") - 1
-        real = np.array([end > start for start, end in item.offsets], bool)
-        inside = real & (owners >= 0) if len(starts) else np.zeros(len(last), bool)
-        inside &= np.where(inside, ends[owners] > last, False) if len(starts) else False
-        ids = np.array(item.ids, np.int64)
-        result.append((item.ids, np.where(inside, owners, -1), ids != (-1 if unknown is None else unknown)))
-    return result
+_Tokens = tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]
+"""The ids of a sentence, the index of each token's word or -1, and which are the unknown token."""
 
 
-def _of_batch(
-    encoder: SentenceEncoder, tokens: Sequence[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]
-) -> list[tuple[NDArray[Any], ...]]:
-    """Computes for each sentence of a batch its words' numbers, gates, both norms, and which are known."""
+def _tokens(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> list[_Tokens]:
+    tokens = []
+    for sentence, item in zip(sentences, _encoded(encoder, [item.text for item in sentences]), strict=True):
+        word_at = np.full(len(sentence.text) + 1, -1)
+        for word, (start, end) in enumerate(sentence.spans):
+            word_at[start:end] = word
+        # Its last letter decides: the mark of the space before a word may belong to the token.
+        owners = np.array([word_at[end - 1] if end > start else -1 for start, end in item.offsets], np.int64)
+        tokens.append((item.ids, owners, np.array(item.ids, np.int64) == encoder.tokenizer.unk_token_id))
+    return tokens
+
+
+def _of_batch(encoder: SentenceEncoder, tokens: Sequence[_Tokens]) -> list[NDArray[np.float64]]:
+    """Computes for each sentence (words, 5): the word's index, its gate, both norms, and whether it is known."""
     import torch
 
     model: Any = encoder.model
-    batch = TokenIds.of_lists([ids for ids, _, _ in tokens])
-    padded, mask = batch.padded(np.arange(len(tokens)), encoder.tokenizer.pad_token_id or 0)
-    ids_tensor = torch.from_numpy(padded).to(model.device)
+    batch = encoder.tokenizer.pad({"input_ids": [ids for ids, _, _ in tokens]}, return_tensors="pt")
+    ids_tensor = batch["input_ids"].to(model.device)
     with torch.inference_mode():
         output = model(
             ids_tensor,
-            attention_mask=torch.from_numpy(mask).to(model.device),
+            attention_mask=batch["attention_mask"].to(model.device),
             return_token_vectors=False,
             output_gates=True,
         )
         vectors = torch.nn.functional.embedding(ids_tensor, model.embeddings).float()
         gates = output.gates.float()
-        numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)])
+        numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)], 2)
     values = numbers.cpu().double().numpy()
-    result = []
-    for place, (ids, owners, is_known) in enumerate(tokens):
+    parts = []
+    for row, (ids, owners, unknown) in zip(values, tokens, strict=True):
         # A skipped unknown word has a gate of exactly zero, which a sigmoid never gives.
-        counted = (owners >= 0) & (values[0, place, : len(ids)] > 0)
-        present, of_token = np.unique(owners[counted], return_inverse=True)
-        pieces = np.bincount(of_token, minlength=len(present))
-        means = [
-            np.bincount(of_token, weights=row[place, : len(ids)][counted], minlength=len(present)) / pieces
-            for row in values
-        ]
-        unknown = np.bincount(of_token, weights=~is_known[counted], minlength=len(present)) > 0
-        result.append((present, *means, ~unknown))
-    return result
+        counted = (owners >= 0) & (row[: len(ids), 0] > 0)
+        present = np.unique(owners[counted])
+        means = [row[: len(ids)][counted & (owners == word)].mean(0) for word in present]
+        known = [not unknown[counted & (owners == word)].any() for word in present]
+        parts.append(np.column_stack([present, np.reshape(means, (-1, 3)), np.array(known, bool)]))
+    return parts
 
 
-def _joined(sentences: Sequence[LabelledSentence], parts: Sequence[Any]) -> WordGates:
-    filled = [(number, part) for number, part in enumerate(parts) if part is not None and len(part[0])]
-    if not filled:
-        raise InputError("no word of the text has a token", remedy="give text in the language of the model")
-    words: list[str] = []
-    names = sorted({name for sentence in sentences for name in sentence.labels})
-    labels: dict[str, list[str | None]] = {name: [] for name in names}
-    for number, part in filled:
-        sentence = sentences[number]
-        sentence_words = sentence.words
-        words += [sentence_words[word] for word in part[0]]
-        for name in names:
-            items = sentence.labels.get(name)
-            labels[name] += [None if items is None else items[word] for word in part[0]]
-    sizes = [len(part[0]) for _, part in filled]
-    lengths = [len(sentences[number].spans) for number, _ in filled]
-    columns = [np.concatenate([part[place] for _, part in filled]) for place in range(5)]
-    return WordGates(
-        words=words,
-        sentences=np.repeat(np.array([number for number, _ in filled], np.int64), sizes),
-        positions=columns[0].astype(np.int64),
-        lengths=np.repeat(np.array(lengths, np.int64), sizes),
-        gates=columns[1],
-        plain_norms=columns[2],
-        gated_norms=columns[3],
-        known=columns[4].astype(bool),
-        labels=labels,
-        without_tokens=sum(len(sentence.spans) for sentence in sentences) - len(words),
-    )
+@dataclass(frozen=True)
+class GroupMean:
+    """The mean gate of a group of words, with the central 95 % of its bootstrap distribution."""
+
+    name: str
+    words: int
+    mean: Interval
+
+
+def grouped_means(
+    values: NDArray[np.float64],
+    groups: Sequence[str | None],
+    sentences: NDArray[np.int64],
+    *,
+    replicates: int = 200,
+    seed: int = 0,
+) -> list[GroupMean]:
+    """Computes the mean of every group, the highest first.
+
+    In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
+    draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
+    for the others alone.
+
+    Args:
+        values: A number for each word (words,).
+        groups: The group of each word, None for none (words,).
+        sentences: The index of its sentence (words,).
+        replicates: How many times to draw.
+        seed: Seed of the draws.
+    """
+    inside = np.array([name is not None for name in groups], bool)
+    if not inside.any():
+        return []
+    names, codes = np.unique([name for name in groups if name is not None], return_inverse=True)
+    values = values[inside]
+    rows, of_word = np.unique(sentences[inside], return_inverse=True)
+    counts = np.bincount(codes)
+    means = np.bincount(codes, weights=values) / counts
+    generator = np.random.default_rng(seed)
+    drawn = np.full((replicates, len(names)), np.nan)
+    for replicate in drawn:
+        weights = np.bincount(generator.integers(len(rows), size=len(rows)), minlength=len(rows))[of_word]
+        total = np.bincount(codes, weights=weights)
+        np.divide(np.bincount(codes, weights=weights * values), total, out=replicate, where=total > 0)
+    found = []
+    for name, count, mean, column in zip(names.tolist(), counts.tolist(), means, drawn.T, strict=True):
+        present = column[~np.isnan(column)]
+        found.append(GroupMean(name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
+    return sorted(found, key=lambda item: -item.mean.value)
+
+
+def from_own_mean(values: NDArray[np.float64], groups: Sequence[str]) -> NDArray[np.float64]:
+    """Computes how far each value is from the mean of the others of its group; NaN where it is the only one."""
+    _, codes = np.unique(np.asarray(groups), return_inverse=True)
+    counts = np.bincount(codes)[codes]
+    sums = np.bincount(codes, weights=values)[codes]
+    others = np.divide(sums - values, counts - 1, out=np.full(len(values), np.nan), where=counts > 1)
+    return values - others

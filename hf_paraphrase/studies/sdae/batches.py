@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,13 +27,6 @@ _BATCHES_PER_POOL = 20
 # Beside the epochs' own draws, which are numbered from 0.
 DEV_EPOCH = 1 << 32
 """The number under which the noise of the dev set is drawn."""
-
-
-class SentenceExpander(Protocol):
-    """What replaces words by their definitions: `Expander`, or anything that acts like it."""
-
-    def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
-        """Expands some sentences, each by itself; the epoch chooses among the draws."""
 
 
 class LengthBatches(EpochBatches):
@@ -87,7 +79,7 @@ class SdaeCollator:
         noise: WordNoise,
         *,
         seed: int,
-        expander: SentenceExpander | None = None,
+        expander: Expander | None = None,
         expansion_use: str = "noise",
     ) -> None:
         if expansion_use not in EXPANSION_USES:
@@ -161,39 +153,26 @@ def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
     return torch.from_numpy(padded)
 
 
-@dataclass(frozen=True)
-class UnknownWords:
-    """How many words of the dev sentences the vocabulary lacks.
-
-    Attributes:
-        plain: The share in the sentences as they are.
-        expanded: The share in their expansions; None without expansion.
-    """
-
-    plain: float
-    expanded: float | None
-
-
-def look_at_dev(
+def check_dev(
     dev: SdaeSentences, tokenizer: PreTrainedTokenizerFast, expander: Expander | None, source: str
-) -> UnknownWords:
-    """Expands the dev sentences as their loss will be measured, and looks at what comes out, before the long work."""
+) -> tuple[float, float | None]:
+    """Expands the dev sentences as their loss will be measured, and refuses text of which nothing can be expanded.
+
+    Returns:
+        The share of words that the vocabulary lacks, in the dev sentences and in their expansions.
+    """
     unknown = -1 if tokenizer.unk_token_id is None else tokenizer.unk_token_id
     plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())
     if expander is None:
-        return UnknownWords(plain, None)
+        return plain, None
     expanded = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
     foreign = int(expanded.foreign.sum())
-    alone = f"{foreign:,} of the {len(dev):,} dev sentences are left alone"
-    left_alone = f"{alone} because most of their words are not English"
+    left_alone = f"most words of {foreign:,} of the {len(dev):,} dev sentences are not English"
     if not expanded.expandable.any():
-        raise InputError(
-            "no word of the dev sentences can be expanded" + (f": {left_alone}" if foreign else ""),
-            path=source,
-            remedy="expansion is for English; leave it out",
-        )
+        reason = f": {left_alone}" if foreign else ""
+        remedy = "expansion is for English; leave it out"
+        raise InputError(f"no word of the dev sentences can be expanded{reason}", path=source, remedy=remedy)
     if 2 * foreign > len(dev):
         log(f"{left_alone}: is this text in another language?")
-    backend = tokenizer.backend_tokenizer
-    ids = ids_of(backend, expanded.texts, lookup_for(backend)).ids
-    return UnknownWords(plain, float((ids == unknown).mean()) if len(ids) else 0.0)
+    ids = ids_of(tokenizer.backend_tokenizer, expanded.texts, lookup_for(tokenizer.backend_tokenizer)).ids
+    return plain, float((ids == unknown).mean()) if len(ids) else 0.0

@@ -8,8 +8,7 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import setting
 from ...training.run import TrainingRunSettings
-from ..expansion.expander import SHARE
-from ..expansion.opening import wordnet_folder
+from ..expansion.expander import SHARE, wordnet_folder
 from .sentences import FEWEST_WORDS
 
 

@@ -50,10 +50,9 @@ class SdaeTrainingArguments(EpochTrainingArguments):
     )
 
     def __post_init__(self) -> None:
-        if self.max_steps < 1:
-            raise ValueError(f"max_steps must be at least 1, not {self.max_steps}")
-        if self.evaluations < 1:
-            raise ValueError(f"evaluations must be at least 1, not {self.evaluations}")
+        for name in ("max_steps", "evaluations"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.compositionality_weight < 0:
             raise ValueError(f"compositionality_weight must not be negative, not {self.compositionality_weight}")
         for name in ("logging_steps", "eval_steps", "save_steps"):

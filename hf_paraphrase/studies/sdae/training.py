@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from ...artefacts.origins import languages_read
+from ...artefacts.origins import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
-from ...data.schema import columns_named, require_columns
-from ...data.text_files import check_readable, numbered_lines
+from ...data.schema import columns_named
+from ...data.sentences import SentenceCorpus
+from ...data.text_files import numbered_lines
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import HfParaphraseError, InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe
+from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun
-from ..expansion.opening import open_expander, wordnet_folder
+from ..expansion.expander import open_expander, wordnet_folder
 from .noise import WordNoise
 from .sentences import FEWEST_WORDS, encode_sentences
 from .settings import SdaeSettings
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ...training.word_vectors import WordVectors
-    from .batches import SdaeCollator, SentenceExpander, UnknownWords
     from .sentences import SdaeSentences
     from .trainer import SdaeTrainer
 
@@ -51,34 +51,48 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 
 
 def _train(settings: SdaeSettings, run: TrainingRun) -> None:
-    from .batches import look_at_dev
+    from ...training.devices import is_bf16
+    from .batches import SdaeCollator, check_dev
+    from .trainer import SdaeTrainer, SdaeTrainingArguments
 
-    _check_inputs(settings)
+    for source in settings.text:
+        SentenceCorpus(Path(source))
+    for source in settings.pairs:
+        SentenceCorpus(Path(source), settings.columns)
     expander = open_expander(settings, settings.expansion_share or 0.0)
     tokenizer, vectors = _vocabulary(settings)
-    scratch = next(folder for folder in run.folder.absolute().parents if folder.is_dir())
-    train, dev = _split(settings, _sentences(settings, tokenizer, scratch, keep_text=expander is not None))
-    unknown = look_at_dev(dev, tokenizer, expander, settings.inputs()[0])
+    sentences = encode_sentences(
+        _lines(settings), tokenizer, max_words=settings.max_words, keep_text=expander is not None
+    )
+    train, dev = _split(settings, sentences)
+    unknown = check_dev(dev, tokenizer, expander, settings.inputs()[0])
     model, coverage = _model(settings, tokenizer, vectors, train)
-    trainer = _trainer(settings, model, _collators(settings, tokenizer, train, dev, expander), run)
+    noise = WordNoise(settings.noise, settings.drop, settings.swap, tokenizer.unk_token_id)
+    common: dict[str, Any] = {"seed": settings.seed, "expander": expander}
+    arguments = run.arguments(
+        SdaeTrainingArguments,
+        max_steps=settings.max_steps,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        max_grad_norm=settings.max_grad_norm,
+        evaluations=min(settings.evaluations, settings.max_steps),
+        compositionality_weight=settings.expansion_weight or 0.0,
+        bf16=is_bf16(settings.precision, settings.device),
+    )
+    trainer = SdaeTrainer(
+        model,
+        arguments,
+        SdaeCollator(train, tokenizer, noise, expansion_use=settings.expansion_use or "noise", **common),
+        # Never a noise, so that the dev losses of all uses are of the same task.
+        SdaeCollator(dev, tokenizer, noise, expansion_use="regulariser", **common),
+        report=log,
+    )
     run.train(trainer)
     if run.writes:
         _write(settings, trainer, tokenizer, train, coverage, unknown, run)
-        _summary(settings)
-
-
-def _check_inputs(settings: SdaeSettings) -> None:
-    """Looks, before any long work, for what is missing."""
-    for path in settings.text:
-        check_readable(Path(path))
-    for folder in settings.pairs:
-        schema = DataFolder(folder).schema()
-        columns = columns_named(settings.columns, schema.names)
-        require_columns(schema.names, columns, folder)
-        for name in columns:
-            kind = schema.field(name).type
-            if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-                raise InputError(f"the column {name} is {kind}, not text", path=folder, remedy="give other --columns")
+        log(f"encoder saved to {settings.output}. Use it with:")
+        log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
+        log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
 
 
 def _lines(settings: SdaeSettings) -> Iterator[str]:
@@ -131,25 +145,16 @@ def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVe
     return tokenizer, vectors
 
 
-def _sentences(
-    settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, scratch: Path, *, keep_text: bool
-) -> SdaeSentences:
-    """Tokenises the text."""
-    encoded = encode_sentences(
-        _lines(settings), tokenizer, max_words=settings.max_words, keep_text=keep_text, scratch=scratch
-    )
-    if len(encoded) < 2:
-        what = "no sentence" if not len(encoded) else "one sentence only"
+def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
+    """Draws the sentences to train on and, in the first place, those that are held out."""
+    left_out = _described(sentences)
+    if len(sentences) < 2:
+        what = "no sentence" if not len(sentences) else "one sentence only"
         raise InputError(
-            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({encoded.left_out} left out)",
+            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({left_out} left out)",
             path=settings.inputs()[0],
             remedy="give running text, one sentence a line",
         )
-    return encoded
-
-
-def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
-    """Draws the sentences to train on and, in the first place, those that are held out."""
     order = np.random.default_rng([settings.seed, 1]).permutation(len(sentences))
     held_out = min(settings.dev_size, len(sentences) // 2)
     if held_out < settings.dev_size:
@@ -158,9 +163,13 @@ def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSenten
     train, dev = sentences.take(np.sort(order[held_out:end])), sentences.take(np.sort(order[:held_out]))
     log(
         f"{len(train):,} sentences to train on, {train.lengths().mean():.1f} words each, {len(dev):,} held out; "
-        f"left out: {sentences.left_out}"
+        f"left out: {left_out}"
     )
     return train, dev
+
+
+def _described(sentences: SdaeSentences) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in sentences.left_out.items())
 
 
 def _model(
@@ -192,7 +201,7 @@ def _model(
     if vectors is None:
         return model, None
     matrix, coverage = start_embeddings(
-        tokenizer, vectors, train.counts(len(tokenizer)), dimension=size, seed=settings.seed
+        tokenizer, vectors, id_counts(train.tokens.ids, len(tokenizer)), dimension=size, seed=settings.seed
     )
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
@@ -201,50 +210,13 @@ def _model(
     return model, coverage
 
 
-def _collators(
-    settings: SdaeSettings,
-    tokenizer: PreTrainedTokenizerFast,
-    train: SdaeSentences,
-    dev: SdaeSentences,
-    expander: SentenceExpander | None,
-) -> tuple[SdaeCollator, SdaeCollator]:
-    from .batches import SdaeCollator
-
-    noise = WordNoise(settings.noise, settings.drop, settings.swap, tokenizer.unk_token_id)
-    common: dict[str, Any] = {"seed": settings.seed, "expander": expander}
-    return (
-        SdaeCollator(train, tokenizer, noise, expansion_use=settings.expansion_use or "noise", **common),
-        # Never a noise, so that the dev losses of all uses are of the same task.
-        SdaeCollator(dev, tokenizer, noise, expansion_use="regulariser", **common),
-    )
-
-
-def _trainer(
-    settings: SdaeSettings, model: PreTrainedModel, collators: tuple[SdaeCollator, SdaeCollator], run: TrainingRun
-) -> SdaeTrainer:
-    from ...training.devices import is_bf16
-    from .trainer import SdaeTrainer, SdaeTrainingArguments
-
-    arguments = run.arguments(
-        SdaeTrainingArguments,
-        max_steps=settings.max_steps,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        max_grad_norm=settings.max_grad_norm,
-        evaluations=min(settings.evaluations, settings.max_steps),
-        compositionality_weight=settings.expansion_weight or 0.0,
-        bf16=is_bf16(settings.precision, settings.device),
-    )
-    return SdaeTrainer(model, arguments, *collators, report=log)
-
-
 def _write(
     settings: SdaeSettings,
     trainer: SdaeTrainer,
     tokenizer: PreTrainedTokenizerFast,
     train: SdaeSentences,
     coverage: Any,
-    unknown: UnknownWords,
+    unknown: tuple[float, float | None],
     run: TrainingRun,
 ) -> None:
     model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
@@ -252,33 +224,31 @@ def _write(
     if not settings.keep_decoder:
         model.decoder = None
         model.config.has_decoder = False
-    left_out = vars(train.left_out)
     results = {
         "sentences": len(train),
-        "left_out": left_out,
+        "left_out": train.left_out,
         "coverage": None if coverage is None else vars(coverage),
         "steps": trainer.state.global_step,
         "epochs": trainer.state.epoch,
         "bf16": trainer.args.bf16,
         "dev_loss": scores[-1]["loss"],
         "dev_expansion_distance": scores[-1].get("expansion_distance"),
-        "dev_unknown_words": unknown.plain,
-        "dev_expansion_unknown_words": unknown.expanded,
+        "dev_unknown_words": unknown[0],
+        "dev_expansion_unknown_words": unknown[1],
         "dev_scores": scores,
         "parameters_in_training": trained,
     }
     wordnet = wordnet_folder(settings)
-    languages = sorted({item for folder in settings.pairs for item in languages_read(folder, english=True)})
     write_model_files(run.folder, model, tokenizer)
     run.write(
         results={**results, **sizes_of(model)},
         template="sdae",
         card={
             **card_values(model, Path(settings.output).name),
-            "languages": languages or (["en"] if settings.split_contractions else []),
+            "languages": _languages(settings),
             "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
             "sentences": len(train),
-            "left_out": str(train.left_out),
+            "left_out": _described(train),
             "vectors_name": _start(settings, coverage),
             "expansion_name": None if wordnet is None else to_path(wordnet).name,
             "trained_parameters": trained,
@@ -297,8 +267,18 @@ def _start(settings: SdaeSettings, coverage: Any) -> str:
     return f"{to_path(settings.initial_vectors).name} ({coverage}), {use}"
 
 
-def _summary(settings: SdaeSettings) -> None:
-    log(f"encoder saved to {settings.output}. Use it with:")
-    log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
-    log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
-    log(f"  SentenceTransformer({settings.output!r}, trust_remote_code=True)  # from sentence_transformers")
+def _languages(settings: SdaeSettings) -> list[str]:
+    """Returns the languages that are known: English where words are expanded, else those of the pairs."""
+    if settings.expansion is not None:
+        return ["en"]
+    languages: set[str] = set()
+    for folder in settings.pairs:
+        opened = DataFolder(folder)
+        present = opened.schema().names
+        sides = [f"{column}_lang" for column in columns_named(settings.columns, present)]
+        if set(sides) <= set(present):
+            rows = next(iter(opened.batches("train", sides)))
+            languages |= {value for name in sides for value in rows.column(name).unique().to_pylist() if value}
+        else:
+            languages |= set(inherited_metadata(folder)["language"])
+    return sorted(languages)

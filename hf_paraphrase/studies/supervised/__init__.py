@@ -13,7 +13,8 @@ from ...registry import lazy_exports
 if TYPE_CHECKING:
     from .predictions import Predictions, PredictionSettings, predict
     from .sentence_classification import SentenceJudge
+    from .tasks import SupervisedSettings
     from .trainer import SupervisedTrainer, SupervisedTrainingArguments
-    from .training import SupervisedSettings, train_supervised
+    from .training import train_supervised
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

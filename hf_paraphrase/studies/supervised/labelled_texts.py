@@ -1,15 +1,14 @@
-"""Sentences and sentence pairs with classes or scores, from a data folder, for supervised training."""
+"""Sentences and sentence pairs with classes or scores, from a data folder, and their parts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
@@ -23,7 +22,7 @@ class LabelledTexts:
     """The rows of a split.
 
     Attributes:
-        rows: The number of each row in its split (rows,).
+        rows: The index of each row in its split (rows,).
         first: The sentences, or the first ones of pairs.
         second: The second ones; None for single sentences.
         targets: The class of each row by name, or its score; None if they were not asked for.
@@ -53,6 +52,24 @@ class LabelledTexts:
         """Makes an error about a row."""
         return InputError(f"split `{self.split}`, row {self.rows[place]}: {text}", path=self.folder, remedy=remedy)
 
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """What identifies the rows: their sentences without case and superfluous space."""
+        seconds = self.second or [""] * len(self)
+        return [
+            (" ".join(one.lower().split()), " ".join(two.lower().split()))
+            for one, two in zip(self.first, seconds, strict=True)
+        ]
+
+    def class_numbers(self, numbers: Mapping[str, int]) -> NDArray[np.int64]:
+        """Returns the numbers of the classes (rows,)."""
+        targets: list[Any] = self.targets or []
+        for place, name in enumerate(targets):
+            if name not in numbers:
+                remedy = f"the classes are {', '.join(list(numbers)[:20])}"
+                raise self.error(place, f"the class {str(name)[:80]} is unknown", remedy)
+        return np.array([numbers[name] for name in targets], np.int64)
+
 
 def read_labelled(
     folder: str | Path,
@@ -74,87 +91,52 @@ def read_labelled(
     """
     folder = Path(folder)
     present = DataFolder(folder).schema(split).names
-    texts = [name for name in ("sentence1", "sentence2") if name in present] or ["text"]
-    if texts == ["sentence2"]:
-        texts = ["sentence1", "sentence2"]  # the error names what is missing
-    wanted = [*texts, *([] if column is None else [column])]
-    table = DataFolder(folder).table(split, wanted)
+    sides = (
+        ["sentence1", "sentence2"] if "sentence2" in present else ["sentence1" if "sentence1" in present else "text"]
+    )
+    table = DataFolder(folder).table(split, [*sides, *([] if column is None else [column])])
     if not table.num_rows:
         raise InputError(f"split `{split}` has no rows", path=folder)
-    for name in wanted:
-        if table.column(name).null_count:
-            row = int(np.flatnonzero(table.column(name).is_null().to_numpy())[0])
-            raise InputError(f"split `{split}`, row {row}: no value in column {name}", path=folder)
-    sides = [table.column(name).to_pylist() for name in texts]
-    for name, side in zip(texts, sides, strict=True):
-        if not all(isinstance(item, str) for item in side):
-            raise InputError(f"the column {name} is not text", path=folder)
-    labelled = LabelledTexts(
-        folder, split, np.arange(table.num_rows), sides[0], sides[1] if len(sides) > 1 else None, None
-    )
+    columns = [table.column(name).to_pylist() for name in sides]
+    texts = LabelledTexts(folder, split, np.arange(table.num_rows), columns[0], None, None)
+    for name, side in zip(sides, columns, strict=True):
+        for place, text in enumerate(side):
+            if not isinstance(text, str):
+                raise texts.error(place, f"no text in column {name}", "fix or remove the row")
+    texts.second = columns[1] if len(sides) > 1 else None
     if column is not None:
-        values = table.column(column)
-        labelled.targets = (
-            _scores(values, column, labelled) if kind == SCORES else _classes(values, column, labelled, names)
-        )
-    return labelled
+        values = table.column(column).to_pylist()
+        texts.targets = [_target(texts, place, value, column, kind, names) for place, value in enumerate(values)]
+    return texts
 
 
-def _scores(values: pa.ChunkedArray, column: str, texts: LabelledTexts) -> list[float]:
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        raise InputError(f"the column {column} is of type {values.type}, not numbers", path=texts.folder)
-    scores = [float(value) for value in values.to_pylist()]
-    for place, score in enumerate(scores):
-        if not math.isfinite(score):
-            raise texts.error(place, f"the {column} is {score}", "fix or remove the row")
-    return scores
-
-
-def _classes(values: pa.ChunkedArray, column: str, texts: LabelledTexts, names: Sequence[str]) -> list[str]:
-    items = values.to_pylist()
-    if pa.types.is_floating(values.type):
-        if not all(value == int(value) for value in items if math.isfinite(value)) or not all(
-            map(math.isfinite, items)
-        ):
-            raise InputError(
-                f"the column {column} holds numbers with fractions, not classes",
-                path=texts.folder,
-                remedy="a task of scores is --task similarity or regression",
-            )
-        items = [int(value) for value in items]
-    elif not all(isinstance(value, (str, bool, int)) for value in items):
-        raise InputError(f"the column {column} is of type {values.type}, not classes", path=texts.folder)
-    classes = []
-    for place, value in enumerate(items):
-        if isinstance(value, int):
-            if names and not 0 <= value < len(names):
-                raise texts.error(place, f"the {column} is {int(value)}, outside 0 to {len(names) - 1}", "fix the row")
-            if value < 0:
-                raise texts.error(place, f"the {column} is {value}: no class is known", "give a split with classes")
-            classes.append(names[value] if names else str(int(value)))
-        elif not value.strip():
-            raise texts.error(place, f"the {column} is empty", "give every row a class")
-        else:
-            classes.append(value)
-    return classes
+def _target(texts: LabelledTexts, place: int, value: Any, column: str, kind: str, names: Sequence[str]) -> str | float:
+    """Checks a class or score; the name of a class, or the number of one without a name."""
+    if kind == SCORES:
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise texts.error(place, f"the {column} is {value}, not a number", "fix or remove the row")
+        return float(value)
+    if isinstance(value, str) and value.strip():
+        return value
+    if not isinstance(value, (int, float)) or value != value // 1:
+        remedy = "fix the row; a task of scores is --task similarity or regression"
+        raise texts.error(place, f"the {column} is {value!r}, not a class", remedy)
+    if value < 0 or (names and value >= len(names)):
+        remedy = "fix the row, or give a split with classes"
+        raise texts.error(place, f"the {column} is {int(value)}: no class is known", remedy)
+    return names[int(value)] if names else str(int(value))
 
 
 def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledTexts, LabelledTexts]:
-    """Draws a share of the rows.
+    """Draws a share of the rows, rounded to whole groups of rows whose sentences are equal but for case and space.
 
-    Rows whose sentences are equal, but for case and space, stay together.
-
-    Args:
-        texts: The rows.
-        share: The share to draw, above 0 and below 1, rounded to whole groups of equal rows.
-        seed: Seed of the draw; the result depends on it and on the sentences alone.
+    The draw depends on the seed and on the sentences alone.
 
     Returns:
         What is left, and what was drawn, both in their old order.
     """
-    keys = _keys(texts)
-    group_of = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    groups = np.array([group_of[key] for key in keys], np.int64)
+    keys = texts.keys
+    group_of = {key: group for group, key in enumerate(dict.fromkeys(keys))}
     count = round(share * len(group_of))
     if not 0 < count < len(group_of):
         raise InputError(
@@ -162,22 +144,12 @@ def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledT
             path=texts.folder,
             remedy="give more data, or splits of its own",
         )
-    drawn = np.zeros(len(group_of), bool)
-    drawn[np.random.default_rng(seed).permutation(len(group_of))[:count]] = True
-    inside = drawn[groups]
-    return texts.take(np.flatnonzero(~inside)), texts.take(np.flatnonzero(inside))
+    drawn = np.random.default_rng(seed).permutation(len(group_of))[:count]
+    is_drawn = np.isin([group_of[key] for key in keys], drawn)
+    return texts.take(np.flatnonzero(~is_drawn)), texts.take(np.flatnonzero(is_drawn))
 
 
 def without_rows_of(texts: LabelledTexts, others: Sequence[LabelledTexts]) -> LabelledTexts:
     """Leaves out the rows whose sentences, but for case and space, are a row of another part."""
-    other_keys = {key for part in others for key in _keys(part)}
-    return texts.take(np.flatnonzero([key not in other_keys for key in _keys(texts)]))
-
-
-def _keys(texts: LabelledTexts) -> list[tuple[str, str]]:
-    """Returns what identifies rows: their sentences without case and superfluous space."""
-    seconds = texts.second or [""] * len(texts)
-    return [
-        (" ".join(one.lower().split()), " ".join(two.lower().split()))
-        for one, two in zip(texts.first, seconds, strict=True)
-    ]
+    other_keys = {key for part in others for key in part.keys}
+    return texts.take(np.flatnonzero([key not in other_keys for key in texts.keys]))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from ...artefacts.artefact import output_files
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.card_heads import class_names
 from ...artefacts.evaluated_cards import add_results, check_evaluated_card
+from ...artefacts.origins import inherited_metadata
 from ...artefacts.provenance import fingerprint, versions
-from ...artefacts.whole_files import write_text_whole
-from ...data.folder import DataFolder
+from ...artefacts.remote_paths import to_path
+from ...data.folder import DataFolder, write_split
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...tables import harmless_markdown
 from ...training.devices import DeviceSettings
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, read_labelled
-from .scores import ClassScores, GradedScores, score_measurements, score_table
-from .tasks import class_numbers
+from .scores import class_scores, graded_scores, score_measurements, score_table
 
 if TYPE_CHECKING:
     from .sentence_classification import SentenceJudge
@@ -36,7 +36,7 @@ class PredictionSettings(DeviceSettings):
     """Applies a model of `train-supervised` to a split of a data folder.
 
     Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
-    output; --output takes the predictions themselves, a row each.
+    output; --output takes the predictions themselves, as a data folder.
     """
 
     model: str = setting("the folder of a model that train-supervised made", path=True)
@@ -48,9 +48,9 @@ class PredictionSettings(DeviceSettings):
         "the column of classes or scores [default: entailment, label or score, if there]", None
     )
     output: str | None = setting(
-        "a TSV file for the predictions: row, prediction, its probability (of classes), and what the data says", None
+        "the data folder to make: the split with the columns prediction and, of classes, its probability", None
     )
-    overwrite: bool = setting("replace an existing predictions file", False)
+    overwrite: bool = setting("replace existing predictions", False)
     update_card: bool = setting(
         "put the table into a section of the model's card README.md and the results into the card's model-index and "
         "provenance.json; earlier ones of the same split are replaced",
@@ -63,12 +63,11 @@ class Predictions:
     """The predictions of a model for a split.
 
     Attributes:
-        text: The predictions as tab-separated lines with a header.
-        scores: The fields of `ClassScores` or `GradedScores`; None where the right answers are not known.
+        table: The rows of the split with the columns `prediction` and, of classes, `probability`.
+        scores: How good they are; None where the right answers are not known.
     """
 
-    text: str
-    rows: int
+    table: pa.Table
     scores: dict[str, Any] | None
 
 
@@ -79,10 +78,34 @@ def predict(settings: PredictionSettings) -> Predictions:
     Returns:
         The predictions and, where the right answers are known, how good they are.
     """
-    with output_files(settings.output, overwrite=settings.overwrite):
-        if settings.update_card:
-            check_evaluated_card(settings.model, CARD_SECTION)
+    if settings.update_card:
+        check_evaluated_card(settings.model, CARD_SECTION)
+    if settings.output is None:
         return _predict(settings)
+    with Artefact(
+        settings.output,
+        command="predict",
+        settings=settings,
+        inputs=[settings.model, settings.data],
+        overwrite=settings.overwrite,
+    ) as artefact:
+        found = _predict(settings)
+        write_split(artefact.staging, settings.split, [found.table], found.table.schema)
+        table = None if found.scores is None else score_table({settings.split: found.scores})
+        values = {
+            **inherited_metadata(Path(settings.data)),
+            "model": to_path(settings.model).resolve().name,
+            "data": to_path(settings.data).resolve().name,
+            "split": settings.split,
+            "num_rows": found.table.num_rows,
+            "table": table,
+        }
+        artefact.finish(
+            results={"rows": found.table.num_rows, "scores": found.scores},
+            card=Card("predictions", values),
+        )
+    log(f"{found.table.num_rows:,} predictions saved to {settings.output}")
+    return found
 
 
 def _predict(settings: PredictionSettings) -> Predictions:
@@ -93,7 +116,7 @@ def _predict(settings: PredictionSettings) -> Predictions:
     if column is None and settings.output is None:
         raise UsageError(
             "predict: the data has no classes or scores to compare with, and there is no --output",
-            remedy="give --output FILE.tsv, or --target-column",
+            remedy="give --output DIR, or --target-column",
         )
     if column is None and settings.update_card:
         raise UsageError("predict: --update-card needs classes or scores to compare with")
@@ -102,13 +125,10 @@ def _predict(settings: PredictionSettings) -> Predictions:
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.data) if settings.update_card else ""
-    predicted, table = _judged(judge, texts)
-    if settings.output is not None:
-        write_text_whole(settings.output, predicted)
-        log(f"{len(texts):,} predictions in {settings.output}")
-    if settings.update_card and table is not None:
-        _update_card(settings, table, column, sha256)
-    return Predictions(predicted, len(texts), table)
+    found = _judged(judge, texts)
+    if settings.update_card and found.scores is not None:
+        _update_card(settings, found.scores, column, sha256)
+    return found
 
 
 def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
@@ -116,7 +136,7 @@ def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[Labelled
     present = DataFolder(settings.data).schema(settings.split).names
     column = settings.target_column
     if column is None:
-        likely = ("score",) if judge.gives_scores else _class_columns(judge)
+        likely = ("score",) if judge.gives_scores else ("entailment", "label") if judge.judges_pairs else ("label",)
         column = next((name for name in likely if name in present), None)
     elif column not in present:
         raise InputError(
@@ -124,44 +144,36 @@ def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[Labelled
             path=settings.data,
             remedy=f"the columns are {', '.join(present)}",
         )
-    if judge.gives_scores:
-        return read_labelled(settings.data, settings.split, column=column, kind=SCORES), column
-    names = [] if column is None else class_names(settings.data, column, settings.split)
-    return read_labelled(settings.data, settings.split, column=column, kind=CLASSES, names=names), column
+    kind = SCORES if judge.gives_scores else CLASSES
+    names = [] if column is None or kind == SCORES else class_names(settings.data, column, settings.split)
+    return read_labelled(settings.data, settings.split, column=column, kind=kind, names=names), column
 
 
-def _class_columns(judge: SentenceJudge) -> tuple[str, ...]:
-    return ("entailment", "label") if judge.judges_pairs else ("label",)
-
-
-def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, Any] | None]:
-    """Applies the model; returns the predictions as TSV and, where the right answers are known, the scores."""
+def _judged(judge: SentenceJudge, texts: LabelledTexts) -> Predictions:
+    """Applies the model, and compares where the right answers are known."""
     from .sentence_classification import predicted_classes, predicted_scores
 
     config: Any = judge.model.config
     names = [config.id2label[number] for number in range(config.num_labels)]
-    numbers = None
-    if texts.targets is not None and not judge.gives_scores:
-        numbers = class_numbers(texts, {name: place for place, name in enumerate(names)})
+    right: Any = None
+    if texts.targets is not None:
+        numbers = {name: place for place, name in enumerate(names)}
+        right = np.array(texts.targets) if judge.gives_scores else texts.class_numbers(numbers)
     logits = judge.logits(texts.first, texts.second)
-    stream = io.StringIO()
-    table: dict[str, Any] | None = None
-    given = [None] * len(texts) if texts.targets is None else texts.targets
     if judge.gives_scores:
-        scores = predicted_scores(judge.model, logits)
-        stream.write("row\tprediction" + ("" if texts.targets is None else "\tgiven") + "\n")
-        for row, score, right in zip(texts.rows, scores, given, strict=True):
-            stream.write(f"{row}\t{score:.4f}" + ("" if right is None else f"\t{right:g}") + "\n")
-        if texts.targets is not None:
-            table = vars(GradedScores.of(scores, np.array(texts.targets, np.float64)))
+        found: Any = predicted_scores(judge.model, logits)
+        columns = {"prediction": pa.array(found)}
+        scores = None if right is None else graded_scores(found, right)
     else:
-        class_ids, probabilities = predicted_classes(logits)
-        stream.write("row\tprediction\tprobability" + ("" if texts.targets is None else "\tgiven") + "\n")
-        for row, number, probability, right in zip(texts.rows, class_ids, probabilities, given, strict=True):
-            stream.write(f"{row}\t{names[number]}\t{probability:.4f}" + ("" if right is None else f"\t{right}") + "\n")
-        if numbers is not None:
-            table = vars(ClassScores.of(class_ids, numbers, names))
-    return stream.getvalue(), table
+        found, probabilities = predicted_classes(logits)
+        columns = {"prediction": pa.array([names[number] for number in found]), "probability": pa.array(probabilities)}
+        scores = None if right is None else class_scores(found, right, names)
+    table = DataFolder(texts.folder).table(texts.split)
+    for name, column in columns.items():
+        if name in table.column_names:
+            raise InputError(f"the data has a column {name}", path=texts.folder, remedy="rename it")
+        table = table.append_column(name, column)
+    return Predictions(table, scores)
 
 
 def _update_card(settings: PredictionSettings, table: dict[str, Any], column: str | None, sha256: str) -> None:

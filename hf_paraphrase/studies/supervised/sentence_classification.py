@@ -12,12 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...artefacts.files import read_json_object
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
 from ...encoders.padded_batches import batches_of_like_length
-from ...errors import ModelError
-from ...models.registry import SENTENCE_ENCODERS, model_class
+from ...models.registry import model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import list_of_texts
 from ...training.devices import CPU
@@ -103,10 +101,8 @@ def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArra
 
 def predicted_classes(logits: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Turns logits (rows, labels) into the numbers of the likeliest classes and their probabilities, both (rows,)."""
-    shifted = np.exp(logits - logits.max(1, keepdims=True))
-    probabilities = shifted / shifted.sum(1, keepdims=True)
-    class_ids = probabilities.argmax(1)
-    return class_ids, probabilities[np.arange(len(class_ids)), class_ids]
+    probabilities, class_ids = torch.from_numpy(logits).softmax(1).max(1)
+    return class_ids.numpy(), probabilities.numpy()
 
 
 def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -129,15 +125,6 @@ class SentenceJudge:
         """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision."""
         folder = model_folder(folder, revision=revision)
         check_model_type(folder, (MODEL_TYPE,), kind="sentence classifier", verb="hf-paraphrase train-supervised")
-        path = Path(folder) / "config.json"
-        encoder = read_json_object(path, ModelError).get("sentence_encoder")
-        model_type = encoder.get("model_type") if isinstance(encoder, dict) else None
-        if model_type not in SENTENCE_ENCODERS:
-            raise ModelError(
-                f"its encoder is of type `{str(model_type)[:80]}`",
-                path=path,
-                remedy=f"it must be one of {', '.join(SENTENCE_ENCODERS)}",
-            )
         model, tokenizer = load_model_folder(Path(folder), model_class(MODEL_TYPE))
         return cls(model.to(device), tokenizer)
 

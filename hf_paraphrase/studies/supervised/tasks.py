@@ -1,33 +1,25 @@
-"""The supervised tasks of paper 001: what is read of a data folder, and how it becomes targets."""
+"""The supervised tasks of paper 001: their settings, and what is read of a data folder."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...artefacts.card_heads import class_names
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
+from ...settings import seed_setting, setting
+from ...training.run import TrainingRunSettings
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_labelled, without_rows_of
 
 TRAIN, DEV, TEST = "train", "dev", "test"
-_DEV_SPLITS = ("validation", "dev")
 
 
 @dataclass(frozen=True)
 class SupervisedTask:
-    """A kind of task.
-
-    Attributes:
-        columns: The columns that they are sought in.
-        needs_pairs: Whether it makes sense for pairs alone.
-    """
+    """A kind of task; the columns are those in which classes or scores are looked for."""
 
     objective: str
     kind: str
@@ -41,7 +33,7 @@ TASKS = {
         "classification", CLASSES, ("label",), False, "classifies sentences, or pairs of sentences"
     ),
     "entailment": SupervisedTask(
-        "classification", CLASSES, ("entailment", "label"), True, "tells how the meanings of two sentences relate"
+        "classification", CLASSES, ("entailment", "label"), True, "says how the meanings of two sentences relate"
     ),
     "similarity": SupervisedTask(
         "distribution", SCORES, ("score",), True, "scores the similarity of two sentences as the mean over a scale"
@@ -50,24 +42,92 @@ TASKS = {
 }
 
 
-@dataclass(frozen=True)
-class SplitRequest:
-    """Which splits to use; what is None is looked for or drawn.
+_LONGEST_SCALE = 1_000
+"""Numbers of a scale; the head has an output for each."""
 
-    Attributes:
-        dev: The split to choose the epoch on; None for `validation` or `dev` if it is there and not the test split,
-            else a share of the training split.
-        test: The split to report on; None for a share of the training split, if one is asked for.
-        dev_share: The share to draw for the dev part.
-        test_share: The share to draw for the test part; 0 for none.
+
+@dataclass(kw_only=True)
+class SupervisedSettings(TrainingRunSettings):
+    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
+
+    The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
+    with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
+    data has sentence1 and perhaps sentence2 (or text), and a column of classes or scores. The epoch is chosen on the
+    dev part, by accuracy or Pearson's r.
     """
 
-    train: str = "train"
-    dev: str | None = None
-    test: str | None = None
-    dev_share: float = 0.1
-    test_share: float = 0.0
-    seed: int = 0
+    model: str = setting("the folder of the pretrained encoder, of any type", path=True)
+    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
+    task: str = setting(
+        "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
+        "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
+        "classification",
+        choices=tuple(TASKS),
+    )
+    target_column: str | None = setting(
+        "the column of classes or scores [default: label; entailment or label; score]", None
+    )
+    train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
+    dev_split: str | None = setting(
+        "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
+        "of the training split]",
+        None,
+    )
+    test_split: str | None = setting("a split to report on; it chooses nothing", None, excludes="test_share")
+    dev_share: float = setting(
+        "share of the training split to draw where there is no dev split", 0.1, above=0, below=1
+    )
+    test_share: float = setting(
+        "share of the training split to draw as test part; 0 for none", 0.0, at_least=0, below=1
+    )
+    split_seed: int = seed_setting("seed of these draws, apart from --seed")
+    lowest_score: int = setting("the low end of the scale, for similarity", 1, at_least=-1_000_000, at_most=1_000_000)
+    highest_score: int = setting(
+        "the high end of the scale, for similarity", 5, at_least=-1_000_000, at_most=1_000_000
+    )
+    from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
+    initial_vectors: str | None = setting(
+        "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
+        None,
+        only_with="from_scratch",
+        path=True,
+    )
+    freeze_encoder: bool = setting("train the head alone", False, excludes=("from_scratch", "lambda_w", "lambda_c"))
+    lambda_w: float = setting(
+        "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
+    )
+    lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
+    lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0, at_least=0)
+    head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
+    ordered: bool = setting("let the head for pairs see which sentence is the first", False)
+    dropout: float = setting(
+        "probability to drop a component of the sentence vector or a hidden unit", 0.0, at_least=0, below=1
+    )
+    epochs: int = setting("passes over the training part", 10, above=0)
+    batch_size: int = setting("rows in a batch on each process", 25, above=0)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.dev_share + self.test_share >= 1:
+            raise UsageError("--dev-share and --test-share leave nothing to train on")
+        named = [name for name in (self.train_split, self.dev_split, self.test_split) if name is not None]
+        if len(set(named)) < len(named):
+            raise UsageError("--train-split, --dev-split and --test-split must be different")
+        if not self.highest_score > self.lowest_score:
+            raise UsageError("--highest-score must be above --lowest-score")
+        if self.highest_score - self.lowest_score >= _LONGEST_SCALE:
+            raise UsageError(
+                f"--lowest-score and --highest-score are a scale of more than {_LONGEST_SCALE:,} numbers",
+                remedy="for scores of any size take --task regression, without these flags",
+            )
+        if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
+            raise UsageError(
+                "with --from-scratch there is nothing pretrained to stay close to",
+                remedy="leave --lambda-c out, and --lambda-w unless --initial-vectors is given",
+            )
 
 
 @dataclass
@@ -76,13 +136,13 @@ class SupervisedData:
 
     Attributes:
         parts: The rows by :data:`TRAIN`, :data:`DEV` and perhaps :data:`TEST`.
-        names: Where each part is from, in words.
+        shares: Of the parts that were drawn from a split, the share.
         classes: The names of the classes; empty for scores.
         left_out: How many training rows were left out because they are a row of the dev or the test part.
     """
 
     parts: dict[str, LabelledTexts]
-    names: dict[str, str]
+    shares: dict[str, float]
     column: str
     classes: list[str]
     left_out: int
@@ -92,127 +152,90 @@ class SupervisedData:
         """Whether the rows are pairs."""
         return self.parts[TRAIN].second is not None
 
+    def source(self, part: str) -> str:
+        """Says where a part is from: its split, or the share of a split."""
+        split = self.parts[part].split
+        return f"{self.shares[part]:.0%} of {split}, drawn" if part in self.shares else split
+
     def counts(self) -> dict[str, dict[str, int]]:
         """Counts the rows of each class in each part."""
         counters = {part: Counter(rows.targets or []) for part, rows in self.parts.items()}
         return {part: {name: counts[name] for name in self.classes} for part, counts in counters.items()}
 
 
-def target_column(folder: str | Path, split: str, task: SupervisedTask, column: str | None) -> str:
-    """Finds the column of classes or scores."""
-    present = DataFolder(folder).schema(split).names
-    for name in task.columns if column is None else (column,):
-        if name in present:
-            return name
-    raise InputError(
-        f"split `{split}` has no column {' or '.join(task.columns) if column is None else column}",
-        path=folder,
-        remedy=f"name it with --target-column; the columns are {', '.join(present)}",
-    )
-
-
-def read_supervised(
-    folder: str | Path,
-    task: SupervisedTask,
-    splits: SplitRequest,
-    *,
-    column: str | None = None,
-    names: Sequence[str] = (),
-    scale: tuple[int, int] = (1, 5),
-) -> SupervisedData:
+def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     """Reads, or draws, the parts of a supervised set and checks that something can be learned.
 
-    Args:
-        folder: The data folder.
-        task: The task.
-        splits: Which splits to use.
-        column: The column of classes or scores; None for the task's own.
-        names: The names of the classes 0, 1, …, all of which must occur; see `class_names`.
-        scale: The ends of the scale of a distribution.
+    The dev split that is not named is `validation` or `dev` if it is there and not the test split, else a share of
+    the training split is drawn.
     """
-    column = target_column(folder, splits.train, task, column)
+    folder, task, split = Path(settings.data), TASKS[settings.task], settings.train_split
+    present = DataFolder(folder).schema(split).names
+    columns = task.columns if settings.target_column is None else (settings.target_column,)
+    column = next((name for name in columns if name in present), None)
+    if column is None:
+        remedy = f"name it with --target-column; the columns are {', '.join(present)}"
+        raise InputError(f"split `{split}` has no column {' or '.join(columns)}", path=folder, remedy=remedy)
+    names = class_names(folder, column, split)
 
-    def read(split: str) -> LabelledTexts:
-        return read_labelled(folder, split, column=column, kind=task.kind, names=names)
+    def read(name: str) -> LabelledTexts:
+        return read_labelled(folder, name, column=column, kind=task.kind, names=names)
 
-    train = read(splits.train)
+    train = read(split)
     if task.needs_pairs and train.second is None:
         raise UsageError("the data has single sentences, and this task needs pairs", path=folder)
-    parts, places = {}, {TRAIN: splits.train}
-    if splits.test is not None:
-        parts[TEST], places[TEST] = read(splits.test), splits.test
-    elif splits.test_share:
-        train, parts[TEST] = draw_apart(train, splits.test_share, splits.seed)
-        places[TEST] = f"{splits.test_share:.0%} of {splits.train}, drawn"
-    used, present = {splits.test, splits.train}, DataFolder(folder).splits
-    dev_splits = [name for name in _DEV_SPLITS if name in present and name not in used]
-    dev = splits.dev or (dev_splits[0] if dev_splits else None)
+    parts: dict[str, LabelledTexts] = {}
+    shares: dict[str, float] = {}
+    # A share is of all training rows, also where some of them have been drawn for the test part.
+    dev_share = settings.dev_share
+    if settings.test_split is not None:
+        parts[TEST] = read(settings.test_split)
+    elif settings.test_share:
+        train, parts[TEST] = draw_apart(train, settings.test_share, settings.split_seed)
+        shares[TEST] = settings.test_share
+        dev_share /= 1 - settings.test_share
+    unused = [name for name in DataFolder(folder).splits if name not in {settings.test_split, split}]
+    dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
     if dev is not None:
-        parts[DEV], places[DEV] = read(dev), dev
+        parts[DEV] = read(dev)
     else:
-        # The share is of what was there before the test part was drawn, too.
-        share = splits.dev_share / (1 - splits.test_share) if splits.test is None else splits.dev_share
-        train, parts[DEV] = draw_apart(train, share, splits.seed + 1)
-        places[DEV] = f"{splits.dev_share:.0%} of {splits.train}, drawn"
-    before = len(train)
-    train = without_rows_of(train, list(parts.values()))
-    if not len(train):
-        raise InputError(f"all rows of split `{splits.train}` are in the other parts", path=folder)
-    parts = {TRAIN: train, **parts}
-    data = SupervisedData(parts, places, column, [], before - len(train))
+        train, parts[DEV] = draw_apart(train, dev_share, settings.split_seed + 1)
+        shares[DEV] = settings.dev_share
+    kept = without_rows_of(train, list(parts.values()))
+    if not len(kept):
+        raise InputError(f"all rows of split `{split}` are in the other parts", path=folder)
+    data = SupervisedData({TRAIN: kept, **parts}, shares, column, [], len(train) - len(kept))
+    if len(set(kept.targets or [])) < 2:
+        remedy = "give rows of different classes or scores"
+        found = f"all targets of split `{split}` are {(kept.targets or [''])[0]}: there is nothing to learn"
+        raise InputError(found, path=folder, remedy=remedy)
     if task.kind == CLASSES:
         data.classes = _classes(data, names)
     elif task.objective == "distribution":
-        for part in parts.values():
-            _check_scale(part, column, scale)
-    if task.kind == SCORES and len(set(train.targets or [])) < 2:
-        raise InputError(f"all scores of split `{splits.train}` are equal: there is nothing to learn", path=folder)
+        for part in data.parts.values():
+            _check_scale(part, settings)
     return data
 
 
-def _check_scale(part: LabelledTexts, column: str, scale: tuple[int, int]) -> None:
+def _check_scale(part: LabelledTexts, settings: SupervisedSettings) -> None:
+    low, high = settings.lowest_score, settings.highest_score
     for place, score in enumerate(part.targets or []):
-        if not scale[0] <= score <= scale[1]:
-            raise part.error(
-                place,
-                f"the {column} is {score:g}, off the scale from {scale[0]} to {scale[1]}",
-                "fix the row, or give the scale with --lowest-score and --highest-score",
-            )
+        if not low <= score <= high:
+            remedy = "fix the row, or give the scale with --lowest-score and --highest-score"
+            raise part.error(place, f"the score is {score:g}, off the scale from {low} to {high}", remedy)
 
 
-def _classes(data: SupervisedData, names: Sequence[str]) -> list[str]:
-    """Lists the classes: those that are named, else those of the training part, numbers in their order."""
+def _classes(data: SupervisedData, names: list[str]) -> list[str]:
+    """Lists the classes: those that the card names, else those of the training part, numbers in their order."""
     train = data.parts[TRAIN]
-    counts = Counter(train.targets)
-    if names:
-        classes = list(names)
-    else:
-        numbers = all(re.fullmatch(r"\d{1,18}", name) for name in counts)
-        classes = sorted(counts, key=int) if numbers else sorted(counts)
-    remedy = "give training rows of every class, or leave the class out of the data"
-    empty = [name for name in classes if not counts[name]]
-    if empty:
-        raise InputError(
-            f"split `{train.split}` has no row of the class {', '.join(empty)}", path=train.folder, remedy=remedy
-        )
-    if len(classes) < 2:
-        raise InputError(
-            f"all rows of split `{train.split}` are of the class {classes[0]}: there is nothing to learn",
-            path=train.folder,
-            remedy=remedy,
-        )
-    for name in (DEV, TEST):
-        if name in data.parts:
-            class_numbers(data.parts[name], {item: place for place, item in enumerate(classes)})
+    present = set(train.targets or [])
+    are_numbers = all(name.isdecimal() for name in present)
+    classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
+    if empty := [name for name in classes if name not in present]:
+        remedy = "give training rows of every class, or leave the class out of the data"
+        found = f"split `{train.split}` has no row of the class {', '.join(empty)}"
+        raise InputError(found, path=train.folder, remedy=remedy)
+    numbers: Mapping[str, int] = {name: place for place, name in enumerate(classes)}
+    for part in data.parts.values():
+        part.class_numbers(numbers)
     return classes
-
-
-def class_numbers(part: LabelledTexts, numbers: Mapping[str, int]) -> NDArray[np.int64]:
-    """Turns the names of classes into their numbers (rows,)."""
-    targets: list[Any] = part.targets or []
-    for place, name in enumerate(targets):
-        if name not in numbers:
-            raise part.error(
-                place, f"the class {str(name)[:80]} is unknown", f"the classes are {', '.join(list(numbers)[:20])}"
-            )
-    return np.array([numbers[name] for name in targets], np.int64)

@@ -12,10 +12,10 @@ from transformers import PreTrainedModel
 
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .compact_vocabulary import WORD_VECTORS
-from .scores import ClassScores, GradedScores
+from .scores import Scores, class_scores, criterion, graded_scores
 from .sentence_classification import ClassifierInputs, predicted_classes, predicted_logits, predicted_scores
 
+_WORD_VECTORS = "embeddings"
 CRITERION = "criterion"
 """The key of what the epoch is chosen by: accuracy in per cent, or Pearson's r × 100."""
 
@@ -50,10 +50,8 @@ class SupervisedTrainer(EpochTrainer):
     trainer was made, and θ_h the matrices of the head: "Regularize to Unsupervised Representations" of paper 001; the
     form is that of Wieting et al. 2016. Encoder parameters without gradient are left alone.
 
-    After each epoch the dev part is judged; the weights of the best epoch by accuracy or Pearson's r are in the model
-    when :meth:`train` returns, the earliest of equals. The order depends on the seed and the epoch alone and the
-    draws of dropout are kept in the checkpoints, so a run that is continued ends with the weights of an undisturbed
-    one.
+    After each epoch the dev part is evaluated; the weights of the best epoch by accuracy or Pearson's r are in the
+    model when :meth:`train` returns, the earliest of equals.
     """
 
     criterion = CRITERION
@@ -82,7 +80,7 @@ class SupervisedTrainer(EpochTrainer):
         model = self.accelerator.unwrap_model(self.model)
         args = self.args
         for name, value in model.encoder.named_parameters():
-            weight = args.lambda_w if name == WORD_VECTORS else args.lambda_c
+            weight = args.lambda_w if name == _WORD_VECTORS else args.lambda_c
             if weight > 0 and value.requires_grad:
                 yield name, weight, value
         if args.lambda_head > 0:
@@ -103,24 +101,24 @@ class SupervisedTrainer(EpochTrainer):
         return super().loss_of(output, model, inputs) + self.penalty()
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Judges the dev part and reports it."""
+        """Evaluates the dev part and reports it."""
         scores = self.measure(self.dev)
-        metrics = {f"eval_{CRITERION}": scores.criterion}
-        metrics |= {f"eval_{name}": value for name, value in vars(scores).items() if name != "classes"}
-        name = "accuracy" if isinstance(scores, ClassScores) else "Pearson × 100"
-        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {scores.criterion:.2f}")
+        found = criterion(scores)
+        metrics = {f"eval_{CRITERION}": found}
+        metrics |= {f"eval_{name}": value for name, value in scores.items() if name != "classes"}
+        name = "accuracy" if "accuracy" in scores else "Pearson × 100"
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found:.2f}")
 
-    def measure(self, inputs: ClassifierInputs) -> ClassScores | GradedScores:
-        """Judges a part whose targets are known."""
-        model = self.accelerator.unwrap_model(self.model)
-        return measured(model, inputs)
+    def measure(self, inputs: ClassifierInputs) -> Scores:
+        """Evaluates a part whose targets are known."""
+        return measured(self.accelerator.unwrap_model(self.model), inputs)
 
 
-def measured(model: PreTrainedModel, inputs: ClassifierInputs) -> ClassScores | GradedScores:
-    """Judges inputs with a sentence classifier and compares the result with their targets."""
+def measured(model: PreTrainedModel, inputs: ClassifierInputs) -> Scores:
+    """Applies a sentence classifier and compares the result with the targets."""
     assert inputs.targets is not None
     logits = predicted_logits(model, inputs)
     if model.config.objective == "classification":
         names = [model.config.id2label[number] for number in range(model.config.num_labels)]
-        return ClassScores.of(predicted_classes(logits)[0], inputs.targets, names)
-    return GradedScores.of(predicted_scores(model, logits), inputs.targets.astype(np.float64))
+        return class_scores(predicted_classes(logits)[0], inputs.targets, names)
+    return graded_scores(predicted_scores(model, logits), inputs.targets.astype(np.float64))

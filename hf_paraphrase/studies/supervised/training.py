@@ -2,119 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.card_heads import class_names
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import ModelError, UsageError
 from ...messages import log
-from ...settings import recipe, seed_setting, setting
+from ...settings import recipe
 from ...tokenization.word_level import save_tokenizer
-from ...training.run import TrainingRun, TrainingRunSettings
+from ...training.run import TrainingRun
 from .scores import score_measurements, score_table
-from .tasks import TASKS, TRAIN, SplitRequest, class_numbers, read_supervised, target_column
+from .tasks import DEV, TASKS, TEST, TRAIN, SupervisedData, SupervisedSettings, read_supervised
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from .compact_vocabulary import CompactVocabulary
-    from .sentence_classification import ClassifierInputs, SentenceJudge
-    from .tasks import SupervisedData
-    from .trainer import SupervisedTrainer
-
-_TASKS = ("classification", "entailment", "similarity", "regression")
-_LONGEST_SCALE = 1_000
-"""Numbers of a scale; the head has an output for each."""
-
-
-@dataclass(kw_only=True)
-class SupervisedSettings(TrainingRunSettings):
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
-
-    The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
-    with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
-    data has sentence1 and perhaps sentence2 (or text), and a column of classes or scores. The epoch is chosen on the
-    dev part, by accuracy or Pearson's r.
-    """
-
-    model: str = setting("the folder of the pretrained encoder, of any type", path=True)
-    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
-    task: str = setting(
-        "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
-        "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
-        "classification",
-        choices=_TASKS,
-    )
-    target_column: str | None = setting(
-        "the column of classes or scores [default: label; entailment or label; score]", None
-    )
-    train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
-    dev_split: str | None = setting(
-        "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
-        "of the training split]",
-        None,
-    )
-    test_split: str | None = setting("a split to report on; it chooses nothing", None, excludes="test_share")
-    dev_share: float = setting(
-        "share of the training split to draw where there is no dev split", 0.1, above=0, below=1
-    )
-    test_share: float = setting(
-        "share of the training split to draw as test part; 0 for none", 0.0, at_least=0, below=1
-    )
-    split_seed: int = seed_setting("seed of these draws, apart from --seed")
-    lowest_score: int = setting("the low end of the scale, for similarity", 1, at_least=-1_000_000, at_most=1_000_000)
-    highest_score: int = setting(
-        "the high end of the scale, for similarity", 5, at_least=-1_000_000, at_most=1_000_000
-    )
-    from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
-    initial_vectors: str | None = setting(
-        "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
-        None,
-        only_with="from_scratch",
-        path=True,
-    )
-    freeze_encoder: bool = setting("train the head alone", False, excludes=("from_scratch", "lambda_w", "lambda_c"))
-    lambda_w: float = setting(
-        "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
-    )
-    lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
-    lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0, at_least=0)
-    head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
-    ordered: bool = setting("let the head for pairs see which sentence is the first", False)
-    dropout: float = setting(
-        "probability to drop a component of the sentence vector or a hidden unit", 0.0, at_least=0, below=1
-    )
-    epochs: int = setting("passes over the training part", 10, above=0)
-    batch_size: int = setting("rows in a batch on each process", 25, above=0)
-    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
-    max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
-
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.dev_share + self.test_share >= 1:
-            raise UsageError("--dev-share and --test-share leave nothing to train on")
-        named = [name for name in (self.train_split, self.dev_split, self.test_split) if name is not None]
-        if len(set(named)) < len(named):
-            raise UsageError("--train-split, --dev-split and --test-split must be different")
-        if not self.highest_score > self.lowest_score:
-            raise UsageError("--highest-score must be above --lowest-score")
-        if self.highest_score - self.lowest_score >= _LONGEST_SCALE:
-            raise UsageError(
-                f"--lowest-score and --highest-score are a scale of more than {_LONGEST_SCALE:,} numbers",
-                remedy="for scores of any size take --task regression, without these flags",
-            )
-        if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
-            raise UsageError(
-                "with --from-scratch there is nothing pretrained to stay close to",
-                remedy="leave --lambda-c out, and --lambda-w unless --initial-vectors is given",
-            )
+    from .sentence_classification import SentenceJudge
 
 
 @recipe(SupervisedSettings)
@@ -134,48 +42,87 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
 
 
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
-    from .compact_vocabulary import CompactVocabulary
+    from .sentence_classification import tokenize
+    from .trainer import SupervisedTrainer, SupervisedTrainingArguments
 
     data = _data(settings)
     model, tokenizer, coverage = _model(settings, data)
-    inputs = _inputs(data, tokenizer)
-    vocabulary = CompactVocabulary.of_inputs(model, list(inputs.values()))
-    small = vocabulary.compacted(model)
-    inputs = {part: vocabulary.inputs(item) for part, item in inputs.items()}
+    numbers = {name: place for place, name in enumerate(data.classes)}
+    inputs = {}
+    for part, rows in data.parts.items():
+        targets = rows.class_numbers(numbers) if numbers else np.array(rows.targets, np.float32)
+        inputs[part] = replace(tokenize(tokenizer, rows.first, rows.second), targets=targets)
     if settings.freeze_encoder:
-        small.encoder.requires_grad_(False)
-    trainer = _trainer(settings, small, inputs, run)
+        model.encoder.requires_grad_(False)
+    arguments = run.arguments(
+        SupervisedTrainingArguments,
+        num_train_epochs=float(settings.epochs),
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        max_grad_norm=settings.max_grad_norm,
+        lambda_w=settings.lambda_w,
+        lambda_c=settings.lambda_c,
+        lambda_head=settings.lambda_head,
+    )
+    trainer = SupervisedTrainer(model, arguments, inputs[TRAIN], inputs[DEV], report=log)
     run.train(trainer)
     if not run.writes:
         return
-    vocabulary.restore(trainer.model, model)
-    results = _results(data, trainer, model, inputs, vocabulary, coverage)
-    _write(settings, data, model, tokenizer, results, run)
-    log(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
+    best = trainer.best_scores()
+    assert best is not None
+    measured = {part: trainer.measure(inputs[part]) for part in (TEST, DEV) if part in inputs}
+    with quiet_transformers():
+        model.eval().save_pretrained(run.folder)
+    save_tokenizer(tokenizer, run.folder)
+    vectors = "random" if settings.initial_vectors is None else to_path(settings.initial_vectors).name
+    table = score_table(measured)
+    run.write(
+        results={
+            **measured,
+            "best_epoch": best["epoch"],
+            "epochs": trainer.scores(),
+            "rows": {part: len(rows) for part, rows in data.parts.items()},
+            "classes": data.counts(),
+            "training_rows_left_out": data.left_out,
+            "coverage": None if coverage is None else vars(coverage),
+            "parameters": sum(item.numel() for item in model.parameters()),
+        },
+        template="sentence_classifier",
+        card={
+            "languages": languages_read(settings.data, english=False),
+            "encoder_name": to_path(settings.model).resolve().name,
+            "encoder_type": model.encoder.config.model_type,
+            "data_name": to_path(settings.data).resolve().name,
+            "description": TASKS[settings.task].description,
+            "objective": model.config.objective,
+            "pairs": data.pairs,
+            "parts": {part: data.source(part) for part in data.parts},
+            "class_names": data.classes,
+            "column": data.column,
+            "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
+            "table": table,
+            "has_test": TEST in measured,
+        },
+        measurements=[
+            item
+            for part, scores in measured.items()
+            for item in score_measurements(scores, settings.data, data.parts[part].split, _note(data, part))
+        ],
+    )
+    log(table.rstrip())
     log(f"model saved to {settings.output}. Use it with:")
-    log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output FILE.tsv")
+    log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output PREDICTIONS")
+
+
+def _note(data: SupervisedData, part: str) -> str:
+    """Says in the model index what the name of the split does not."""
+    drawn = f"; {data.source(part)}" if part in data.shares else ""
+    return drawn + ("; it chose the epoch" if part == DEV else "")
 
 
 def _data(settings: SupervisedSettings) -> SupervisedData:
-    splits = SplitRequest(
-        settings.train_split,
-        settings.dev_split,
-        settings.test_split,
-        settings.dev_share,
-        settings.test_share,
-        settings.split_seed,
-    )
-    task = TASKS[settings.task]
-    column = target_column(settings.data, settings.train_split, task, settings.target_column)
-    data = read_supervised(
-        settings.data,
-        task,
-        splits,
-        column=column,
-        names=class_names(settings.data, column, settings.train_split),
-        scale=(settings.lowest_score, settings.highest_score),
-    )
-    parts = ", ".join(f"{part} {len(rows):,} ({data.names[part]})" for part, rows in data.parts.items())
+    data = read_supervised(settings)
+    parts = ", ".join(f"{part} {len(rows):,} ({data.source(part)})" for part, rows in data.parts.items())
     log(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
         log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
@@ -231,128 +178,25 @@ def _fill_vectors(settings: SupervisedSettings, encoder: Any, opened: Any, train
     """Writes initial vectors into an encoder with random ones; returns how many of the words have one."""
     import torch
 
-    from ...encoders.initial_vectors import check_coverage, read_initial_vectors, words_of_tokens
-    from ...training.word_vectors import initial_embeddings
+    from ...encoders.encoder_vocabulary import start_embeddings
+    from ...encoders.initial_vectors import read_initial_vectors, words_of_tokens
     from .sentence_classification import tokenize
 
     if encoder.config.model_type == "concatenation":
         raise UsageError("--initial-vectors do not fit an encoder of several vocabularies", remedy="leave it out")
     source = str(settings.initial_vectors)
-    words = words_of_tokens(opened.tokenizer)
-    size = encoder.embeddings.shape[1]
-    vectors = read_initial_vectors(source, [word for word in words if word is not None], first=0)
+    tokenizer, size = opened.tokenizer, encoder.embeddings.shape[1]
+    vectors = read_initial_vectors(source, [word for word in words_of_tokens(tokenizer) if word is not None], first=0)
     if vectors.matrix.shape[1] != size:
         raise UsageError(
             f"the initial vectors have {vectors.matrix.shape[1]} components, the encoder's word vectors {size}",
             path=source,
         )
-    sides = tokenize(opened.tokenizer, train.first, train.second)
+    sides = tokenize(tokenizer, train.first, train.second)
     ids = np.concatenate([side.ids for side in (sides.first, sides.second) if side is not None])
-    matrix, coverage = initial_embeddings(
-        opened.tokenizer.convert_ids_to_tokens(range(len(words))),
-        vectors,
-        dimension=size,
-        pad_id=opened.tokenizer.pad_token_id,
-        unknown_id=opened.tokenizer.unk_token_id,
-        counts=np.bincount(ids, minlength=len(words)),
-        seed=settings.seed,
-        texts=words,
-    )
-    check_coverage(coverage, source)
+    counts = np.bincount(ids, minlength=len(tokenizer))
+    matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")
     return coverage
-
-
-def _inputs(data: SupervisedData, tokenizer: PreTrainedTokenizerBase) -> dict[str, ClassifierInputs]:
-
-    from .sentence_classification import tokenize
-
-    numbers = {name: place for place, name in enumerate(data.classes)}
-    paths = {}
-    for part, rows in data.parts.items():
-        paths[part] = tokenize(tokenizer, rows.first, rows.second)
-        paths[part].targets = class_numbers(rows, numbers) if data.classes else np.array(rows.targets, np.float32)
-    return paths
-
-
-def _trainer(
-    settings: SupervisedSettings, model: PreTrainedModel, inputs: dict[str, ClassifierInputs], run: TrainingRun
-) -> SupervisedTrainer:
-    from .trainer import SupervisedTrainer, SupervisedTrainingArguments
-
-    arguments = run.arguments(
-        SupervisedTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        max_grad_norm=settings.max_grad_norm,
-        lambda_w=settings.lambda_w,
-        lambda_c=settings.lambda_c,
-        lambda_head=settings.lambda_head,
-    )
-    return SupervisedTrainer(model, arguments, inputs[TRAIN], inputs["dev"], report=log)
-
-
-def _results(
-    data: SupervisedData,
-    trainer: SupervisedTrainer,
-    model: PreTrainedModel,
-    inputs: dict[str, ClassifierInputs],
-    vocabulary: CompactVocabulary,
-    coverage: Any,
-) -> dict[str, Any]:
-    kept = trainer.best_scores()
-    assert kept is not None
-    measured = {part: vars(trainer.measure(item)) for part, item in inputs.items() if part != TRAIN}
-    return {
-        **measured,
-        "best_epoch": kept["epoch"],
-        "epochs": trainer.scores(),
-        "rows": {part: len(rows) for part, rows in data.parts.items()},
-        "classes": data.counts(),
-        "training_rows_left_out": data.left_out,
-        "coverage": None if coverage is None else vars(coverage),
-        "tokens_in_use": len(vocabulary.rows),
-        "parameters": sum(item.numel() for item in model.parameters()),
-    }
-
-
-def _write(
-    settings: SupervisedSettings,
-    data: SupervisedData,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    results: dict[str, Any],
-    run: TrainingRun,
-) -> None:
-    with quiet_transformers():
-        model.eval().save_pretrained(run.folder)
-    save_tokenizer(tokenizer, run.folder)
-    vectors = "random" if settings.initial_vectors is None else to_path(settings.initial_vectors).name
-    run.write(
-        results=results,
-        template="sentence_classifier",
-        card={
-            "languages": languages_read(settings.data, english=False),
-            "encoder_name": to_path(settings.model).resolve().name,
-            "encoder_type": model.encoder.config.model_type,
-            "data_name": to_path(settings.data).resolve().name,
-            "description": TASKS[settings.task].description,
-            "objective": model.config.objective,
-            "pairs": data.pairs,
-            "parts": data.names,
-            "class_names": data.classes,
-            "column": data.column,
-            "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
-            "table": score_table({part: results[part] for part in ("test", "dev") if part in results}),
-            "has_test": "test" in results,
-        },
-        measurements=[
-            *score_measurements(results.get("test", {}), settings.data, settings.test_split or "test"),
-            *score_measurements(
-                results.get("dev", {}), settings.data, settings.dev_split or "dev", "; it chose the epoch"
-            ),
-        ],
-    )

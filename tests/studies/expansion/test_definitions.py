@@ -11,10 +11,6 @@ def definitions(wordnet, tagger):
     return Definitions(wordnet, tagger)
 
 
-def first(definitions, word, label):
-    return definitions.find([(word, label)])[word, label][0]
-
-
 @pytest.mark.parametrize(
     ("gloss", "cleaned"),
     [
@@ -30,10 +26,6 @@ def first(definitions, word, label):
 )
 def test_remarks_attributions_and_later_clauses_are_dropped(gloss, cleaned):
     assert clean_definition(gloss) == cleaned
-
-
-def test_whole_definitions_keep_their_clauses():
-    assert clean_definition("one (x); two; - Twain; three", whole=True) == "one; two; three"
 
 
 @pytest.mark.parametrize(
@@ -60,13 +52,13 @@ def test_whole_definitions_keep_their_clauses():
     ],
 )
 def test_definitions_take_over_the_form_of_the_word(definitions, word, label, expected):
-    assert first(definitions, word, label) == expected
+    assert definitions.find(word, label)[0] == expected
 
 
 def test_senses_that_are_names_are_left_out_and_the_rest_keep_their_order(definitions):
-    texts = [item.text for item in definitions.find([("dog", "NOUN|-")])["dog", "NOUN|-"]]
+    texts = [item.text for item in definitions.find("dog", "NOUN|-")]
     assert texts == ["member of the genus Canis", "dull girl or woman"]
-    assert len(definitions.find([("march", "NOUN|-")])["march", "NOUN|-"]) == 1
+    assert len(definitions.find("march", "NOUN|-")) == 1
 
 
 def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(wordnet, tagger, tmp_path):
@@ -77,12 +69,11 @@ def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(
     )
     definitions = Definitions(wordnet, tagger, avoid=load_fingerprints([evaluation]))
     keys = [("dogs", "NOUN|-"), ("boy", "NOUN|-"), ("march", "NOUN|-"), ("paint", "VERB|Inf"), ("teacher", "NOUN|-")]
-    found = definitions.find(keys)
-    assert [item.text for item in found[keys[0]]] == ["dull girls or women"]
-    # Three words are too few to tell anything.
-    assert [len(found[key]) for key in keys[1:]] == [0, 0, 1, 1]
+    found = [definitions.find(*key) for key in keys]
+    assert [item.text for item in found[0]] == ["dull girls or women"]
+    # Three words are too few to prove anything.
+    assert [len(options) for options in found[1:]] == [0, 0, 1, 1]
 
 
-def test_words_without_definition_have_none_and_repeated_keys_cost_nothing(definitions):
-    found = definitions.find([("zyxt", "NOUN|-"), ("boy", "PROPN|-"), ("zyxt", "NOUN|-")])
-    assert found == {("zyxt", "NOUN|-"): (), ("boy", "PROPN|-"): ()}
+def test_words_without_definition_have_none(definitions):
+    assert definitions.find("zyxt", "NOUN|-") == definitions.find("boy", "PROPN|-") == ()

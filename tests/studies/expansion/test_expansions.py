@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from killed_runs import KillAt, Killed
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -17,7 +16,6 @@ from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
-from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -29,7 +27,6 @@ from hf_paraphrase.studies.expansion.training_expansions import (
     compositionality_loss,
 )
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.callbacks import last_checkpoint
 
 WORDS = [f"{letter}{number}" for letter in "abd" for number in range(20)]
 SIZE = len(WORDS) + 2
@@ -119,12 +116,6 @@ def test_the_share_draws_the_sentences_that_join_and_nothing_else_is_expanded_fo
     assert len(none.joined) == 0 < len(none)
 
 
-def test_pairs_of_which_nothing_can_be_expanded_are_an_error(tmp_path):
-    write_split(tmp_path, "train", [pa.table({"sentence1": ["b1"], "sentence2": ["b2"]}, schema=PAIRS)], PAIRS)
-    with pytest.raises(InputError, match="no sentence of the pairs can be expanded"):
-        read(tmp_path)
-
-
 def collator_of(data, weight=0.0, **options):
     _, pairs, expansions, _ = data
     return PairCollator(pairs, pad_token_id=0, augmentation=ExpandedTraining(expansions, weight), **options)
@@ -156,29 +147,6 @@ def test_the_expansions_of_a_batch_are_those_of_its_own_pairs_alone(data):
     assert batch["expanded_rows"].tolist() == have and 5 in have
     expected = ToyExpander().expand_counted([texts[rows[place]] for place in have], 1).texts
     assert sentences_of(batch, "expanded_") == tokenizer(expected)["input_ids"]
-
-
-def test_a_batch_without_expansions_has_no_place_for_them(data):
-    _, _, expansions, _ = data
-    assert (expansions.numbers[22:24] < 0).all()
-    assert "expanded_rows" not in collator_of(data, weight=1.0)([(0, 11)])
-    assert "expanded_rows" not in collator_of(data)([(0, 0)])
-
-
-def test_labels_of_pairs_that_join_are_those_of_paraphrases(data):
-    _, pairs, expansions, _ = data
-    labelled = dataclasses.replace(pairs, labels=np.zeros(len(pairs), np.int8))
-    collator = PairCollator(labelled, pad_token_id=0, augmentation=ExpandedTraining(expansions))
-    assert collator([(0, 1), (0, len(pairs)), (0, 0)])["labels"].tolist() == [0, 1, 0]
-
-
-def test_scrambling_keeps_the_words_of_pairs_that_join(data):
-    _, pairs, expansions, _ = data
-    items = [(0, len(pairs) + number) for number in range(len(expansions.joined))]
-    plain, scrambled = collator_of(data)(items), collator_of(data, scramble=1.0, seed=1)(items)
-    assert plain["keys"].tolist() == scrambled["keys"].tolist()
-    assert sentences_of(plain) != sentences_of(scrambled)
-    assert list(map(sorted, sentences_of(plain))) == list(map(sorted, sentences_of(scrambled)))
 
 
 def test_the_compositionality_loss_has_the_value_of_its_formula():
@@ -249,23 +217,3 @@ def test_training_takes_the_steps_of_a_plain_loop_with_both_losses(tmp_path, dat
             optimizer.step()
     for name, value in model.named_parameters():
         torch.testing.assert_close(value, dict(reference.named_parameters())[name], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("settings", [{}, {"mega_batch_size": 3, "scramble": 0.5}])
-def test_a_resumed_run_and_one_with_workers_end_with_the_same_weights(tmp_path, data, settings):
-    settings = {"expansion_weight": 0.5, "num_train_epochs": 3, **settings}
-    undisturbed = trainer_of(tmp_path / "a", data, **settings)
-    undisturbed.train()
-    killed = trainer_of(tmp_path / "b", data, **settings)
-    killed.add_callback(KillAt(8))
-    with pytest.raises(Killed):
-        killed.train()
-    resumed = trainer_of(tmp_path / "b", data, **settings)
-    resumed.train(resume_from_checkpoint=str(last_checkpoint(tmp_path / "b")))
-    workers = trainer_of(tmp_path / "c", data, dataloader_num_workers=1, **settings)
-    workers.train()
-    expected = undisturbed.model.embeddings
-    assert torch.equal(resumed.model.embeddings, expected) and torch.equal(workers.model.embeddings, expected)
-    plain = trainer_of(tmp_path / "d", data, **{**settings, "expansion_weight": 0.0})
-    plain.train()
-    assert not torch.equal(plain.model.embeddings, expected)

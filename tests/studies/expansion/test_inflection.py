@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.expansion import inflection
 from hf_paraphrase.studies.expansion.inflection import Analysis, a_or_an, analyse, inflected
 
@@ -67,13 +64,3 @@ def test_the_models_that_are_pickles_are_never_opened(wordnet, monkeypatch):
     assert inflected.__wrapped__("blorkify", "VBD") is None
     assert analyse("blorkified", "VERB|Fin", wordnet) is None
     assert inflection.base_of_verb.__wrapped__("blorkifies") is None
-
-
-def test_tables_that_are_not_installed_are_a_usage_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "lemminflect", None)
-    inflection._tables.cache_clear()
-    try:
-        with pytest.raises(UsageError, match=r"pip install hf-paraphrase\[expansion\]"):
-            inflection._tables()
-    finally:
-        inflection._tables.cache_clear()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_paraphrase.studies.expansion.words import STOP_WORDS, begins_sentence, split_words
+from hf_paraphrase.studies.expansion.words import begins_sentence, split_words
 
 
 @given(st.text(st.sampled_from("abnts.'’-_/@ \n,!1é"), max_size=40) | st.text(max_size=40))
@@ -46,8 +46,3 @@ def test_a_long_run_of_letters_is_cut_in_time_that_grows_with_its_length():
 )
 def test_a_capital_may_be_due_to_the_place_behind_these(between, begins):
     assert begins_sentence(between) == begins
-
-
-def test_stop_words_are_those_of_the_closed_classes():
-    assert {"the", "is", "n't", "because", "myself", "very"} <= STOP_WORDS
-    assert not {"dog", "walk", "tiresome", "quickly"} & STOP_WORDS

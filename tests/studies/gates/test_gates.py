@@ -1,31 +1,36 @@
 from __future__ import annotations
 
+import gzip
+import re
+
 import numpy as np
 import pytest
 import torch
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError
-from hf_paraphrase.evaluation.verdicts import Interval
+from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS, difference
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.gates.gate_report import compare, gate_report
-from hf_paraphrase.studies.gates.gates import check_gran, component_gates, word_gates, words_of_texts
-from hf_paraphrase.studies.gates.grouped_means import GroupMean
-from hf_paraphrase.studies.gates.word_labels import DEPENDENCY, TAG, LabelledSentence, kind_of_word
+from hf_paraphrase.studies.expansion.tagger import PartOfSpeechTagger
+from hf_paraphrase.studies.gates.analysis import compare, gate_table
+from hf_paraphrase.studies.gates.gates import (
+    check_gran,
+    component_gates,
+    from_own_mean,
+    grouped_means,
+    word_gates,
+    words_of_texts,
+)
+from hf_paraphrase.studies.gates.word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, with_tags
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 VOCABULARY = ["the", "cat", "sat", "do", "n't", "café", "."]
 TEXTS = ["The cat don't sat.", "café", "", "zzz the cat sat the cat sat", "the"]
-SETTINGS = [
-    {"cell": "lstm"},
-    {"cell": "gru"},
-    {"bidirectional": True},
-    {"bidirectional": True, "direction_merge": "sum"},
-]
+SETTINGS = [{"cell": "lstm"}, {"cell": "gru"}, {"bidirectional": True}]
 
 
 def make(tokenizer=None, **settings):
@@ -46,6 +51,9 @@ def alone(encoder, text):
     return output.gates[0].double().numpy(), output.last_hidden_state[0].double().numpy()
 
 
+# ----- the gates of words
+
+
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_the_gates_of_words_are_those_of_each_sentence_alone(settings):
     encoder = make(**settings)
@@ -59,21 +67,20 @@ def test_the_gates_of_words_are_those_of_each_sentence_alone(settings):
     found = word_gates(encoder, sentences)
     expected = [alone(encoder, item.text) for item in sentences]
     np.testing.assert_allclose(found.gates, np.concatenate([gates.mean(1) for gates, _ in expected]), atol=1e-6)
-    np.testing.assert_allclose(
-        found.gated_norms, np.concatenate([np.linalg.norm(vectors, axis=1) for _, vectors in expected]), rtol=1e-5
-    )
+    norms = np.concatenate([np.linalg.norm(vectors, axis=1) for _, vectors in expected])
+    np.testing.assert_allclose(found.gated_norms, norms, rtol=1e-5)
     assert found.positions.tolist() == [*range(6), 0, *range(7), 0] and found.without_tokens == 0
-    assert found.lengths.tolist() == [6] * 6 + [1] + [7] * 7 + [1]
+    assert found.sentences.tolist() == [0] * 6 + [1] + [2] * 7 + [3]
     assert [found.words[row] for row in np.flatnonzero(~found.known)] == ["zzz"]
-    turned = word_gates(encoder, sentences[::-1])
-    np.testing.assert_allclose(turned.gates[-6:], found.gates[:6], atol=1e-6)
+    known = word_gates(encoder, sentences, known_only=True)
+    assert known.words == [word for word in found.words if word != "zzz"] and known.known.all()
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:2])
 def test_a_word_in_pieces_has_the_mean_of_its_pieces(settings):
     texts = ["the cat sat there", "a catastrophe sat", "the cat"] * 5
     encoder = make(train_bpe_tokenizer(texts, 24), **settings)
-    sentence = LabelledSentence.of_words(["the", "catastrophe", "sat"], {TAG: ["DT", "NN", "VBD"]})
+    sentence = LabelledSentence.of_words(["the", "catastrophe", "sat"], tag=["DT", "NN", "VBD"])
     found = word_gates(encoder, [sentence])
     encoded = encoder.tokenizer.backend_tokenizer.encode(sentence.text)
     gates, _ = alone(encoder, sentence.text)
@@ -89,7 +96,7 @@ def test_a_word_in_pieces_has_the_mean_of_its_pieces(settings):
 
 def test_tagged_words_that_the_tokenizer_cuts_differently_keep_their_tags():
     encoder = make()
-    sentence = LabelledSentence.of_words(["don't", "\u200b", "sat."], {TAG: ["VB", "X", "VBD"]})
+    sentence = LabelledSentence.of_words(["don't", "\u200b", "sat."], tag=["VB", "X", "VBD"])
     found = word_gates(encoder, [sentence])
     gates, _ = alone(encoder, sentence.text)
     assert found.words[0] == "don't" and found.labels[TAG][0] == "VB" and found.labels[TAG][-1] == "VBD"
@@ -105,25 +112,19 @@ def test_skipped_unknown_words_are_counted_and_left_out():
     assert words == ["the", "cat"]
 
 
-def test_no_word_at_all_is_an_error():
-    with pytest.raises(InputError, match="no word of the text has a token"):
+def test_text_without_words_and_models_without_gates_are_refused():
+    with pytest.raises(InputError, match="no word of the text"):
         word_gates(make(), [LabelledSentence("", ())])
-
-
-def test_a_sentence_without_words_has_a_picture_of_nothing():
-    words, gates = component_gates(make(), LabelledSentence("", ()))
-    assert words == [] and gates.shape == (0, 6)
-
-
-def test_a_model_without_gates_is_refused():
     tokenizer = build_word_level_tokenizer(VOCABULARY)
     encoder = SentenceEncoder(AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)), tokenizer)
     with pytest.raises(ModelError, match="`avg` has no gates"):
         check_gran(encoder, "folder")
-    check_gran(make(), "folder")
 
 
-def test_the_report_sees_a_gate_that_depends_on_the_tag():
+# ----- tables
+
+
+def test_the_table_sees_a_gate_that_depends_on_the_tag():
     encoder = make()
     with torch.no_grad():
         for name, parameter in encoder.model.named_parameters():
@@ -133,81 +134,127 @@ def test_the_report_sees_a_gate_that_depends_on_the_tag():
         encoder.model.embeddings.zero_()
         encoder.model.embeddings[[2, 8], 0] = -1.0  # the, .
         encoder.model.embeddings[[3, 4], 0] = 1.0  # cat, sat
-    sentence = LabelledSentence.of_words(
-        ["the", "cat", "sat"], {TAG: ["DT", "NN", "VBD"], DEPENDENCY: ["det", "nn", "root"]}
-    )
-    report = gate_report(word_gates(encoder, [sentence] * 5), min_count=2, replicates=10)
-    means = {item.name: item.mean.value for item in report.labels[TAG]}
+    sentence = LabelledSentence.of_words(["the", "cat", "sat"], tag=["DT", "NN", "VBD"])
+    gates = word_gates(encoder, [sentence] * 5)
+    rows = {row["name"]: row for row in gate_table(gates, gates.labels[TAG], min_count=2, replicates=10, seed=0)}
     high, low = 1 / (1 + np.exp(-5.0)), 1 / (1 + np.exp(5.0))
-    assert means == pytest.approx({"NN": high, "VBD": high, "DT": low}, abs=1e-6)
-    assert [item.name for item in report.words] == ["cat", "sat", "the"]
-    assert report.explained == pytest.approx(1.0) and report.unknown == 0
-    for comparison in report.paper.values():
-        assert comparison.in_order == 100 and comparison.verdict == "holds" and comparison.high == comparison.low == 1
-    # Nothing is left of the position once the words are taken into account.
-    assert all(abs(item.mean.value) < 1e-6 for item in report.adjusted_from_start)
-    assert [item.name for item in report.from_start] == ["1", "2", "3"]
-    plain, gated, shift = report.details[TAG]["DT"]
-    assert (
-        plain == pytest.approx(1.0) and gated == pytest.approx(low, abs=1e-6) and shift == pytest.approx(0, abs=1e-6)
-    )
-    rare = gate_report(word_gates(encoder, [sentence]), min_count=2, replicates=10)
-    assert rare.words == [] and rare.labels[TAG] == [] and rare.paper == {}
+    assert list(rows) == ["NN", "VBD", "DT"] and [row["words"] for row in rows.values()] == [5, 5, 5]
+    assert [row["gate"] for row in rows.values()] == pytest.approx([high, high, low], abs=1e-6)
+    assert rows["DT"]["norm_of_x"] == pytest.approx(1.0) and rows["DT"]["norm_of_a"] == pytest.approx(low, abs=1e-6)
+    assert rows["DT"]["against_position"] == pytest.approx(0, abs=1e-6)
+    assert gate_table(gates, gates.labels[TAG], min_count=6, replicates=10, seed=0) == []
 
 
-def test_the_comparison_with_the_paper_can_fail_too():
-    def group(name, value):
-        return GroupMean(name, 1, Interval(value, value, value))
-
-    norms = {"NN": 2.0, "DT": 1.0}
-    opposite = compare(TAG, [group("NN", 0.1), group("DT", 0.9)], norms)
-    assert opposite.verdict == "does not" and opposite.in_order_by_norm == 100
-    partly = compare(
-        TAG,
-        [group("NN", 0.5), group("JJ", 0.1), group("DT", 0.4), group("TO", 0.3), group("IN", 0.05)],
-        dict.fromkeys(["NN", "JJ", "DT", "TO", "IN"], 1.0),
-    )
-    assert (
-        partly.in_order_by_norm == 50
-        and partly.in_order == pytest.approx(100 * 4 / 6)
-        and partly.verdict == "cannot tell"
-    )
-    assert compare(TAG, [group("NN", 0.1)], {"NN": 1.0}) is None and compare(TAG, [group("foo", 0.1)], {}) is None
+def row(name, gate, norm):
+    return {"name": name, "gate": gate, "norm_of_a": norm}
 
 
 @pytest.mark.parametrize(
-    ("word", "kind"),
+    ("kind", "rows", "high", "low", "in_order", "by_norm"),
     [
-        ("The", "articles"),
-        ("I", "personal pronouns"),
-        ("to", "to"),
-        ("n\u2019t", "negation"),
-        ("3,000", "numbers"),
-        ("...", "punctuation"),
-        ("chat", "other words"),
-        ("\u732b", "other words"),
+        (TAG, [row("NN", 0.1, 2), row("DT", 0.9, 1)], 1, 1, 0, 100),
+        (TAG, [row("NN", 0.5, 1), row("JJ", 0.1, 1), row("DT", 0.4, 1), row("TO", 0.3, 1)], 2, 2, 50, 50),
+        (TAG, [row("NOUN", 0.5, 1), row("ADP", 0.1, 0.5), row("VERB", 0.9, 0.1)], 1, 1, 100, 100),
+        (DEPENDENCY, [row("compound", 0.5, 1), row("nummod", 0.4, 1), row("aux:pass", 0.1, 2)], 2, 1, 100, 0),
     ],
 )
-def test_the_kind_of_a_word(word, kind):
-    assert kind_of_word(word) == kind
-
-
-def test_todays_names_of_dependency_labels_count_as_those_of_the_paper():
-    def group(name, value):
-        return GroupMean(name, 1, Interval(value, value, value))
-
-    found = compare(
-        DEPENDENCY,
-        [group("compound", 0.5), group("nummod", 0.4), group("aux:pass", 0.1)],
-        {"compound": 1.0, "nummod": 1.0, "aux:pass": 2.0},
+def test_the_comparison_counts_pairs_in_the_papers_order(kind, rows, high, low, in_order, by_norm):
+    found = compare(kind, rows)
+    assert (found["high"], found["low"], found["in_order"], found["in_order_by_norm"]) == (
+        high,
+        low,
+        in_order,
+        by_norm,
     )
-    assert found.in_order_by_norm == 0
-    assert (found.high, found.low, found.in_order) == (2, 1, 100.0)
 
 
-def test_universal_tags_are_compared_too():
-    def group(name, value):
-        return GroupMean(name, 1, Interval(value, value, value))
+def test_the_verdict_is_that_of_the_judging_module_which_one_encoder_cannot_decide():
+    clear = [row("NN", 0.9, 1), row("DT", 0.1, 1)]
+    assert compare(TAG, clear)["in_order"] == 100 and compare(TAG, clear)["verdict"] == "cannot tell"
+    several = difference(dict.fromkeys(range(FEWEST_SEEDS), 100.0), 50.0)
+    assert several.interval().verdict("above") == "holds"
+    assert compare(TAG, clear[:1]) is None and compare(TAG, [row("foo", 1, 1)]) is None
 
-    found = compare(TAG, [group("NOUN", 0.5), group("ADP", 0.1), group("VERB", 0.9)], {"NOUN": 1.0, "ADP": 0.5})
-    assert (found.high, found.low, found.in_order, found.in_order_by_norm) == (1, 1, 100.0, 100.0)
+
+def test_the_means_are_those_of_the_groups_highest_first():
+    values = np.array([1.0, 3.0, 5.0, 7.0, 9.0])
+    found = grouped_means(values, ["a", "b", "a", None, "c"], np.array([0, 0, 1, 1, 2]), replicates=10)
+    assert [(item.name, item.words, item.mean.value) for item in found] == [("c", 1, 9), ("a", 2, 3), ("b", 1, 3)]
+    assert grouped_means(np.array([1.0]), [None], np.array([0])) == []
+
+
+def test_the_interval_is_over_sentences_and_not_over_words():
+    # Ten words of a sentence all have the sentence's own value, so there are 40 draws and not 400.
+    level = np.random.default_rng(0).normal(size=40)
+    values, sentences = np.repeat(level, 10), np.repeat(np.arange(40), 10)
+    (found,) = grouped_means(values, ["a"] * 400, 7 * sentences + 5, replicates=2000)
+    assert found.mean.high - found.mean.low == pytest.approx(2 * 1.96 * level.std() / np.sqrt(40), rel=0.1)
+    assert grouped_means(values, ["a"] * 400, sentences, replicates=2000) == [found]
+
+
+def test_the_distance_is_from_the_others_of_the_group():
+    found = from_own_mean(np.array([1.0, 2.0, 6.0, 4.0]), ["a", "a", "a", "b"])
+    np.testing.assert_allclose(found, [1 - 4, 2 - 3.5, 6 - 1.5, np.nan])
+
+
+# ----- labels of words
+
+SLASHED = "The/DT cat/NN sat/VBD\n\nand/or/CC no/DT\n"
+
+
+def conllu(number, word, tag, label):
+    return f"{number}\t{word}\t_\tUNIVERSAL\t{tag}\t_\t0\t{label}\t_\t_\n"
+
+
+CONLLU = (
+    "1-2\tThecat\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    + conllu(1, "The", "DT", "det")
+    + "# a comment\n"
+    + conllu(2, "cat", "NN", "nsubj")
+    + "2.1\tghost\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    + conllu(3, "sat", "VBD", "root")
+    + "\n\n"
+    + conllu(1, "and/or", "CC", "cc")
+    + conllu(2, "no", "_", "det")
+)
+
+
+def test_both_layouts_are_read_compressed_too(tmp_path):
+    (tmp_path / "slashed.gz").write_bytes(gzip.compress(SLASHED.encode()))
+    slashed = list(read_tagged(tmp_path / "slashed.gz"))
+    assert [(item.words, item.labels[TAG]) for item in slashed] == [
+        (["The", "cat", "sat"], ("DT", "NN", "VBD")),
+        (["and/or", "no"], ("CC", "DT")),
+    ]
+    for head in ("", "# text = The cat sat\n"):
+        (tmp_path / "conllu").write_text(head + CONLLU)
+        found = list(read_tagged(tmp_path / "conllu"))
+        assert [item.words for item in found] == [item.words for item in slashed]
+        assert [item.labels[DEPENDENCY] for item in found] == [("det", "nsubj", "root"), ("cc", "det")]
+        # A word without a tag of its language has the universal one.
+        assert [item.labels[TAG] for item in found] == [("DT", "NN", "VBD"), ("CC", "UNIVERSAL")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        ("The/DT cat\n", 1, "`cat` is not word/TAG"),
+        ("The/DT\n/NN\n", 2, "`/NN` is not word/TAG"),
+        ("The/DT\ncat/\n", 2, "`cat/` is not word/TAG"),
+        (conllu(1, "a", "DT", "det") + "2\tb\n", 2, "2 tab-separated fields where CoNLL-U has 10"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path, text, line, expected):
+    (tmp_path / "tagged").write_text(text)
+    with pytest.raises(InputError, match=re.escape(expected)) as caught:
+        list(read_tagged(tmp_path / "tagged"))
+    assert caught.value.line == line
+
+
+def test_words_get_the_taggers_labels_without_their_forms_and_punctuation_one_of_its_own():
+    pytest.importorskip("denckring_en_pos")
+    words = ["“", "Tom", "saw", "a", "dog", ",", "and", "it", "was", "barking", ".", "”"]
+    sentences = [LabelledSentence.of_words(words), LabelledSentence.of_words(["!"])]
+    first, second = with_tags(PartOfSpeechTagger.load(), sentences)
+    assert first.labels[TAG][:6] == ("PUNCT", "PROPN", "VERB", "DET", "NOUN", "PUNCT")
+    assert first.spans == sentences[0].spans and second.labels[TAG] == ("PUNCT",)

@@ -43,15 +43,15 @@ def test_classes_have_names(tmp_path, values, names, expected):
 @pytest.mark.parametrize(
     ("columns", "kind", "expected"),
     [
-        ({"text": ["x"], "label": [0.5]}, CLASSES, "numbers with fractions, not classes"),
-        ({"text": ["x"], "label": [float("nan")]}, CLASSES, "numbers with fractions, not classes"),
+        ({"text": ["x"], "label": [0.5]}, CLASSES, "not a class"),
+        ({"text": ["x"], "label": [float("nan")]}, CLASSES, "not a class"),
         ({"text": ["x", "y"], "label": [0, -1]}, CLASSES, "row 1: the label is -1: no class is known"),
-        ({"text": ["x", "y"], "label": ["a", " "]}, CLASSES, "row 1: the label is empty"),
-        ({"text": ["x", "y"], "label": [1, None]}, CLASSES, "row 1: no value in column label"),
-        ({"text": [None, "y"], "label": [1, 1]}, CLASSES, "row 0: no value in column text"),
-        ({"text": ["x"], "label": [[1]]}, CLASSES, "not classes"),
-        ({"text": [1], "label": [1]}, CLASSES, "the column text is not text"),
-        ({"text": ["x"], "label": ["high"]}, SCORES, "not numbers"),
+        ({"text": ["x", "y"], "label": ["a", " "]}, CLASSES, "row 1: the label is ' ', not a class"),
+        ({"text": ["x", "y"], "label": [1, None]}, CLASSES, "row 1: the label is None, not a class"),
+        ({"text": [None, "y"], "label": [1, 1]}, CLASSES, "row 0: no text in column text"),
+        ({"text": ["x"], "label": [[1]]}, CLASSES, "not a class"),
+        ({"text": [1], "label": [1]}, CLASSES, "no text in column text"),
+        ({"text": ["x"], "label": ["high"]}, SCORES, "not a number"),
         ({"text": ["x", "y"], "label": [1.0, float("inf")]}, SCORES, "row 1: the label is inf"),
         ({"sentence2": ["x"], "label": [1]}, CLASSES, "missing column sentence1"),
         ({"words": ["x"], "label": [1]}, CLASSES, "missing column text"),
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_named(tmp_path, columns, kind, expected):
 
 def test_a_class_beyond_the_names_of_the_card_is_an_error(tmp_path):
     folder = write(tmp_path / "data", text=["x", "y"], label=[0, 2])
-    with pytest.raises(InputError, match="row 1: the label is 2, outside 0 to 1"):
+    with pytest.raises(InputError, match="row 1: the label is 2: no class is known"):
         read_labelled(folder, "train", column="label", names=["no", "yes"])
 
 

@@ -4,32 +4,26 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from hf_paraphrase.studies.supervised.scores import ClassScores, GradedScores
+from hf_paraphrase.studies.supervised.scores import class_scores, criterion, graded_scores
 
 
 def test_classes_are_counted_by_hand():
-    found, right = np.array([0, 1, 1, 1, 0]), np.array([0, 1, 0, 1, 1])
-    scores = ClassScores.of(found, right, ["a", "b", "never"])
-    assert scores.accuracy == 60.0 and scores.floor == 60.0 and scores.rows == 5
+    scores = class_scores(np.array([0, 1, 1, 1, 0]), np.array([0, 1, 0, 1, 1]), ["a", "b", "never"])
+    assert (scores["accuracy"], scores["floor"], scores["rows"]) == (60.0, 60.0, 5) and criterion(scores) == 60.0
     # a: precision and recall 1/2; b: both 2/3. A class that never occurs does not count.
-    assert scores.macro_f1 == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
-    assert scores.classes == [
+    assert scores["macro_f1"] == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
+    assert scores["classes"] == [
         {"name": "a", "rows": 2, "found": 50.0},
         {"name": "b", "rows": 3, "found": pytest.approx(200 / 3)},
         {"name": "never", "rows": 0, "found": None},
     ]
-    assert scores.criterion == scores.accuracy
 
 
 def test_scores_are_those_of_the_formulas():
     found, right = np.array([1.0, 2.0, 3.5, 2.0]), np.array([1.0, 3.0, 5.0, 2.0])
-    scores = GradedScores.of(found, right)
-    assert scores.pearson == pytest.approx(100 * np.corrcoef(found, right)[0, 1])
-    assert scores.spearman == pytest.approx(100 * spearmanr(found, right)[0])
-    assert scores.mse == pytest.approx((0 + 1 + 2.25 + 0) / 4) and scores.floor == pytest.approx(right.var())
-    assert scores.criterion == scores.pearson
-
-
-def test_equal_scores_have_no_correlation_and_count_as_zero():
-    scores = GradedScores.of(np.ones(3), np.array([1.0, 2.0, 3.0]))
-    assert scores.pearson == scores.spearman == 0.0 and scores.mse == pytest.approx(5 / 3)
+    scores = graded_scores(found, right)
+    assert scores["pearson"] == criterion(scores) == pytest.approx(100 * np.corrcoef(found, right)[0, 1])
+    assert scores["spearman"] == pytest.approx(100 * spearmanr(found, right)[0])
+    assert (scores["mse"], scores["floor"]) == pytest.approx(((0 + 1 + 2.25 + 0) / 4, right.var()))
+    equal = graded_scores(np.ones(3), np.array([1.0, 2.0, 3.0]))
+    assert equal["pearson"] == equal["spearman"] == 0.0 and equal["mse"] == pytest.approx(5 / 3)
