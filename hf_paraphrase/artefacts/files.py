@@ -1,18 +1,23 @@
-"""Reads the files of artefacts: bytes, JSON and NumPy arrays, with errors of one line that name the file."""
+"""Files of artefacts: read with errors of one line that name the file, written whole or not at all, and locked."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HfParaphraseError, InputError
+from ..errors import HfParaphraseError, InputError, OutputError
+from ..messages import log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _REMEDY = "copy or re-create it"
+_LONGEST_NAME = 200
 
 
 def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
@@ -61,3 +66,86 @@ def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
             raise error("a link", path=path, remedy="remove it")
+
+
+def shortened(name: str) -> str:
+    """Shortens a name of up to 255 bytes so that a prefix and an ending can be added; different names differ."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    return os.fsdecode(encoded[: _LONGEST_NAME - 17]) + "-" + hashlib.sha256(encoded).hexdigest()[:16]
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives a new file to write, which takes its name at `path` when the block ends without an error.
+
+    Its name until then is unpredictable, and it is not opened through a link. A link at `path` is replaced. Errors of
+    the block that name another file pass unchanged.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{shortened(path.name)}.{os.urandom(8).hex()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        if error.filename not in {None, str(path), str(temporary), str(path.parent)}:
+            raise
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_parts_whole(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
+    """Writes a UTF-8 text file from parts, of which one at a time is in memory."""
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.writelines(parts)
+
+
+def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a UTF-8 text file."""
+    write_parts_whole(path, [text])
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it.
+
+    The folders above it are made; after an error those of them that are empty are removed.
+
+    Raises:
+        OutputError: If another run is writing it, or its folder cannot be written.
+    """
+    # Its import takes longer than `--help`, which needs no lock.
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
+    missing = [folder for folder in path.parents if not folder.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            if not wait:
+                remedy = "wait for it, or give another --output"
+                raise OutputError("another run is writing this output", path=path, remedy=remedy) from error
+            log(f"waiting for another run that is writing {path}")
+            lock.acquire()
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=lock.lock_file) from error
+    has_failed = True
+    try:
+        yield
+        has_failed = False
+    finally:
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
+        lock.release()
+        # Not after success: other parts of the same output may be about to lock it.
+        if has_failed:
+            with suppress(OSError):
+                for folder in missing:
+                    folder.rmdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,21 +54,7 @@ def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
     """Refuses a model, or its weights by name, with a weight that is infinite, NaN, or too large to compute with."""
-    _check_finite((model if isinstance(model, Mapping) else model.state_dict()).items(), folder)
-
-
-def check_finite_files(folder: Path, *, but: Path) -> None:
-    """Does the same for all safetensors files below a folder, except those below `but`."""
-    from safetensors import safe_open
-
-    for path in sorted(folder.rglob("*.safetensors")):
-        if but not in path.parents:
-            with safe_open(path, framework="pt") as weights:
-                _check_finite(((name, weights.get_tensor(name)) for name in weights.keys()), None)  # noqa: SIM118
-
-
-def _check_finite(weights: Iterable[tuple[str, Tensor]], folder: str | os.PathLike[str] | None) -> None:
-    for name, values in weights:
+    for name, values in (model if isinstance(model, Mapping) else model.state_dict()).items():
         if values.is_floating_point() and values.numel():
             # Both are NaN if a weight is, and no array of booleans is needed.
             least, greatest = values.aminmax()
@@ -78,3 +64,12 @@ def _check_finite(weights: Iterable[tuple[str, Tensor]], folder: str | os.PathLi
                     path=folder,
                     remedy="train again with a lower --learning-rate, or a longer warm-up where the verb has one",
                 )
+
+
+def check_finite_files(folder: Path, *, but: Path) -> None:
+    """Does the same for all safetensors files below a folder, except those below `but`."""
+    from safetensors.torch import load_file
+
+    for path in sorted(folder.rglob("*.safetensors")):
+        if but not in path.parents:
+            check_finite(load_file(path))

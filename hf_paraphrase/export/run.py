@@ -14,8 +14,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, is_int8_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.origins import inherited_model_metadata, inherited_sections
-from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Card, check_early
-from ..artefacts.origins import inherited_metadata
-from ..artefacts.provenance import read_provenance
+from ..artefacts.files import write_parts_whole
+from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
-from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError

@@ -11,8 +11,8 @@ import pytest
 
 from hf_paraphrase.artefacts import artefact as module
 from hf_paraphrase.artefacts.artefact import Artefact, incomplete_runs, locked, output_file
+from hf_paraphrase.artefacts.files import write_text_whole, written_whole
 from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
-from hf_paraphrase.artefacts.whole_files import write_text_whole, written_whole
 from hf_paraphrase.errors import InputError, OutputError
 
 

@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import huggingface_hub
 import numpy as np
 import pyarrow as pa
 import pytest
-from hub_stand_in import HubStandIn
+from fake_hub import FakeHub
 from safetensors.numpy import save_file
 
+from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT, PAIRS
@@ -64,34 +66,14 @@ def write_bitext(folder):
 
 
 @pytest.fixture
-def hub(monkeypatch):
-    """A Hub on the loopback interface to which everything in this process goes."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import close_session
-
-    hub = HubStandIn()
-    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nonexistent/token")
-    close_session()
-    yield hub
-    close_session()
-    hub.close()
-
-
-@pytest.fixture
-def read_hub(hub, tmp_path, monkeypatch):
-    """The same for a client that fetches from it, too, with an empty cache."""
-    from huggingface_hub import constants
-
-    from hf_paraphrase.artefacts import hub_models
-
-    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+def hub(tmp_path, monkeypatch):
+    """An empty Hub, to which and from which everything in this process goes."""
+    hub = FakeHub(tmp_path / "cache")
+    monkeypatch.setattr(huggingface_hub, "HfApi", hub)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
     monkeypatch.setattr(hub_models, "_FOLDERS", {})
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent/token")
     return hub
 
 
@@ -212,6 +194,12 @@ def parallel_folders(tmp_path_factory):
     for name, more in flags.items():
         run(f"train-parallel-classifier {common} {more}", bitext=bitext, output=root / name)
     return {name: root / name for name in flags}
+
+
+@pytest.fixture(scope="session")
+def all_folders(encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders):
+    groups = (encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders)
+    return [folder for group in groups for folder in group.values()]
 
 
 @pytest.fixture

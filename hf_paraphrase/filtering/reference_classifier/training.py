@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.measurements import Measurement
-from ...artefacts.origins import languages_read
+from ...artefacts.card_heads import Measurement
+from ...artefacts.provenance import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
 from ...data.text_blocks import PLAIN_OR_COMPRESSED

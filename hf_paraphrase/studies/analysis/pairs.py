@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
+from ...artefacts.files import write_text_whole
 from ...artefacts.hub_models import model_folder
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError

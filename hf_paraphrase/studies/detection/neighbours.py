@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.whole_files import write_text_whole
+from ...artefacts.files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError
 from ...evaluation.figures import check_plots

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.files import write_text_whole
+from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder, check_split_name
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...artefacts.artefact import Artefact, Card
+from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError, UsageError

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...artefacts.artefact import Artefact, Card
+from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError

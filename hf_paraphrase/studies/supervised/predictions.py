@@ -11,9 +11,9 @@ import numpy as np
 
 from ...artefacts.artefact import output_files
 from ...artefacts.card_heads import class_names
-from ...artefacts.evaluated_cards import add_results, check_evaluated_card
+from ...artefacts.cards import add_results, check_evaluated_card
+from ...artefacts.files import write_text_whole
 from ...artefacts.provenance import fingerprint, versions
-from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
 from ...messages import log
@@ -81,7 +81,7 @@ def predict(settings: PredictionSettings) -> Predictions:
     """
     with output_files(settings.output, overwrite=settings.overwrite):
         if settings.update_card:
-            check_evaluated_card(settings.model, CARD_SECTION)
+            check_evaluated_card(settings.model)
         return _predict(settings)
 
 

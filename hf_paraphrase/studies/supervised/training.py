@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...artefacts.card_heads import class_names
-from ...artefacts.origins import languages_read
+from ...artefacts.provenance import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
 from ...encoders.sentence_encoder import SentenceEncoder
