@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -320,20 +319,15 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
 
     Of folders, only those with a provenance of this package are replaced. Who made a file cannot be known, so that
     `overwrite` replaces any.
-
-    Raises:
-        OutputError: If it is a link, of another kind, exists and `overwrite` is false, or is not ours.
     """
-    wanted, other = ("a file", "a folder") if is_file else ("a folder", "a file")
+    wanted = "a file" if is_file else "a folder"
     path = _resolved(output)
     if not os.path.lexists(path):
         return path
-    mode = path.lstat().st_mode
-    if stat.S_ISLNK(mode):
+    if path.is_symlink():
         raise OutputError("the output is a link", path=output, remedy=f"name {wanted} itself")
-    if not (stat.S_ISREG(mode) if is_file else stat.S_ISDIR(mode)):
-        kind = other if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "a device, pipe or socket"
-        raise OutputError(f"the output is {kind}, not {wanted}", path=output, remedy=f"name {wanted}")
+    if not (path.is_file() if is_file else path.is_dir()):
+        raise OutputError(f"the output exists and is not {wanted}", path=output, remedy=f"name {wanted}")
     if is_file and not overwrite:
         raise OutputError("the output file exists", path=output, remedy="give another name, or --overwrite")
     if is_file:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HfParaphraseError, InputError, OutputError
-from ..messages import log
+from ..errors import HfParaphraseError, InputError, ModelError, OutputError
+from ..messages import log, shown_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _REMEDY = "copy or re-create it"
-_LONGEST_NAME = 200
+_LONGEST_NAME, _LONGEST_MESSAGE = 200, 300
 
 
 def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
@@ -68,6 +69,48 @@ def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError
             raise error("a link", path=path, remedy="remove it")
 
 
+@contextmanager
+def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
+    """Keeps transformers from showing a bar for every file, and unless `warns`, its warnings.
+
+    Without effect if it has not been imported yet.
+    """
+    if "transformers" not in sys.modules:
+        yield
+        return
+    from transformers.utils import logging
+
+    shows_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    # Setting a level empties the caches of all loggers, so that it is set only if it changes.
+    silenced = not warns and verbosity != logging.ERROR
+    if silenced:
+        logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        if silenced:
+            logging.set_verbosity(verbosity)
+        if shows_bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def opening(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
+    """Turns whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
+    try:
+        with quiet_transformers():
+            yield
+    except HfParaphraseError:
+        raise
+    except BaseException as error:
+        # Libraries written in Rust raise a PanicException, which is not an `Exception` and cannot be imported.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        text = shown_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
+        raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error
+
+
 def shortened(name: str) -> str:
     """Shortens a name of up to 255 bytes so that a prefix and an ending can be added; different names differ."""
     encoded = os.fsencode(name)
@@ -99,15 +142,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_parts_whole(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
-    """Writes a UTF-8 text file from parts, of which one at a time is in memory."""
+def write_text_whole(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+    """Writes a UTF-8 text file from a text or its parts, of which one at a time is in memory."""
     with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-        stream.writelines(parts)
-
-
-def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a UTF-8 text file."""
-    write_parts_whole(path, [text])
+        stream.writelines([text] if isinstance(text, str) else text)
 
 
 @contextmanager

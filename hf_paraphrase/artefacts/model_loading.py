@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..models.joined_tokenizers import PARTS_FILE
-from .files import read_json_object
+from .files import opening, read_json_object
 from .hub_models import model_folder
-from .int8_tables import is_int8_folder, load_int8_table
-from .quiet_libraries import opening
-from .weights import check_finite, read_headers
+from .weights import check_finite, is_int8_folder, load_int8_table, read_headers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

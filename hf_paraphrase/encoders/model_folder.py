@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import Card, write_card
+from ..artefacts.files import quiet_transformers
 from ..artefacts.provenance import write_provenance
-from ..artefacts.quiet_libraries import quiet_transformers
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class

@@ -6,7 +6,6 @@ has are not sent again, also after a push that was interrupted (`HfApi.create_co
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,15 @@ from ..artefacts.card_heads import CARD, read_head, texts
 from ..errors import HfParaphraseError, HubError, InputError, UsageError
 from ..messages import HIDDEN
 from .licences import refusal
-from .pushed_files import PushedFile, as_published, check_artefact, has_data, list_files, repo_type_of
+from .pushed_files import (
+    DATA_SUFFIXES,
+    PushedFile,
+    as_published,
+    check_artefact,
+    has_data,
+    list_files,
+    repo_type_of,
+)
 
 MAIN = "main"
 # The Hub's own lists of large and of ignored files.
@@ -148,7 +155,7 @@ def send(
         parent = api.repo_info(repo_id, repo_type=kind, revision=revision).sha
         names = api.list_repo_files(repo_id, repo_type=kind, revision=parent)
         stale = sorted({*names} - {file.name for file in plan.files} - _OF_THE_HUB)
-        mixed = [name for name in stale if any(fnmatch.fnmatchcase(name, item) for item in data_patterns(plan.head))]
+        mixed = [name for name in stale if name.endswith(DATA_SUFFIXES)]
         if mixed and not prune:
             raise HubError(
                 f"{repo_id} has {', '.join(mixed)}, which load_dataset would read beside the new files",
@@ -169,15 +176,6 @@ def send(
         )
     shown = str(url) if revision == MAIN else f"{url}/tree/{revision}"
     return Pushed(shown, commit.oid, commit.oid != parent, stale, pruned)
-
-
-def data_patterns(head: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the patterns of files that `load_dataset` reads by the card's `configs`."""
-    configurations = head.get("configs")
-    for configuration in configurations if isinstance(configurations, list) else []:
-        data_files = configuration.get("data_files") if isinstance(configuration, dict) else None
-        for item in data_files if isinstance(data_files, list) else [data_files]:
-            yield from texts(item.get("path") if isinstance(item, dict) else item)
 
 
 def find_token(token_file: str | os.PathLike[str] | None = None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import Measurement
-from ..artefacts.quiet_libraries import quiet_transformers
+from ..artefacts.files import quiet_transformers
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError
 from ..messages import log

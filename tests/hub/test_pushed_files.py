@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.hub.publishing import data_patterns, plan_push
+from hf_paraphrase.hub.publishing import plan_push
 from hf_paraphrase.hub.pushed_files import list_files, published_card
 
 
@@ -105,20 +105,6 @@ def test_what_is_not_an_artefact_is_refused(model_folder, name, text, wording):
         (model_folder / name).write_text(text)
     with pytest.raises(InputError, match=wording):
         plan_push(model_folder, "ann/x")
-
-
-@pytest.mark.parametrize(
-    ("configs", "patterns"),
-    [
-        (None, []),
-        ("x", []),
-        ([{"data_files": "a/*"}, {"data_dir": "d"}], ["a/*"]),
-        ([{"data_files": ["a", "b"]}, {"data_files": {"path": "c"}}], ["a", "b", "c"]),
-        ([{"data_files": [{"split": "train", "path": ["a", "b"]}, {"split": "test", "path": "c"}]}], ["a", "b", "c"]),
-    ],
-)
-def test_patterns_of_data_files_are_read_in_every_form_of_the_hub(configs, patterns):
-    assert list(data_patterns({"configs": configs})) == patterns
 
 
 CARD = """---

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...artefacts.card_heads import Measurement
 from ...artefacts.cards import Card, write_card
-from ...artefacts.files import write_text_whole
+from ...artefacts.files import quiet_transformers, write_text_whole
 from ...artefacts.provenance import languages_read, write_provenance
-from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
 from ...artefacts.weights import check_finite
 from ...encoders.sentence_encoder import SentenceEncoder
