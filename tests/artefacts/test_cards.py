@@ -16,7 +16,6 @@ from pathlib import Path
 
 import jinja2
 import pytest
-import yaml
 from huggingface_hub import DatasetCard, ModelCard, ModelCardData, metadata_eval_result
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,12 +73,6 @@ def check_harmless(text):
     text.encode("utf-8")
 
 
-def test_a_missing_value_is_an_error():
-    for missing in ("title", "license", "columns", "rules"):
-        with pytest.raises(jinja2.UndefinedError):
-            render_card("dataset_cards", "pairs", {key: value for key, value in PAIRS.items() if key != missing})
-
-
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)
 def test_free_text_in_the_head_of_a_template_is_quoted_so_that_norwegian_is_not_false(kind, name):
     _, head, *_ = f"{template_path(kind, name).read_text(encoding='utf-8')}---\n".split("---\n")
@@ -116,7 +109,10 @@ def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path,
     assert DatasetCard.load(tmp_path / "made" / "README.md").data.source_datasets == ["org/name"]
 
 
-def test_unknown_templates_and_misspelt_licences_are_refused():
+def test_unknown_templates_missing_values_and_misspelt_licences_are_refused():
+    for missing in ("title", "license", "columns", "rules"):
+        with pytest.raises(jinja2.UndefinedError):
+            render_card("dataset_cards", "pairs", {key: value for key, value in PAIRS.items() if key != missing})
     with pytest.raises(HfParaphraseError, match=r"no card template model_cards/none\.md"):
         template_path("model_cards", "none")
     check_license("cc-by-2.0")
@@ -131,9 +127,6 @@ def test_unknown_templates_and_misspelt_licences_are_refused():
         (r"a \<b> \\<b> [x](y) \](z)", r"a \<b> \\&lt;b> [x]&#40;y) \](z)"),
         ("# a", "&#35; a"),
         ("#1 of `n_best` *x*", "#1 of `n_best` *x*"),
-        ("> a", "&#62; a"),
-        ("- a", "&#45; a"),
-        ("-0.5", "-0.5"),
         ("```sh", "&#96;``sh"),
         ("a\n\n\tb\u2028c", "a b c"),
     ],
@@ -181,12 +174,6 @@ def test_hostile_results_are_text_in_an_evaluated_card(tmp_path):
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     check_harmless(card.replace("# Mine <img>", ""))
     assert "\n# Mine <img>\n" in card and card.count("<!-- s: end -->") == 1
-
-
-@pytest.mark.parametrize("text", ["no", "1", "null", "é: 'x' \"y\" # z", "😀 a"])
-def test_the_yaml_filter_keeps_any_text_a_text(text):
-    card = render_card("dataset_cards", "pairs", {**PAIRS, "title": text})
-    assert yaml.safe_load(card.split("---\n")[1])["pretty_name"] == text
 
 
 def test_citations_are_whole_and_each_comes_once():
@@ -287,14 +274,6 @@ def test_new_results_replace_earlier_ones_of_the_same_kind_and_keep_others():
 # ----- later evaluations
 
 
-def test_a_first_section_goes_before_the_heading_and_a_second_takes_its_place():
-    once = replace_section(CARD_TEXT, "results", "## Results\n\none\n", "## Limits")
-    assert once == CARD_TEXT.replace(
-        "## Limits", "<!-- results: begin -->\n## Results\n\none\n<!-- results: end -->\n\n## Limits"
-    )
-    assert replace_section(once, "results", "two", "## Limits") == once.replace("## Results\n\none", "two")
-
-
 @given(LINES, LINES)
 def test_the_rest_of_the_text_stays_and_a_second_run_changes_nothing(lines, section):
     card, text = "\n".join([*lines, "end"]) + "\n", "\n".join(section)
@@ -303,6 +282,7 @@ def test_the_rest_of_the_text_stays_and_a_second_run_changes_nothing(lines, sect
     start, rest = once.split("<!-- a: begin -->\n")
     middle, stop = rest.split("<!-- a: end -->\n")
     assert middle.strip() == text.strip()
+    assert "## Limits" not in lines or stop.startswith("\n## Limits\n")
     assert (start + stop.removeprefix("\n")).split() == card.split()
 
 

@@ -162,8 +162,8 @@ def test_verbs_take_names_of_the_hub_and_record_them(published, encoder_folder, 
     assert published.fetched.count("model.safetensors") == 1
 
 
-def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(all_folders):
-    for folder in all_folders:
+def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(encoder_folders, other_folders):
+    for folder in [*encoder_folders.values(), *other_folders.values()]:
         names = {file.name for file in list_files(folder)[0]}
         patterns = {"allow_patterns": hub_models.FETCHED, "ignore_patterns": hub_models.NOT_FETCHED}
         left_out = names - set(filter_repo_objects(names, **patterns))

@@ -75,14 +75,19 @@ def parallel_job(folder):
     return {"kind": "parallel", "folder": str(folder), "texts": [SOURCES, TARGETS], "expected": expected.tolist()}
 
 
+JOBS = {
+    "nmt": translation_job,
+    "classifier": classifier_job,
+    "parallel": parallel_job,
+    "supervised": supervised_job,
+}
+
+
 def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, open_elsewhere
+    encoder_folders, other_folders, open_elsewhere
 ):
     jobs = [encoder_job(folder) for folder in encoder_folders.values()]
-    jobs += [translation_job(folder) for folder in translation_folders.values()]
-    jobs += [classifier_job(folder) for folder in classifier_folders.values()]
-    jobs += [parallel_job(folder) for folder in parallel_folders.values()]
-    jobs += [supervised_job(folder) for folder in supervised_folders.values()]
+    jobs += [JOBS[name.partition("_")[0]](folder) for name, folder in other_folders.items()]
     done = open_elsewhere(jobs)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("equal:") == len(jobs)
@@ -90,15 +95,15 @@ def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_th
     assert types == set(MODELS), "a model type of the package is not tried"
 
 
-def test_the_two_translation_models_differ_in_what_travels(translation_folders):
-    joint, separate = translation_folders["joint"], translation_folders["separate"]
+def test_the_two_translation_models_differ_in_what_travels(other_folders):
+    joint, separate = other_folders["nmt_joint"], other_folders["nmt_separate"]
     assert not (joint / "source_tokenizer.json").exists() and (separate / "source_tokenizer.json").is_file()
     tokenizer = AutoTokenizer.from_pretrained(separate)
     assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
 
 
-def test_a_folder_has_the_packages_own_code_complete_and_no_weights_but_safetensors(all_folders):
-    for folder in all_folders:
+def test_a_folder_has_the_packages_own_code_complete_and_no_weights_but_safetensors(encoder_folders, other_folders):
+    for folder in [*encoder_folders.values(), *other_folders.values()]:
         config = json.loads((folder / "config.json").read_text())
         types = [item["model_type"] for item in (config, config.get("sentence_encoder")) if item]
         files = {path.name: path for path in sorted(folder.glob("*.py"))}
