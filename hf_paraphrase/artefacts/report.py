@@ -58,7 +58,7 @@ def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | 
     """Renders a Markdown text, whose first heading is the title, with a record as in `provenance.json`."""
     import jinja2
 
-    title, lead, body = _page(markdown, pictures)
+    title, body = _page(markdown, pictures)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
@@ -70,7 +70,6 @@ def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | 
     text = environment.get_template("report.html").render(
         title=title,
         command=record.get("command") or "hf-paraphrase",
-        lead=lead,
         body=body,
         plots=recorded_plots(record),
         tables=_tables(record),
@@ -81,29 +80,24 @@ def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | 
     return printable(without_secrets(text)).rstrip() + "\n"
 
 
-def _page(markdown: str, pictures: Path | None) -> tuple[str, str, str]:
-    """Returns the title of a card, and as HTML the text before its second heading and the rest."""
+def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:
+    """Returns the title of a card and the rest as HTML."""
     from markdown_it import MarkdownIt
 
     # Tags are shown as text, and links to scripts are not made.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    comments = re.compile("^<!--.*-->$", re.MULTILINE)
-    tokens = parser.parse(comments.sub("", markdown))
+    tokens = parser.parse(re.sub("^<!--.*-->$", "", markdown, flags=re.MULTILINE))
     for token in tokens:
         for part in token.children or []:
             if part.type == "image" and (content := _picture(pictures, str(part.attrs["src"]))):
                 part.attrs["src"] = content
             elif part.type == "image":
                 part.type, part.children = "text", None
-    headings = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
-    begin, title = 0, "Report"
-    if headings and tokens[headings[0]].tag == "h1":
-        first = headings.pop(0)
-        begin = first + 3
-        title = "".join(part.content for part in tokens[first + 1].children or [])
-    end = headings[0] if headings else len(tokens)
-    lead, body = (parser.renderer.render(part, parser.options, {}) for part in (tokens[begin:end], tokens[end:]))
-    return title, lead, body
+    title = "Report"
+    if tokens and tokens[0].tag == "h1":
+        title = "".join(part.content for part in tokens[1].children or [])
+        del tokens[:3]
+    return title, parser.renderer.render(tokens, parser.options, {})
 
 
 def _picture(folder: Path | None, name: str) -> str | None:

@@ -75,7 +75,7 @@ def test_a_report_shows_card_plots_settings_and_provenance(tmp_path):
     check_harmless(page)
     assert "<title>My &lt;toy&gt;</title>" in page and "<p>Words.</p>" in page
     assert "tags: []" not in page and "x: begin" not in page
-    assert page.index("Words.") < page.index("Loss in training") < page.index("<h2>Table") < page.index(">Settings<")
+    assert page.index("Loss in training") < page.index("Words.") < page.index("<h2>Table") < page.index(">Settings<")
     assert "<td>rate</td><td>0.1</td>" in page and "<td>a</td><td>–</td>" in page and "<td>b</td><td>b</td>" in page
     assert str(tmp_path) not in page and "hf-paraphrase train-toy" in page and ">torch<" in page
     assert is_report(folder / "report.html") and not is_report(folder / "provenance.json")
