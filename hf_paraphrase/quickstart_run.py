@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.artefact import check_output, is_ours, locked
+from .artefacts.artefact import check_output, is_ours
+from .artefacts.files import locked, write_text_whole
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
-from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
 from .errors import OutputError, UsageError

@@ -12,44 +12,31 @@ one step. A run that was killed before that is continued by `resume`; after it t
 from __future__ import annotations
 
 import ctypes
+import glob
 import hashlib
 import json
 import os
-import re
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ..errors import HfParaphraseError, OutputError
 from ..messages import as_given, log
 from ..settings import Settings
-from .files import read_json_object
-from .measurements import Measurement
+from .cards import Card, write_card
+from .files import locked, read_json_object, shortened, write_text_whole
 from .provenance import PROVENANCE, fingerprint, write_provenance
-from .whole_files import shortened, write_text_whole
 
 JOB = "job.json"
 """The file in an incomplete run that says what determines its result."""
 _MADE_BY = "hf-paraphrase "
 _NOT_THE_RESULT = frozenset({"output", "license", "report_to"})
 _AT_CWD, _EXCHANGE = -100, 2
-
-
-@dataclass(frozen=True)
-class Card:
-    """The template of a card with its values, what was measured, and whether a report is written beside it."""
-
-    template: str
-    values: Mapping[str, Any]
-    kind: str = "dataset_cards"
-    measurements: Sequence[Measurement] = ()
-    report: bool = False
 
 
 @dataclass
@@ -71,10 +58,6 @@ class Artefact:
     Attributes:
         target: The output as an absolute path.
         finished: Whether the output is finished and the run has nothing left to do.
-
-    Raises:
-        OutputError: On entry, if the output exists, another run is writing it, or there is an incomplete run that may
-            be neither continued nor discarded.
     """
 
     output: str | os.PathLike[str]
@@ -96,7 +79,6 @@ class Artefact:
         self.target = _resolved(self.output)
         self._lock = ExitStack()
         self._work: Path | None = None
-        self._fingerprints: dict[str, str] | None = None
 
     def __enter__(self) -> Self:
         if not self.resume and not incomplete_runs(self.target):
@@ -109,15 +91,11 @@ class Artefact:
                 self._lock = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         work, self._work = self._work, None
-        try:
-            if work is not None and not self.shared and not (self.resume is not None and _has_state(work)):
-                shutil.rmtree(work, ignore_errors=True)
-        finally:
-            self._lock.__exit__(kind, error, traceback)
+        if work is not None and not self.shared and not (self.resume is not None and _has_state(work)):
+            shutil.rmtree(work, ignore_errors=True)
+        self._lock.__exit__(*error)
 
     @property
     def staging(self) -> Path:
@@ -154,21 +132,18 @@ class Artefact:
     def described_job(self) -> dict[str, Any]:
         """Returns all that determines the result: settings with the fingerprints of the inputs in place of names."""
         # The settings name a stream as the user did, and not its copy.
-        fingerprints = {as_given(item): found for item, found in self.fingerprints().items()}
-        free = _NOT_THE_RESULT.union(self.free)
-        given = {name: value for name, value in self._record().items() if name not in free}
+        fingerprints = {as_given(item): found for item, found in self.fingerprints.items()}
+        given = {name: value for name, value in self._record().items() if name not in {*_NOT_THE_RESULT, *self.free}}
         job = {name: _with_fingerprints(value, fingerprints) for name, value in given.items()}
         named = [item for value in given.values() for item in (value if isinstance(value, list) else [value])]
         if others := [found for item, found in fingerprints.items() if item not in named]:
             job["inputs"] = others
-        described: dict[str, Any] = json.loads(json.dumps({**job, **self.job}, default=str))
-        return described
+        return dict(json.loads(json.dumps({**job, **self.job}, default=str)))
 
+    @cached_property
     def fingerprints(self) -> dict[str, str]:
-        """Returns the SHA-256 of each input, which is taken once."""
-        if self._fingerprints is None:
-            self._fingerprints = {str(item): fingerprint(item) for item in self.inputs}
-        return self._fingerprints
+        """The SHA-256 of each input, which is taken once."""
+        return {str(item): fingerprint(item) for item in self.inputs}
 
     def finish(
         self,
@@ -179,24 +154,18 @@ class Artefact:
     ) -> None:
         """Writes provenance and card, and gives the output its name: the last thing that a run does.
 
-        Args:
-            results: What was measured.
-            card: The card of a folder.
-            settings: What to record in place of the settings of the run.
+        `settings` are recorded in place of those of the run.
         """
-        from .cards import write_card
-
         write_provenance(
             self.staging,
             command=self.command,
             settings=self._record() if settings is None else settings,
-            inputs=self.fingerprints(),
+            inputs=self.fingerprints,
             results=results,
             job=None if self.resume is None else fingerprint_of_job(self.described_job()),
         )
         if card is not None:
-            values = {"name": self.target.name, **card.values}
-            write_card(self.staging, card.kind, card.template, values, card.measurements, report=card.report)
+            write_card(self.staging, replace(card, values={"name": self.target.name, **card.values}))
         try:
             for path in self.staging.rglob(".*.partial"):
                 path.unlink()  # what a killed run was writing
@@ -263,11 +232,10 @@ class Artefact:
         for work in runs:
             if work != self._work:
                 shutil.rmtree(work, ignore_errors=True)
-        if self.finished:
-            return
-        self.fingerprints()
-        if self._work is None and not self.shared:
-            self._work = self._new_work()
+        if not self.finished:
+            _ = self.fingerprints  # before the work, which may change an input
+            if self._work is None and not self.shared:
+                self._work = self._new_work()
 
     def _new_work(self) -> Path:
         work = self.target.with_name(f".{shortened(self.target.name)}.{os.urandom(8).hex()}.partial")
@@ -325,49 +293,8 @@ class Artefact:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it.
-
-    The folders above it are made; after an error those of them that are empty are removed.
-
-    Raises:
-        OutputError: If another run is writing it, or its folder cannot be written.
-    """
-    # Its import takes longer than `--help`, which needs no lock.
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
-    missing = [folder for folder in path.parents if not folder.exists()]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            if not wait:
-                remedy = "wait for it, or give another --output"
-                raise OutputError("another run is writing this output", path=path, remedy=remedy) from error
-            log(f"waiting for another run that is writing {path}")
-            lock.acquire()
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=lock.lock_file) from error
-    has_failed = True
-    try:
-        yield
-        has_failed = False
-    finally:
-        with suppress(OSError):
-            Path(lock.lock_file).unlink()
-        lock.release()
-        # Not after success: other parts of the same output may be about to lock it.
-        if has_failed:
-            with suppress(OSError):
-                for folder in missing:
-                    folder.rmdir()
-
-
-@contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Locks a single file without provenance, which the block writes by :func:`~.whole_files.written_whole`."""
+    """Locks a single file without provenance, which the block writes by :func:`~.files.written_whole`."""
     path = check_output(output, overwrite=overwrite, is_file=True)
     with locked(path):
         for leftover in _hidden(path):
@@ -392,20 +319,15 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
 
     Of folders, only those with a provenance of this package are replaced. Who made a file cannot be known, so that
     `overwrite` replaces any.
-
-    Raises:
-        OutputError: If it is a link, of another kind, exists and `overwrite` is false, or is not ours.
     """
-    wanted, other = ("a file", "a folder") if is_file else ("a folder", "a file")
+    wanted = "a file" if is_file else "a folder"
     path = _resolved(output)
     if not os.path.lexists(path):
         return path
-    mode = path.lstat().st_mode
-    if stat.S_ISLNK(mode):
+    if path.is_symlink():
         raise OutputError("the output is a link", path=output, remedy=f"name {wanted} itself")
-    if not (stat.S_ISREG(mode) if is_file else stat.S_ISDIR(mode)):
-        kind = other if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "a device, pipe or socket"
-        raise OutputError(f"the output is {kind}, not {wanted}", path=output, remedy=f"name {wanted}")
+    if not (path.is_file() if is_file else path.is_dir()):
+        raise OutputError(f"the output exists and is not {wanted}", path=output, remedy=f"name {wanted}")
     if is_file and not overwrite:
         raise OutputError("the output file exists", path=output, remedy="give another name, or --overwrite")
     if is_file:
@@ -460,12 +382,9 @@ def incomplete_runs(target: Path) -> list[Path]:
 
 def _hidden(target: Path) -> list[Path]:
     """Lists what runs of this user for an output are writing or have left."""
-    pattern = re.compile(rf"\.{re.escape(shortened(target.name))}\.[0-9a-f]{{16}}\.partial")
-    if not target.parent.is_dir():
-        return []
-    with os.scandir(target.parent) as entries:
-        found = [Path(entry.path) for entry in entries if pattern.fullmatch(entry.name) and not entry.is_symlink()]
-    return sorted(path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid())
+    pattern = f".{glob.escape(shortened(target.name))}.{'[0-9a-f]' * 16}.partial"
+    found = [path for path in sorted(target.parent.glob(pattern)) if not path.is_symlink()]
+    return [path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()]
 
 
 def _has_state(work: Path) -> bool:

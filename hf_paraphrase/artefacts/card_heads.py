@@ -1,12 +1,20 @@
-"""The YAML head of a card, which the Hub reads."""
+"""The YAML head of a card, which the Hub reads, and what was measured of a model in the form of its `model-index`."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 CARD = "README.md"
 
@@ -21,26 +29,29 @@ def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[d
         return {}, card
     try:
         head = yaml.safe_load(match[2])
-    except yaml.MarkedYAMLError as error:
-        line = None if error.problem_mark is None else error.problem_mark.line + 2
-        raise InputError(f"the head of the card is not YAML: {error.problem}", path=path, line=line) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that does not exist, lists within lists
-        raise InputError(f"the head of the card is not YAML: {error}", path=path) from error
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or error
+        line = None if mark is None else mark.line + 2
+        raise InputError(f"the head of the card is not YAML: {problem}", path=path, line=line) from error
     if head is not None and not isinstance(head, dict):
         raise InputError("the head of the card is not a YAML mapping", path=path, remedy="write `key: value`")
     return head or {}, card[match.end() :]
 
 
+def read_card(folder: str | os.PathLike[str]) -> str:
+    """Reads the card of a folder."""
+    path = Path(folder) / CARD
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the card: {error}", path=path, remedy="the folder needs a README.md") from error
+
+
 def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the head of a folder's README.md; it is empty if there is no card or no head."""
     path = Path(folder) / CARD
-    if not path.exists():
-        return {}
-    try:
-        card = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the card: {error}", path=path) from error
-    return split_card(card, path)[0]
+    return split_card(read_card(folder), path)[0] if path.exists() else {}
 
 
 def texts(value: object) -> list[str]:
@@ -62,3 +73,68 @@ def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list
     own = configurations.get(split.rpartition(".")[0]) or next(iter(configurations.values()), None)
     feature = None if own is None or own.features is None else own.features.get(column)
     return list(feature.names) if isinstance(feature, ClassLabel) else []
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One number, with the task, data and metric by their names on the Hub, and the metric's full `name`.
+
+    `dataset` may be the path of a folder. `value` is None or not finite if the measurement has no result.
+    """
+
+    task: str
+    dataset: str | None
+    metric: str
+    value: float | None
+    name: str
+    task_name: str
+    config: str | None = None
+    split: str | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a number and the name of the data; otherwise it is not published."""
+        return self.value is not None and math.isfinite(self.value) and bool((self.dataset or "").strip())
+
+    def record(self) -> dict[str, Any]:
+        """Returns its fields, ready for `provenance.json`."""
+        return {**dataclasses.asdict(self), "dataset": self._dataset_name}
+
+    def result(self) -> EvalResult:
+        """Builds the result as huggingface_hub has it."""
+        from huggingface_hub import EvalResult
+
+        name = self._dataset_name
+        return EvalResult(
+            task_type=self.task,
+            task_name=self.task_name,
+            dataset_type=re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-.") or "data",
+            dataset_name=f"{name} {self.config}" if self.config is not None else name,
+            dataset_config=self.config,
+            dataset_split=self.split,
+            metric_type=self.metric,
+            metric_name=self.name,
+            metric_value=self.value,
+            verified=False,
+        )
+
+    @property
+    def _dataset_name(self) -> str:
+        """The name of the data without the path of a folder, which is private."""
+        return re.split(r"[/\\]", (self.dataset or "").strip().rstrip("/\\"))[-1][:100]
+
+
+def set_results(
+    card: ModelCard, name: str, measurements: Sequence[Measurement], replaced: Sequence[Measurement] = ()
+) -> None:
+    """Puts measurements into the head of a model's card, in place of those of the same data and metric.
+
+    `name` is that of the model, if the head has none yet; `replaced` are further measurements that are removed.
+    """
+    data = cast("ModelCardData", card.data)
+    new = [item.result() for item in measurements if item.known]
+    outdated = [*new, *(item.result() for item in replaced)]
+    kept = [item for item in data.eval_results or [] if not any(item.is_equal_except_value(old) for old in outdated)]
+    data.eval_results = [*kept, *new] or None
+    # The library writes a name without results as a key that the Hub does not know.
+    data.model_name = (data.model_name or name) if data.eval_results else None

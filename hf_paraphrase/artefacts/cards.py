@@ -1,4 +1,8 @@
-"""Cards: the README.md of a model or data folder, filled in from a template and from what was measured."""
+"""Cards: the README.md of a folder, filled in from a template and from what was measured, and later evaluations.
+
+An evaluation goes into the provenance, the head of the card, and a section of its text between two comments, which the
+next one replaces.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,18 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, UsageError
 from ..messages import printable, without_secrets
-from ..tables import harmless_markdown
-from .card_heads import CARD
-from .measurements import Measurement, set_results
-from .origins import described, hub_datasets
-from .provenance import fingerprint, read_provenance
-from .reports.report import write_report
-from .whole_files import write_text_whole
+from ..tables import harmless_markdown, without_tags_and_links
+from .card_heads import CARD, Measurement, read_card, set_results, split_card
+from .files import locked, write_text_whole
+from .provenance import add_evaluation, described, fingerprint, hub_datasets, read_provenance
 
 if TYPE_CHECKING:
     import jinja2
@@ -28,6 +31,20 @@ UNKNOWN_LICENSE = "unknown"
 """The Hub's word for a licence that was not stated."""
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
+
+
+@dataclass(frozen=True)
+class Card:
+    """The template of a card with its values, what was measured, and whether a report is written beside it.
+
+    `kind` is `model_cards` or `dataset_cards`.
+    """
+
+    template: str
+    values: Mapping[str, Any]
+    kind: str = "dataset_cards"
+    measurements: Sequence[Measurement] = ()
+    report: bool = False
 
 
 def check_license(license: str | None) -> None:
@@ -74,40 +91,33 @@ def _environment(folder: Path) -> jinja2.Environment:
     return environment
 
 
-def write_card(
-    folder: str | os.PathLike[str],
-    kind: str,
-    name: str,
-    values: Mapping[str, Any],
-    measurements: Sequence[Measurement] = (),
-    *,
-    report: bool = False,
-) -> Path:
+def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     """Renders a card to `README.md` in `folder`, which has its provenance and pictures, and returns its path.
 
     The origins of the inputs and the licence of a model are taken from the provenance; `model_license` among the
     values is for a model whose record does not name one.
     """
+    from .report import write_report
+
     path = Path(folder) / CARD
     record = read_provenance(folder)
     inputs = record.get("inputs", [])
-    license = values.get("model_license") or record.get("settings", {}).get("license")
-    text = render_card(kind, name, {"origins": described(inputs), "model_license": license, **values})
-    if kind == "model_cards":
-        text = _model_card(
-            text, license, hub_datasets(inputs), str(values.get("name", path.parent.name)), measurements
-        )
+    license = card.values.get("model_license") or record.get("settings", {}).get("license")
+    values = {"name": path.parent.name, "origins": described(inputs), "model_license": license, **card.values}
+    text = render_card(card.kind, card.template, values)
+    if card.kind == "model_cards":
+        text = _with_head_of_model(text, license, hub_datasets(inputs), str(values["name"]), card.measurements)
     elif text.startswith("---\n"):  # a report on data has no head
-        text = _data_card(text, hub_datasets(inputs), path.parent)
+        text = _with_head_of_data(text, hub_datasets(inputs), path.parent)
     text = without_secrets(text).rstrip() + "\n"
-    if report:
+    if card.report:
         # Written first, because a folder with a card is complete.
         write_report(folder, text)
     write_text_whole(path, text)
     return path
 
 
-def _model_card(
+def _with_head_of_model(
     text: str, license: str | None, datasets: list[str], name: str, measurements: Sequence[Measurement]
 ) -> str:
     from huggingface_hub import ModelCard
@@ -120,7 +130,7 @@ def _model_card(
     return str(card)
 
 
-def _data_card(text: str, datasets: list[str], folder: Path) -> str:
+def _with_head_of_data(text: str, datasets: list[str], folder: Path) -> str:
     """Fills in the head of a data card.
 
     `datasets` caches what it opens by the name of the folder and the configurations in the head; the digest in these
@@ -170,3 +180,59 @@ def bibtex(*keys: str) -> str:
 def _papers() -> dict[str, str]:
     entries = Path(__file__).with_name("papers.bib").read_text(encoding="utf-8").strip().split("\n\n")
     return {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in entries}
+
+
+def check_evaluated_card(folder: str | os.PathLike[str]) -> None:
+    """Makes sure, before any long work, that :func:`add_results` can read card and provenance."""
+    split_card(read_card(folder), Path(folder) / CARD)
+    read_provenance(folder)
+
+
+def add_results(
+    folder: str | os.PathLike[str],
+    name: str,
+    evaluation: Mapping[str, Any],
+    measurements: Sequence[Measurement] = (),
+    *,
+    section: str,
+    text: str,
+) -> None:
+    """Records an evaluation and updates card and report of a model; earlier results of the same name are replaced.
+
+    The Markdown `text` goes before the section "Limits", between comments with the name of the `section`. A card
+    without a head gets this text alone. Of two runs that record at the same time, one waits for the other.
+    """
+    from huggingface_hub import ModelCard
+
+    from .report import write_report
+
+    path = Path(folder) / CARD
+    with locked(path, wait=True):
+        card = read_card(folder)
+        head, _ = split_card(card, path)
+        earlier: list[Measurement] = []
+        with suppress(TypeError, KeyError):  # records of version 0.1 may lack it
+            recorded = read_provenance(folder)["evaluations"][name]["measurements"]
+            earlier = [Measurement(**item) for item in recorded]
+        known = [item for item in measurements if item.known]
+        add_evaluation(folder, name, {**evaluation, "measurements": [item.record() for item in known]})
+        card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
+        if head:
+            with_head = ModelCard(card, ignore_metadata_errors=True)
+            set_results(with_head, Path(folder).resolve().name, known, earlier)
+            card = str(with_head)
+        write_report(folder, card)
+        write_text_whole(path, card)
+
+
+def replace_section(card: str, name: str, section: str, before: str) -> str:
+    """Puts a section into a card in place of the earlier one of that name, else before a heading or at the end."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    block = f"{begin}\n{section.strip()}\n{end}"
+    earlier = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if earlier.search(card):
+        return earlier.sub(lambda _: block, card, count=1)
+    position = f"\n{card}".find(f"\n{before}\n")
+    if position < 0:
+        return f"{card.rstrip()}\n\n{block}\n"
+    return f"{card[:position]}{block}\n\n{card[position:]}"

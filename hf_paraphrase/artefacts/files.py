@@ -1,18 +1,24 @@
-"""Reads the files of artefacts: bytes, JSON and NumPy arrays, with errors of one line that name the file."""
+"""Files of artefacts: read with errors of one line that name the file, written whole or not at all, and locked."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HfParaphraseError, InputError
+from ..errors import HfParaphraseError, InputError, ModelError, OutputError
+from ..messages import log, shown_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _REMEDY = "copy or re-create it"
+_LONGEST_NAME, _LONGEST_MESSAGE = 200, 300
 
 
 def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
@@ -61,3 +67,123 @@ def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
             raise error("a link", path=path, remedy="remove it")
+
+
+@contextmanager
+def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
+    """Keeps transformers from showing a bar for every file, and unless `warns`, its warnings.
+
+    Without effect if it has not been imported yet.
+    """
+    if "transformers" not in sys.modules:
+        yield
+        return
+    from transformers.utils import logging
+
+    shows_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    # Setting a level empties the caches of all loggers, so that it is set only if it changes.
+    silenced = not warns and verbosity != logging.ERROR
+    if silenced:
+        logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        if silenced:
+            logging.set_verbosity(verbosity)
+        if shows_bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def opening(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
+    """Turns whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
+    try:
+        with quiet_transformers():
+            yield
+    except HfParaphraseError:
+        raise
+    except BaseException as error:
+        # Libraries written in Rust raise a PanicException, which is not an `Exception` and cannot be imported.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        text = shown_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
+        raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error
+
+
+def shortened(name: str) -> str:
+    """Shortens a name of up to 255 bytes so that a prefix and an ending can be added; different names differ."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    return os.fsdecode(encoded[: _LONGEST_NAME - 17]) + "-" + hashlib.sha256(encoded).hexdigest()[:16]
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives a new file to write, which takes its name at `path` when the block ends without an error.
+
+    Its name until then is unpredictable, and it is not opened through a link. A link at `path` is replaced. Errors of
+    the block that name another file pass unchanged.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{shortened(path.name)}.{os.urandom(8).hex()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        if error.filename not in {None, str(path), str(temporary), str(path.parent)}:
+            raise
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_text_whole(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+    """Writes a UTF-8 text file from a text or its parts, of which one at a time is in memory."""
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.writelines([text] if isinstance(text, str) else text)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it.
+
+    The folders above it are made; after an error those of them that are empty are removed.
+
+    Raises:
+        OutputError: If another run is writing it, or its folder cannot be written.
+    """
+    # Its import takes longer than `--help`, which needs no lock.
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
+    missing = [folder for folder in path.parents if not folder.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            if not wait:
+                remedy = "wait for it, or give another --output"
+                raise OutputError("another run is writing this output", path=path, remedy=remedy) from error
+            log(f"waiting for another run that is writing {path}")
+            lock.acquire()
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=lock.lock_file) from error
+    has_failed = True
+    try:
+        yield
+        has_failed = False
+    finally:
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
+        lock.release()
+        # Not after success: other parts of the same output may be about to lock it.
+        if has_failed:
+            with suppress(OSError):
+                for folder in missing:
+                    folder.rmdir()

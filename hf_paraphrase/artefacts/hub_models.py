@@ -10,46 +10,17 @@ import glob
 import os
 from pathlib import Path
 
-from ..errors import HfParaphraseError, HubError, ModelError
+from ..errors import HubError, ModelError
+from ..messages import shown_line
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
 from ..registry import WORDLLAMA as WORDLLAMA
 from .files import read_bytes, read_json_object
 
-_SETTINGS = "config.json"
-_MODULES = "modules.json"
-_TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-_NUMBER = "[0-9]" * 5
-# In a pattern of the Hub's client `*` also stands for `/`, and so for whatever else the repository holds.
-FETCHED = (
-    _SETTINGS,
-    "generation_config.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-    f"model-{_NUMBER}-of-{_NUMBER}.safetensors",
-    "onnx/model.onnx",
-    *_TOKENIZER,
-    "tokenizers.json",
-    "source_tokenizer.json",
-    *(f"{side}_tokenizer/{name}" for side in ("source", "target") for name in _TOKENIZER),
-    _MODULES,
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-    "1_Pooling/config.json",
-    "README.md",
-    "provenance.json",
-    "source_provenance.json",
-    "references.tsv",
-)
-"""All files of the model folders of this package except code."""
-_OTHER_LIBRARIES = (
-    *FETCHED,
-    "vocab.txt",
-    "0_StaticEmbedding/model.safetensors",
-    "0_StaticEmbedding/tokenizer.json",
-    *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
-)
-"""The same for sentence encoders of other libraries."""
+_SETTINGS, _MODULES = "config.json", "modules.json"
+FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "README.md", "onnx/model.onnx")
+"""What model folders hold except code; in a pattern of the Hub's client `*` also stands for `/`."""
+NOT_FETCHED = ("*checkpoint*/*", "data/*")
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""
@@ -61,38 +32,31 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
     Args:
         name: A folder; or, as text, `builtin`; or, as text and if no such file or folder exists, a repository
             `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name `builtin` is
-            written `./builtin`, or given as a path object.
+            written `./builtin`, or given as a path object. Any other name is returned as a path.
         revision: The branch, tag or commit of a repository; `main` by default.
         any_type: Fetch also models whose type is not one of this package's.
 
-    Returns:
-        The folder. A name that is neither a folder nor a valid name of a repository is returned as a path.
-
     Raises:
-        ModelError: If the name is empty, the Hub has no such repository or model, or this installation has no
-            built-in encoder.
+        ModelError: If the name is empty, the Hub has no such model, or this installation has no built-in encoder.
         HubError: If the Hub cannot be reached, and there is no earlier copy of the model.
     """
     if name == "":
         raise ModelError("the name of the model is empty", remedy="name a model folder")
     if name == BUILTIN:
         if not BUILTIN_FOLDER.is_dir():
-            raise ModelError(
-                "this installation has no built-in encoder",
-                path=name,
-                remedy="install the package from its wheel, or name a model folder",
-            )
+            remedy = "install the package from its wheel, or name a model folder"
+            raise ModelError("this installation has no built-in encoder", path=name, remedy=remedy)
         return BUILTIN_FOLDER
     repository = _repository(name)
     if repository is None:
         return Path(name)
     key = (str(name), revision)
-    if key in _FOLDERS and _FOLDERS[key].is_dir():
-        return _FOLDERS[key]
-    folder, is_complete = _fetch(*repository, revision, any_type)
-    if is_complete:
-        _FOLDERS[key] = folder
-    return folder
+    if key not in _FOLDERS:
+        folder = _download(*repository, revision, (_SETTINGS, _MODULES))
+        if not (_is_of_known_type(folder, str(name)) or any_type):
+            return folder  # its settings alone, with which it is refused
+        _FOLDERS[key] = _download(*repository, revision, FETCHED)
+    return _FOLDERS[key]
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
@@ -136,58 +100,32 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     return repo_id, "/".join(parts[2:])
 
 
-def _fetch(repo_id: str, inner: str, revision: str | None, any_type: bool) -> tuple[Path, bool]:
-    """Fetches a model; returns its folder, and whether it is complete or has the settings alone."""
-    folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES))
+def _is_of_known_type(folder: Path, name: str) -> bool:
     settings, modules = folder / _SETTINGS, folder / _MODULES
+    if not settings.is_file() and not modules.is_file():
+        remedy = "see its list of files on the Hub; namespace/name/folder names a model in a folder of it"
+        raise ModelError(f"the repository has no model: there is no {_SETTINGS}", path=name, remedy=remedy)
     model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
-    if model_type in tuple(MODELS):
-        return _download(repo_id, inner, revision, FETCHED), True
     is_static = modules.is_file() and b"StaticEmbedding" in read_bytes(modules, ModelError)
-    is_fast = model_type == "model2vec" or (model_type is None and is_static)
-    if is_fast or (any_type and (settings.is_file() or modules.is_file())):
-        return _download(repo_id, inner, revision, _OTHER_LIBRARIES), True
-    if settings.is_file():
-        return folder, False
-    what = f"no folder {inner} with a model" if inner else "no model"
-    raise ModelError(
-        f"the repository has {what}: there is no {_SETTINGS}",
-        path=repo_id,
-        remedy="see its list of files on the Hub; namespace/name/folder names a model in a folder of it",
-    )
+    return model_type in (*MODELS, "model2vec") or (model_type is None and is_static)
 
 
-def _download(repo_id: str, inner: str, revision: str | None, names: tuple[str, ...]) -> Path:
+def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
     """Fetches some files of a folder of a repository, and returns the path of that folder."""
     import huggingface_hub
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
-    patterns = [f"{glob.escape(inner)}/{name}" if inner else name for name in names]
-    problem: HfParaphraseError
+    prefix = f"{glob.escape(inner)}/" if inner else ""
+    wanted, unwanted = ([prefix + pattern for pattern in group] for group in (patterns, NOT_FETCHED))
     try:
-        return Path(huggingface_hub.snapshot_download(repo_id, revision=revision, allow_patterns=patterns)) / inner
-    # The client raises errors of several libraries; their texts are long and may hold URLs with keys.
-    except Exception as error:
-        problem = _explain(error, repo_id, revision)
-    raise problem from None
-
-
-def _explain(error: Exception, repo_id: str, revision: str | None) -> HfParaphraseError:
-    from huggingface_hub import constants, errors
-
-    url = f"{constants.ENDPOINT}/{repo_id}"
-    if isinstance(error, errors.GatedRepoError):
-        message = "no such model folder, and the model on the Hub is gated"
-        return ModelError(message, path=repo_id, remedy=f"accept its terms at {url}, then log in with `hf auth login`")
-    if isinstance(error, errors.RepositoryNotFoundError):
-        message = "no such model folder, and no such model on the Hub that you may see"
-        remedy = "give a folder, or namespace/name of a model there; for a private one log in with `hf auth login`"
-        return ModelError(message, path=repo_id, remedy=remedy)
-    if isinstance(error, errors.RevisionNotFoundError):
-        return ModelError(f"the model on the Hub has no revision `{revision}`", path=repo_id, remedy=f"see {url}")
-    if constants.HF_HUB_OFFLINE or isinstance(error, errors.OfflineModeIsEnabled):
-        message = "no such model folder, and the Hub's client is offline and has no copy of such a model"
-        return HubError(message, path=repo_id, remedy="give a folder, or unset HF_HUB_OFFLINE")
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    reason = type(error.__cause__ or error).__name__ if status is None else f"status {status}"
-    message = f"no such model folder, and the Hub cannot be reached: {reason}"
-    return HubError(message, path=repo_id, remedy=f"give a folder, or check your network and {constants.ENDPOINT}")
+        folder = huggingface_hub.snapshot_download(
+            repo_id, revision=revision, allow_patterns=wanted, ignore_patterns=unwanted
+        )
+    except Exception as error:  # of several libraries
+        kind = ModelError if isinstance(error, (RepositoryNotFoundError, RevisionNotFoundError)) else HubError
+        raise kind(
+            f"no such model folder, and the Hub's client cannot fetch it: {shown_line(str(error), 400)}",
+            path=repo_id,
+            remedy="give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network",
+        ) from None
+    return Path(folder) / inner

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..models.joined_tokenizers import PARTS_FILE
-from .files import read_json_object
+from .files import opening, read_json_object
 from .hub_models import model_folder
-from .int8_tables import is_int8_folder, load_int8_table
-from .quiet_libraries import opening
-from .weights import check_finite, read_headers
+from .weights import check_finite, is_int8_folder, load_int8_table, read_headers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -22,11 +20,7 @@ _REMEDY = "train or copy it again"
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
-    """Returns the model type in `config.json` if it is an expected one; `kind` and `verb` are for the error.
-
-    Raises:
-        ModelError: If the folder is missing, is of another type, or has no `config.json` or no weights in safetensors.
-    """
+    """Returns the model type in `config.json` if it is an expected one; `kind` and `verb` are for the error."""
     folder = model_folder(folder)
     remedy = f"give a folder that {verb} made"
     if not folder.is_dir():
@@ -72,15 +66,9 @@ def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedMode
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Loads weights and tokenizer, which must be complete and fit each other.
+    """Loads weights, in evaluation mode and on the CPU, and tokenizer, which must be complete and fit each other.
 
-    Args:
-        folder: A folder or another name of a model, whose model type was checked.
-        model_class: The class of that type.
-        **settings: Values of the configuration that replace those in the folder.
-
-    Returns:
-        The model in evaluation mode, on the CPU, and its tokenizer.
+    `settings` are values of the configuration that replace those in the folder, whose model type was checked.
     """
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
@@ -114,24 +102,18 @@ def load_weights(
 def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
     """Refuses weights that are not those of the configuration; a missing one would be random.
 
-    Args:
-        loading: What `from_pretrained` returns for `output_loading_info` with `ignore_mismatched_sizes`.
-        folder: The folder, for the message.
-        unused: Parts of the names of weights that may be missing.
+    `loading` is what `from_pretrained` returns for `output_loading_info` with `ignore_mismatched_sizes`; weights whose
+    names have a part in `unused` may be missing.
     """
     missing = [name for name in loading["missing_keys"] if not any(f".{part}" in f".{name}" for part in unused)]
-    wrong = [
-        *(f"missing {name}" for name in sorted(missing)),
-        *(f"unexpected {name}" for name in sorted(loading["unexpected_keys"])),
-        *(
-            f"{name} is {list(stored)}, not {list(wanted)}"
-            for name, stored, wanted in sorted(loading["mismatched_keys"])
-        ),
+    wrong = [f"missing {name}" for name in sorted(missing)]
+    wrong += [f"unexpected {name}" for name in sorted(loading["unexpected_keys"])]
+    wrong += [
+        f"{name} is {list(stored)}, not {list(wanted)}" for name, stored, wanted in sorted(loading["mismatched_keys"])
     ]
     if wrong:
-        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise ModelError(
-            f"the weights do not fit the configuration: {', '.join(wrong[:3])}{more}",
+            f"the weights do not fit the configuration: {', '.join(wrong[:3])}{' …' * (len(wrong) > 3)}",
             path=folder,
             remedy="the weights belong to another configuration: copy the model again",
         )

@@ -1,4 +1,4 @@
-"""`provenance.json`: how an artefact came to be."""
+"""`provenance.json`: how an artefact came to be, and what its inputs say of their licence, languages and sources."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import HfParaphraseError, InputError
 from ..messages import STREAM_COPIES, as_given, printable, without_secrets
-from .files import read_json_object
+from ..tables import harmless_markdown
+from .card_heads import CARD, split_card, texts
+from .files import read_json_object, write_text_whole
 from .hub_models import fetched_folder, repository_name
-from .origins import KEPT_OUT, origin_of
 from .remote_paths import to_path
-from .whole_files import write_text_whole
 
 PROVENANCE = "provenance.json"
 SOURCE_PROVENANCE = "source_provenance.json"
@@ -35,18 +35,13 @@ _ELSEWHERE = re.compile(
     r"|(?:\w+::)*(?!https?:|hf:)[a-z][\w+.-]+://)[^\n]*)"
 )
 """An absolute path, one that leads out of the working folder, or a URL that is not public; `name=` may precede it."""
-_PACKAGES = (
-    "hf-paraphrase",
-    "torch",
-    "transformers",
-    "datasets",
-    "tokenizers",
-    "accelerate",
-    "sacrebleu",
-    "sacremoses",
-    "onnx",
-    "onnxruntime",
-)
+_URL = re.compile(r"https?://[^\s<>\"'`\\()\[\]{}|]+", re.ASCII)
+_HUB_DATASETS = "https://huggingface.co/datasets/"
+_HUB_DATASET = re.compile(rf"{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
+_KEPT_OUT = "kept_out"
+"""Marks an input whose sentences must not be in the artefact: evaluation data that it was decontaminated against."""
+_KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
+_PACKAGES = "hf-paraphrase torch transformers datasets tokenizers accelerate sacrebleu sacremoses onnx onnxruntime"
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
@@ -61,7 +56,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
             name = file.relative_to(path)
             is_log = file.name.startswith(_LOG) or (name.parts[0] == "logs" and "wandb" in name.parts)
             is_hidden = any(part.startswith(".") for part in name.parts)
-            if not is_log and not is_hidden and file.name not in {PROVENANCE, REPORT, "README.md"}:
+            if not is_log and not is_hidden and file.name not in {PROVENANCE, REPORT, CARD}:
                 digest.update(name.as_posix().encode())
                 digest.update(bytes.fromhex(fingerprint(file)))
         return digest.hexdigest()
@@ -82,7 +77,7 @@ def versions() -> dict[str, str]:
     from importlib import metadata
 
     found = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in _PACKAGES.split():
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
     return found
@@ -115,7 +110,7 @@ def write_provenance(
                 "name": repository_name(item) or _name(item),
                 "sha256": sha256,
             }
-            | ({KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
+            | ({_KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
             for item, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
@@ -179,3 +174,112 @@ def with_short_paths(value: Any) -> Any:
     if isinstance(value, str) and (found := _ELSEWHERE.fullmatch(value)):
         return (found["name"] or "") + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
     return value
+
+
+def is_url(text: object) -> bool:
+    """Returns whether a text is a URL that a card can link to."""
+    return isinstance(text, str) and bool(_URL.fullmatch(text))
+
+
+def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Reads `license`, `language`, `datasets` (lists), `url` and `made_by` of an input, as far as it states them."""
+    folder = to_path(folder)
+    if not folder.is_dir():
+        return {}
+    record: dict[str, Any] = {}
+    with suppress(HfParaphraseError):
+        record = read_json_object(folder / PROVENANCE)
+    settings = record.get("settings")
+    url = settings.get("url") if isinstance(settings, dict) else None
+    head, _ = card_of_input(folder)
+    # The Hub calls what was made from nothing else "original", and other kinds of sources "extended|…".
+    sources = [name for name in texts(head.get("source_datasets")) if name != "original" and "|" not in name]
+    known = {
+        "license": texts(head.get("license")),
+        "language": texts(head.get("language")),
+        "datasets": sources + texts(head.get("datasets")),
+        "made_by": record.get("command"),
+        "url": url if is_url(url) else None,
+    }
+    return {key: value for key, value in known.items() if value}
+
+
+def described(inputs: list[dict[str, Any]]) -> list[str]:
+    """Lays out the `inputs` of a provenance record as the Markdown items of a list."""
+    lines, kept_out = [], []
+    for item in inputs:
+        name = f"`{_shown(item['name'])}`"
+        if item.get(_KEPT_OUT):
+            kept_out.append(name)
+            continue
+        facts = [f"`{_shown(item['made_by'])}`"] if "made_by" in item else []
+        facts += [
+            f"{word}: {', '.join(map(_shown, item[key]))}"
+            for word, key in (("licence", "license"), ("language", "language"))
+            if key in item
+        ]
+        urls = [item.get("url"), *(f"{_HUB_DATASETS}{dataset}" for dataset in item.get("datasets", []))]
+        facts += [f"<{url}>" for url in dict.fromkeys(urls) if is_url(url)]
+        lines.append(f"{name} ({'; '.join(facts)})" if facts else name)
+    if kept_out:
+        lines.append(f"decontaminated against {', '.join(kept_out)}")
+    return lines
+
+
+def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
+    """Lists the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
+    found: list[str] = []
+    for item in inputs:
+        if not item.get(_KEPT_OUT):
+            match = _HUB_DATASET.fullmatch(str(item.get("url")))
+            found += [match[1]] if match else []
+            found += item.get("datasets", [])
+    return list(dict.fromkeys(found))
+
+
+def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str]:
+    """Returns the languages of a model that was trained on a folder of pairs: those on the card of the pairs.
+
+    If `english`, the tokenizer is made for English: then it is English alone, unless the card names other languages
+    only. Cards of back-translated pairs name the language of their sources, too.
+    """
+    known = inherited_metadata(folder)["language"]
+    if english and (not known or "en" in known):
+        return ["en"]
+    return known
+
+
+def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Reads `license` and `language` from the card of a folder, each as a list, which may be empty."""
+    head, _ = card_of_input(folder)
+    return {key: texts(head.get(key)) for key in ("license", "language")}
+
+
+def inherited_model_metadata(folder: Path) -> dict[str, Any]:
+    """Reads the entries of a model's card that also hold for an export; scores were measured with other weights."""
+    head, _ = card_of_input(folder)
+    kept = {name: head[name] for name in _KEPT_OF_MODELS if head.get(name)}
+    if "language" in kept:
+        kept["language"] = texts(kept["language"])
+    return kept
+
+
+def inherited_sections(folder: Path) -> str:
+    """Returns the sections of a folder's card one level down, without the title and how to use the model."""
+    _, body = card_of_input(folder)
+    sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)[1:]
+    kept = [section for section in sections if not section.lower().startswith("## how to use it\n")]
+    # A comment in a block of code begins with a single #.
+    return re.sub(r"^(?=##+ )", "#", "".join(kept), flags=re.MULTILINE).strip()
+
+
+def card_of_input(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
+    """Reads head and text of an input's card; both are empty if it is missing or damaged."""
+    with suppress(InputError, OSError, UnicodeDecodeError), (to_path(folder) / CARD).open("rb") as stream:
+        return split_card(stream.read().decode("utf-8-sig"))
+    return {}, ""
+
+
+def _shown(text: object) -> str:
+    """Makes a text harmless, in inline code and outside of it."""
+    return harmless_markdown(re.sub(r"[`\s]+", " ", str(text)).strip()[:200])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
 from ..errors import HfParaphraseError, InputError
@@ -78,22 +76,17 @@ class RemotePath(os.PathLike[str]):
     def is_file(self) -> bool:  # noqa: D102
         return self._type() == "file"
 
-    def stat(self) -> Any:
-        """Says that it is not a pipe or device, under the name of `os.stat_result`."""
-        return SimpleNamespace(st_mode=stat.S_IFREG)
-
-    def glob(self, pattern: str, *, depth: int | None = 1) -> list[RemotePath]:
-        """Lists the files in this folder whose names match a pattern."""
-        with self._errors_named():
-            paths = [PurePosixPath(path) for path in self._system.find(self._path, maxdepth=depth)]
-            return [self / str(path.relative_to(self._path)) for path in paths if path.match(pattern)]
+    def glob(self, pattern: str) -> list[RemotePath]:  # noqa: D102
+        return [path for path in self.rglob(pattern) if len(path.relative_to(self).parts) == 1]
 
     def rglob(self, pattern: str) -> list[RemotePath]:
         """Lists the files below this folder whose names match a pattern."""
-        return self.glob(pattern, depth=None)
+        with self._errors_named():
+            paths = [self / path.removeprefix(self._path).lstrip("/") for path in self._system.find(self._path)]
+        return [path for path in paths if PurePosixPath(path.name).match(pattern)]
 
     def relative_to(self, folder: RemotePath) -> PurePosixPath:  # noqa: D102
-        return PurePosixPath(self._path).relative_to(folder._path)
+        return PurePosixPath(self._path.removeprefix(folder._path).lstrip("/"))
 
     def open(self, mode: str = "rb") -> BinaryIO:
         """Opens a file for reading."""
@@ -117,9 +110,5 @@ class RemotePath(os.PathLike[str]):
             raise
         except Exception as error:
             text = shown_line(str(error), 300) or type(error).__name__
-            remedy = "check the URL, the network and your credentials"
-            if isinstance(error, ImportError):  # its text names the package
-                remedy = "install it with pip"
-            elif isinstance(error, ValueError) and "rotocol" in text:
-                remedy = "s3://bucket/folder, hf://datasets/name, or another protocol of fsspec"
+            remedy = "check the URL and its protocol, the network and your credentials"
             raise InputError(f"cannot be read: {text}", path=self._url, remedy=remedy) from error

@@ -1,23 +1,39 @@
-"""Weights in safetensors: what their headers say, and whether they have diverged."""
+"""Weights in safetensors: what their headers say, whether they have diverged, and tables of 8-bit integers.
+
+`export --format safetensors --weights int8` makes folders of models that are one table of vectors in the format of
+model2vec: `embeddings`, int8 (vocab_size, columns), and `weights`, float32 or float16 (vocab_size,), by which the rows
+are multiplied; and `"embedding_dtype": "int8"` in `config.json`, which the classes of the models refuse.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import ModelError
-from .quiet_libraries import opening
+from .files import opening, read_json_object
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
     from torch.nn import Module
+    from transformers import PreTrainedModel
 
 _LARGEST = 2.0**63
 """The square of a greater number is infinite in single precision, so that no length or cosine can be computed."""
+TABLE_MODELS = ("avg", "concatenation")
+"""The model types whose only parameter is a table of vectors."""
+TABLE, SCALES = "embeddings", "weights"
+"""The names of the integers and of their scales."""
+DTYPE_KEY, INT8 = "embedding_dtype", "int8"
+"""The key and value of the configuration of such a folder."""
+_REMEDY = "export or copy the model again"
 
 
 @dataclass(frozen=True)
@@ -54,21 +70,7 @@ def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
     """Refuses a model, or its weights by name, with a weight that is infinite, NaN, or too large to compute with."""
-    _check_finite((model if isinstance(model, Mapping) else model.state_dict()).items(), folder)
-
-
-def check_finite_files(folder: Path, *, but: Path) -> None:
-    """Does the same for all safetensors files below a folder, except those below `but`."""
-    from safetensors import safe_open
-
-    for path in sorted(folder.rglob("*.safetensors")):
-        if but not in path.parents:
-            with safe_open(path, framework="pt") as weights:
-                _check_finite(((name, weights.get_tensor(name)) for name in weights.keys()), None)  # noqa: SIM118
-
-
-def _check_finite(weights: Iterable[tuple[str, Tensor]], folder: str | os.PathLike[str] | None) -> None:
-    for name, values in weights:
+    for name, values in (model if isinstance(model, Mapping) else model.state_dict()).items():
         if values.is_floating_point() and values.numel():
             # Both are NaN if a weight is, and no array of booleans is needed.
             least, greatest = values.aminmax()
@@ -78,3 +80,70 @@ def _check_finite(weights: Iterable[tuple[str, Tensor]], folder: str | os.PathLi
                     path=folder,
                     remedy="train again with a lower --learning-rate, or a longer warm-up where the verb has one",
                 )
+
+
+def check_finite_files(folder: Path, *, but: Path) -> None:
+    """Does the same for all safetensors files below a folder, except those below `but`."""
+    from safetensors.torch import load_file
+
+    for path in sorted(folder.rglob("*.safetensors")):
+        if but not in path.parents:
+            check_finite(load_file(path))
+
+
+def is_int8_folder(folder: str | os.PathLike[str]) -> bool:
+    """Returns whether `config.json` says that the table of a folder is stored as integers."""
+    path = Path(folder) / "config.json"
+    return path.is_file() and read_json_object(path, ModelError).get(DTYPE_KEY) == INT8
+
+
+def load_int8_table(
+    folder: str | os.PathLike[str],
+    model_class: type[PreTrainedModel],
+    tensors: Mapping[str, TensorEntry],
+    **settings: Any,
+) -> PreTrainedModel:
+    """Opens a model whose table is stored as integers; `tensors` is the header of its weights."""
+    import torch
+
+    folder = Path(folder)
+    model_type = model_class.config_class.model_type
+    if model_type not in TABLE_MODELS:
+        problem = f"int8 weights of a model of type `{model_type}`, which is not a table of vectors"
+        raise ModelError(problem, path=folder)
+    with opening("the model", folder, _REMEDY), torch.device("meta"):
+        config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
+        vars(config).pop(DTYPE_KEY, None)
+        model = model_class(config)
+    table = read_int8_table(folder, tensors, *model.get_parameter(TABLE).shape)
+    model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
+    return model.eval()
+
+
+def read_int8_table(
+    folder: str | os.PathLike[str], tensors: Mapping[str, TensorEntry], rows: int, columns: int
+) -> NDArray[np.float32]:
+    """Reads a table that is stored as integers in float32, (rows, columns) by the configuration."""
+    from safetensors.numpy import load_file
+
+    path = Path(folder) / "model.safetensors"
+    integers, *possible = (
+        TensorEntry("I8", (rows, columns)),
+        TensorEntry("F32", (rows,)),
+        TensorEntry("F16", (rows,)),
+    )
+    if dict(tensors) not in [{TABLE: integers, SCALES: scales} for scales in possible]:
+        given = ", ".join(f"`{name}` {entry.dtype} {list(entry.shape)}" for name, entry in sorted(tensors.items()))
+        raise ModelError(
+            f"an int8 model has `{TABLE}` I8 {[rows, columns]} and `{SCALES}` F32 or F16 {[rows]}, not {given[:200]}",
+            path=path,
+            remedy=_REMEDY,
+        )
+    with opening("the model", path, _REMEDY):
+        stored = load_file(path)
+    with np.errstate(over="ignore", invalid="ignore"):
+        factors = stored[SCALES].astype(np.float32)[:, None]
+        table: NDArray[np.float32] = np.multiply(stored[TABLE], factors, dtype=np.float32)
+    if not np.isfinite(table).all():
+        raise ModelError("the scales of the table are not finite", path=path, remedy=_REMEDY)
+    return table

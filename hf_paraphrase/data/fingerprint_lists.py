@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..artefacts.artefact import output_file
-from ..artefacts.whole_files import written_whole
+from ..artefacts.files import written_whole
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, setting

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Artefact
+from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import BUILTIN
-from ..artefacts.whole_files import write_text_whole
 from ..errors import UsageError
 from .model_catalogue import ModelCatalogue
 from .page import TITLE, build_page, launch_options, require_gradio

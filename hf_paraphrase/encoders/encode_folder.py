@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from ..artefacts.artefact import Card
 from ..artefacts.hub_models import model_folder
-from ..artefacts.origins import inherited_metadata
-from ..artefacts.provenance import read_provenance
+from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import Report, add_report
 from ..data.folder import DataFolder

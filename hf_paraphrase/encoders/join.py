@@ -14,7 +14,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import UNKNOWN_LICENSE, check_license
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.model_loading import load_model_folder
-from ..artefacts.origins import inherited_metadata
+from ..artefacts.provenance import inherited_metadata
 from ..data.sentences import SentenceCorpus
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError

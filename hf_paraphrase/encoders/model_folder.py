@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.cards import write_card
-from ..artefacts.measurements import Measurement
+from ..artefacts.card_heads import Measurement
+from ..artefacts.cards import Card, write_card
+from ..artefacts.files import quiet_transformers
 from ..artefacts.provenance import write_provenance
-from ..artefacts.quiet_libraries import quiet_transformers
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
@@ -128,7 +128,7 @@ def write_saved_card(
     results = {**sizes_of(model), **results}
     write_provenance(folder, command=command, settings=settings, results=results)
     values = {"languages": [], **card_values(model, folder.resolve().name), **card}
-    write_card(folder, "model_cards", "saved_encoder", values)
+    write_card(folder, Card("saved_encoder", values, "model_cards"))
 
 
 def _layout(model: PreTrainedModel) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.files import opening
 from ..artefacts.model_loading import open_tokenizer_folder
-from ..artefacts.quiet_libraries import opening
 from ..errors import ModelError, UsageError
 from ..models.registry import SENTENCE_ENCODERS, config_class
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..artefacts.artefact import Artefact, Card, check_output
 from ..artefacts.hub_models import repository_name
-from ..artefacts.origins import inherited_model_metadata, inherited_sections
-from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
 from ..settings import check_overlap
 from .model_folder import card_values, write_model_files
 

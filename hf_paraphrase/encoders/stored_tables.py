@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.quiet_libraries import opening
+from ..artefacts.files import opening
 from ..artefacts.weights import TensorEntry, read_header
 from ..errors import ModelError
 from .vector_table import LARGEST, is_finite

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.hub_models import model_folder
-from ..artefacts.origins import inherited_metadata, languages_read
+from ..artefacts.provenance import inherited_metadata, languages_read
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError, no_folder
 from ..messages import log

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.files import read_json_object
-from ..artefacts.int8_tables import DTYPE_KEY, INT8, TABLE, read_int8_table
-from ..artefacts.weights import TensorEntry, read_headers
+from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, TensorEntry, read_headers, read_int8_table
 from ..errors import ModelError
 from ..tokenization.token_ids import TokenIds
 from .word_averages import TableAverages, averages_of

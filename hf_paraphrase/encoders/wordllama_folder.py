@@ -12,8 +12,8 @@ import importlib.util
 import os
 from pathlib import Path
 
+from ..artefacts.files import opening
 from ..artefacts.hub_models import WORDLLAMA
-from ..artefacts.quiet_libraries import opening
 from ..artefacts.weights import read_header
 from ..errors import ModelError
 from .sentence_encoder import SentenceEncoder

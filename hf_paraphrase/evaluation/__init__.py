@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..registry import lazy_exports
 
 if TYPE_CHECKING:
-    from ..artefacts.measurements import Measurement as Measurement
+    from ..artefacts.card_heads import Measurement as Measurement
     from .baselines import Scorer
     from .correlation import correlations, cosine_similarities
     from .dev import dev_scorer

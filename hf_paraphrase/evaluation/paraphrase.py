@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..artefacts.measurements import Measurement
+from ..artefacts.card_heads import Measurement
 from ..errors import InputError, ModelError
 from .baselines import Encode, Scorer, Similarity
 from .correlation import cosine_similarities

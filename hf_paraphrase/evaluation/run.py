@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import output_files
-from ..artefacts.evaluated_cards import add_results, check_evaluated_card
-from ..artefacts.reports.report import is_report, render_report
-from ..artefacts.whole_files import written_whole
+from ..artefacts.cards import add_results, check_evaluated_card
+from ..artefacts.files import written_whole
+from ..artefacts.report import is_report, render_report
 from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
@@ -62,7 +62,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
     ):
         if settings.update_card:
             for name in settings.model:
-                check_evaluated_card(name, suite.section)
+                check_evaluated_card(name)
         return _evaluate(settings, suite)
 
 

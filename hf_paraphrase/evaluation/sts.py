@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..artefacts.measurements import Measurement
+from ..artefacts.card_heads import Measurement
 from .baselines import Encode
 from .correlation import correlations
 from .graded_set import GradedSet, ScoredSet, score_with_encoder

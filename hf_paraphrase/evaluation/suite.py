@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.card_heads import Measurement
 from ..artefacts.hub_models import fetched_folder
-from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
 from ..tables import format_table, number, short_names

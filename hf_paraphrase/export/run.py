@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Artefact, Card
+from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import model_folder, repository_name
-from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, is_int8_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.origins import inherited_model_metadata, inherited_sections
-from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE
-from ..artefacts.quiet_libraries import quiet_transformers
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
+from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, is_int8_folder
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
@@ -183,7 +182,7 @@ def _write_weights(folder: Path, model: PreTrainedModel, source: Path) -> None:
 
 
 def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
-    """Writes a folder as `artefacts.int8_tables` reads it."""
+    """Writes a folder as `artefacts.weights` reads it."""
     from safetensors.numpy import save_file
 
     assert table.scales is not None

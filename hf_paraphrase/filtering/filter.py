@@ -13,8 +13,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from ..artefacts.artefact import Artefact, Card
-from ..artefacts.origins import inherited_metadata
-from ..artefacts.provenance import read_provenance
+from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import BATCH_ROWS

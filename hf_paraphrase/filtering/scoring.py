@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Card
+from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import model_folder
-from ..artefacts.origins import inherited_metadata
-from ..artefacts.provenance import read_provenance
+from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
-from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..data.parallel import available_cores
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines

@@ -6,7 +6,6 @@ has are not sent again, also after a push that was interrupted (`HfApi.create_co
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,9 +15,17 @@ from typing import Any
 
 from ..artefacts.card_heads import CARD, read_head, texts
 from ..errors import HfParaphraseError, HubError, InputError, UsageError
-from ..messages import HIDDEN, without_secrets
+from ..messages import HIDDEN
 from .licences import refusal
-from .pushed_files import PushedFile, as_published, check_artefact, has_data, list_files, repo_type_of
+from .pushed_files import (
+    DATA_SUFFIXES,
+    PushedFile,
+    as_published,
+    check_artefact,
+    has_data,
+    list_files,
+    repo_type_of,
+)
 
 MAIN = "main"
 # The Hub's own lists of large and of ignored files.
@@ -71,13 +78,6 @@ def plan_push(
     exclude: Sequence[str] = (),
 ) -> Plan:
     """Checks a folder and lists what :func:`push_folder` would send, without network or token."""
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    try:
-        validate_repo_id(repo_id)
-    except HFValidationError as error:
-        raise UsageError(f"`{repo_id}` is not a valid repository name", remedy="give namespace/name") from error
     files, left_out = list_files(path, exclude)
     head = read_head(path)
     kind = repo_type or repo_type_of(path, files, head)
@@ -116,13 +116,6 @@ def push_folder(
 
     A repository or branch that does not exist is created. An interrupted push is continued by the same call. The
     arguments are those of :class:`~.run.PushSettings`; the default of `token` is `HF_TOKEN` or the saved login.
-
-    Raises:
-        UsageError: If a name is not valid, the type is unknown, there is no token, or `private` is given for a
-            repository that is public.
-        InputError: If the folder is not an artefact of hf-paraphrase, may not be passed on, or contains what must not
-            be sent.
-        HubError: If the Hub cannot be reached or refuses, or if old data on the branch would mix with the new.
     """
     plan = plan_push(path, repo_id, repo_type=repo_type, revision=revision, exclude=exclude)
     if not allow_any_license:
@@ -162,20 +155,18 @@ def send(
         parent = api.repo_info(repo_id, repo_type=kind, revision=revision).sha
         names = api.list_repo_files(repo_id, repo_type=kind, revision=parent)
         stale = sorted({*names} - {file.name for file in plan.files} - _OF_THE_HUB)
-        mixed = [name for name in stale if any(fnmatch.fnmatchcase(name, item) for item in data_patterns(plan.head))]
+        mixed = [name for name in stale if name.endswith(DATA_SUFFIXES)]
         if mixed and not prune:
             raise HubError(
                 f"{repo_id} has {', '.join(mixed)}, which load_dataset would read beside the new files",
                 remedy="--prune deletes what the folder does not have; another --revision leaves it",
             )
         pruned = stale if prune else []
+        files = as_published(plan.folder, plan.files, repo_id, kind)
         commit = api.create_commit(
             repo_id,
             [
-                *(
-                    CommitOperationAdd(file.name, file.path if file.content is None else file.content)
-                    for file in as_published(plan.folder, plan.files, repo_id, kind)
-                ),
+                *(CommitOperationAdd(file.name, file.content or file.path) for file in files),
                 *(CommitOperationDelete(name, is_folder=False) for name in pruned),
             ],
             commit_message=commit_message or f"Upload {plan.folder.resolve().name}",
@@ -185,15 +176,6 @@ def send(
         )
     shown = str(url) if revision == MAIN else f"{url}/tree/{revision}"
     return Pushed(shown, commit.oid, commit.oid != parent, stale, pruned)
-
-
-def data_patterns(head: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the patterns of files that `load_dataset` reads by the card's `configs`."""
-    configurations = head.get("configs")
-    for configuration in configurations if isinstance(configurations, list) else []:
-        data_files = configuration.get("data_files") if isinstance(configuration, dict) else None
-        for item in data_files if isinstance(data_files, list) else [data_files]:
-            yield from texts(item.get("path") if isinstance(item, dict) else item)
 
 
 def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
@@ -229,14 +211,12 @@ def _client_errors(token: str) -> Iterator[None]:
     except HfParaphraseError:
         raise
     except Exception as error:  # the client's own errors, those of its HTTP library and of the system
-        message = " ".join(str(error).split()) or type(error).__name__
         status = getattr(getattr(error, "response", None), "status_code", None)
         remedy = "repeat the command: files that the Hub has are not sent again"
         if status in {401, 403, 404}:
             remedy = "see --repo-id, and use a token that may write to it (`hf auth login`)"
-        failure = HubError(
-            f"the Hub's client failed: {without_secrets(message.replace(token, HIDDEN))}", remedy=remedy
-        )
+        text = (str(error) or type(error).__name__).replace(token, HIDDEN)
+        failure = HubError(f"the Hub's client failed: {text}", remedy=remedy)
     else:
         return
     # Not chained, because the request in the original may hold the token.

@@ -29,7 +29,7 @@ from ..errors import InputError, UsageError
 
 REPO_TYPES = ("model", "dataset", "space")
 # Not .tsv: in the folder of a classifier it has fingerprints of references and no sentences.
-_DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl")
+DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl")
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".bin")
 _LEFT_OUT = (
     (re.compile(r"\..*"), "hidden"),
@@ -120,7 +120,7 @@ def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], he
 
 def has_data(repo_type: str, files: Sequence[PushedFile]) -> bool:
     """Returns whether sentences are sent, so that the licence of data matters."""
-    return repo_type == "dataset" or any(file.name.endswith(_DATA_SUFFIXES) for file in files)
+    return repo_type == "dataset" or any(file.name.endswith(DATA_SUFFIXES) for file in files)
 
 
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:

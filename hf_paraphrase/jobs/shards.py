@@ -20,7 +20,7 @@ from threading import Thread
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.whole_files import write_text_whole, written_whole
+from ..artefacts.files import write_text_whole, written_whole
 from ..data.batch_function import BatchFunction, Progress, Report, add_report, no_progress
 from ..data.folder import DataFolder
 from ..errors import UsageError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Artefact, Card
-from ..artefacts.whole_files import write_text_whole
+from ..artefacts.files import write_text_whole
 from ..evaluation.figures import check_plots
 from ..messages import log
 from ..settings import setting

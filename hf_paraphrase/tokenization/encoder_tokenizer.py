@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..artefacts.files import opening
 from ..artefacts.model_loading import open_tokenizer_folder
-from ..artefacts.quiet_libraries import opening
 from ..errors import ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 

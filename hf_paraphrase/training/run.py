@@ -29,9 +29,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.artefact import Artefact, Card, fingerprint_of_job
+from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import check_license
-from ..artefacts.measurements import Measurement
-from ..artefacts.quiet_libraries import quiet_transformers
+from ..artefacts.files import quiet_transformers
 from ..artefacts.weights import check_finite_files
 from ..errors import HfParaphraseError, UsageError
 from ..messages import is_main_process, log, process_count

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Card, check_early
-from ..artefacts.origins import inherited_metadata
-from ..artefacts.provenance import read_provenance
+from ..artefacts.files import write_text_whole
+from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
-from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError
@@ -243,7 +242,7 @@ def _finish(
     # The settings may leave to the machine what decides about the result.
     results["search"] = {**dataclasses.asdict(options), "device": device}
     results["lower_case"] = lower_case
-    write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
+    write_text_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
     results["model_results"] = _one_or_all([_results_of(folder) for folder in settings.model])
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
     examples = _first_rows(staging, 5 * settings.returned)

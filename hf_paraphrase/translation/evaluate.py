@@ -11,11 +11,11 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ..artefacts.artefact import output_files
-from ..artefacts.evaluated_cards import add_results, check_evaluated_card
-from ..artefacts.measurements import Measurement
+from ..artefacts.card_heads import Measurement
+from ..artefacts.cards import add_results, check_evaluated_card
+from ..artefacts.files import write_text_whole
 from ..artefacts.provenance import fingerprint, read_provenance, versions
 from ..artefacts.remote_paths import to_path
-from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
 from ..messages import log
@@ -91,7 +91,7 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
 
 def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
-        check_evaluated_card(settings.model[0], CARD_SECTION)
+        check_evaluated_card(settings.model[0])
     bitext = DataFolder(settings.bitext)
     table = bitext.table(settings.split, ["source", "target", "source_lang"])
     table = table.slice(0, settings.max_sentences)

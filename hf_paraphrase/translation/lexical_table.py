@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..artefacts.artefact import output_file
-from ..artefacts.whole_files import written_whole
+from ..artefacts.files import written_whole
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log

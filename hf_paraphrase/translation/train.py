@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.measurements import Measurement
-from ..artefacts.quiet_libraries import quiet_transformers
+from ..artefacts.card_heads import Measurement
+from ..artefacts.files import quiet_transformers
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError
 from ..messages import log

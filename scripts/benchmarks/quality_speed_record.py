@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hf_paraphrase.artefacts.whole_files import write_text_whole
+from hf_paraphrase.artefacts.files import write_text_whole
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tables import format_table, number
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from detection_design import Cell, Design, read_design
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.artefacts.whole_files import written_whole
+from hf_paraphrase.artefacts.files import written_whole
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from judged_sets import JudgedSets
 from noisy_pairs import Mixture, draw_pairs

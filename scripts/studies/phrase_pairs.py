@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
-from hf_paraphrase.artefacts.whole_files import write_text_whole
+from hf_paraphrase.artefacts.files import write_text_whole
 
 LEAST = 3.0
 SHARE = 3

@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.artefacts.whole_files import write_text_whole
+from hf_paraphrase.artefacts.files import write_text_whole
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.evaluation.bootstrap import bootstrap_means
 from hf_paraphrase.evaluation.graded_set import score_with_encoder

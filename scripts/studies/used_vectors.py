@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from hf_paraphrase.artefacts.whole_files import written_whole
+from hf_paraphrase.artefacts.files import written_whole
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError

@@ -1,29 +1,41 @@
+"""Cards say what was recorded, in heads that the Hub reads, and nothing in them does anything."""
+
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import zipfile
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from unittest import mock
 
 import jinja2
 import pytest
-import yaml
-from huggingface_hub import DatasetCard, ModelCard
+from huggingface_hub import DatasetCard, ModelCard, ModelCardData, metadata_eval_result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.card_heads import split_card
-from hf_paraphrase.artefacts.cards import bibtex, check_license, render_card, template_path, write_card
-from hf_paraphrase.artefacts.evaluated_cards import add_results
+from hf_paraphrase.artefacts import cards
+from hf_paraphrase.artefacts.card_heads import Measurement, class_names, read_head, set_results, split_card, texts
+from hf_paraphrase.artefacts.cards import (
+    Card,
+    add_results,
+    bibtex,
+    check_license,
+    render_card,
+    replace_section,
+    template_path,
+    write_card,
+)
 from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
-from hf_paraphrase.artefacts.provenance import add_evaluation, read_provenance, write_provenance
+from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
-from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.metrics import METRICS
 from hf_paraphrase.tables import format_table, harmless_markdown, without_tags_and_links
 
@@ -48,6 +60,10 @@ URL = f"https://me:password@host/a?token=s3cret&b={TOKEN}"
 HOSTILE = (
     "x\n# Bought\n<img src=x onerror=alert(1)> ![a](http://evil/) [b](javascript:c) \x1b[31m\u202e \ud800 | y\r\n---"
 )
+DEV = Measurement("sentence-similarity", "dev set", "pearsonr", 60.5, "Pearson", "Similarity", split="dev")
+BLEU = Measurement("translation", "/private/multi30k", "sacrebleu", 51.254, "BLEU (greedy)", "Translation")
+LINES = st.lists(st.sampled_from(["", "text", "# Title", "## Limits", "é | ü", "---"]), max_size=8)
+CARD_TEXT = "---\ntags:\n- x\n---\n\n# Title\n\ntext\n\n## Limits\n\nnone\n"
 
 
 def check_harmless(text):
@@ -55,12 +71,6 @@ def check_harmless(text):
     assert not re.search(r"^# Bought|<img|\]\(http://evil|\]\(javascript|[\x1b\u202e\ud800]", text, re.MULTILINE), text
     assert TOKEN not in text and "password@" not in text and "s3cret" not in text
     text.encode("utf-8")
-
-
-def test_a_missing_value_is_an_error():
-    for missing in ("title", "license", "columns", "rules"):
-        with pytest.raises(jinja2.UndefinedError):
-            render_card("dataset_cards", "pairs", {key: value for key, value in PAIRS.items() if key != missing})
 
 
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)
@@ -76,29 +86,33 @@ def test_the_digest_in_the_head_of_a_data_card_is_that_of_its_parquet_files(tmp_
     (tmp_path / "data").mkdir()
     for name in ("train-0.parquet", "dev-0.parquet"):
         (tmp_path / "data" / name).write_bytes(name.encode())
-    write_card(tmp_path, "dataset_cards", "pairs", PAIRS)
+    write_card(tmp_path, Card("pairs", PAIRS))
     files = sorted((tmp_path / "data").iterdir())
     digest = sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()
     (configuration,) = DatasetCard.load(tmp_path / "README.md").data.configs
     assert configuration["description"] == f"SHA-256 over those of the Parquet files: {digest}"
 
 
-def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path):
+def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path, monkeypatch):
     (tmp_path / "made").mkdir()
     (tmp_path / "input").mkdir()
     (tmp_path / "input" / "README.md").write_text("---\nsource_datasets: [org/name]\nlicense: mit\n---\n")
     inputs = {str(tmp_path / "input"): "00"}
     write_provenance(tmp_path / "made", command="x", settings={"license": "cc-by-2.0"}, inputs=inputs)
-    with mock.patch("hf_paraphrase.artefacts.cards.render_card", lambda *words: f"---\ntags: []\n---\n{words}"):
-        write_card(tmp_path / "made", "model_cards", "any", {})
+    monkeypatch.setattr(cards, "render_card", lambda *words: f"---\ntags: []\n---\n{words}")
+    write_card(tmp_path / "made", Card("any", {}, "model_cards"))
+    monkeypatch.undo()
     card = ModelCard.load(tmp_path / "made" / "README.md")
     assert (card.data.license, card.data.datasets) == ("cc-by-2.0", ["org/name"])
     assert "`input` (licence: mit; <https://huggingface.co/datasets/org/name>)" in card.text
-    write_card(tmp_path / "made", "dataset_cards", "pairs", PAIRS)
+    write_card(tmp_path / "made", Card("pairs", PAIRS))
     assert DatasetCard.load(tmp_path / "made" / "README.md").data.source_datasets == ["org/name"]
 
 
-def test_unknown_templates_and_misspelt_licences_are_refused():
+def test_unknown_templates_missing_values_and_misspelt_licences_are_refused():
+    for missing in ("title", "license", "columns", "rules"):
+        with pytest.raises(jinja2.UndefinedError):
+            render_card("dataset_cards", "pairs", {key: value for key, value in PAIRS.items() if key != missing})
     with pytest.raises(HfParaphraseError, match=r"no card template model_cards/none\.md"):
         template_path("model_cards", "none")
     check_license("cc-by-2.0")
@@ -113,9 +127,6 @@ def test_unknown_templates_and_misspelt_licences_are_refused():
         (r"a \<b> \\<b> [x](y) \](z)", r"a \<b> \\&lt;b> [x]&#40;y) \](z)"),
         ("# a", "&#35; a"),
         ("#1 of `n_best` *x*", "#1 of `n_best` *x*"),
-        ("> a", "&#62; a"),
-        ("- a", "&#45; a"),
-        ("-0.5", "-0.5"),
         ("```sh", "&#96;``sh"),
         ("a\n\n\tb\u2028c", "a b c"),
     ],
@@ -144,7 +155,7 @@ def test_hostile_values_are_text_in_a_card_and_credentials_are_left_out(tmp_path
     values |= {"columns": [{"name": HOSTILE, "dtype": HOSTILE}], "files": [HOSTILE, URL], "url": URL}
     values |= {"rules": {"lines": 3, HOSTILE: 4}, "checked": [HOSTILE]}
     write_provenance(tmp_path, command="prepare", settings={"url": URL, HOSTILE: HOSTILE})
-    write_card(tmp_path, "dataset_cards", "pairs", values)
+    write_card(tmp_path, Card("pairs", values))
     head, body = split_card((tmp_path / "README.md").read_text(encoding="utf-8"))
     check_harmless(body)
     assert "&lt;img" in body and "<https://host/a?token=***&b=<token>>" in body
@@ -165,30 +176,185 @@ def test_hostile_results_are_text_in_an_evaluated_card(tmp_path):
     assert "\n# Mine <img>\n" in card and card.count("<!-- s: end -->") == 1
 
 
-def test_a_record_is_json_without_credentials_whatever_its_values_are(tmp_path):
-    results = {"text": HOSTILE, "nan": float("nan"), 7: {"set": {1}}, "path": tmp_path}
-    write_provenance(tmp_path, command="x", settings={"url": URL}, results=results)
-    add_evaluation(tmp_path, HOSTILE, {"score": float("inf")})
-    text = (tmp_path / "provenance.json").read_text(encoding="utf-8")
-    check_harmless(text.replace("<img", "").replace("](", ""))
-    json.loads(text, parse_constant=pytest.fail)
-    record = read_provenance(tmp_path)
-    assert record["results"]["text"] == HOSTILE and record["results"]["nan"] is None
-    assert record["evaluations"][HOSTILE] == {"score": None} and record["settings"]["url"].startswith("https://host/a")
-
-
-@pytest.mark.parametrize("text", ["no", "1", "null", "é: 'x' \"y\" # z", "😀 a"])
-def test_the_yaml_filter_keeps_any_text_a_text(text):
-    card = render_card("dataset_cards", "pairs", {**PAIRS, "title": text})
-    assert yaml.safe_load(card.split("---\n")[1])["pretty_name"] == text
-
-
 def test_citations_are_whole_and_each_comes_once():
     text = bibtex("kudo-2018-subword", "bahdanau-etal-2015-neural", "kudo-2018-subword")
     assert text.startswith("```bibtex\n@inproceedings{kudo-2018-subword,\n") and text.endswith("}\n```")
     assert text.count("@inproceedings{") == 2 and text.count("{") == text.count("}")
     with pytest.raises(HfParaphraseError, match="no citation"):
         bibtex("nobody-1900-nothing")
+
+
+# ----- heads
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (None, {}),
+        (b"", {}),
+        (b"# Title\n---\na: 1\n---\n", {}),
+        (b"---\n# comment\n---\n", {}),
+        (b"---\nlicense: mit\n---\n# Title\n\n---\n", {"license": "mit"}),
+        (b"\xef\xbb\xbf---\r\nlicense: mit\r\n---\r\n", {"license": "mit"}),
+    ],
+)
+def test_the_head_of_a_card_is_read(tmp_path, text, head):
+    if text is not None:
+        (tmp_path / "README.md").write_bytes(text)
+    assert read_head(tmp_path) == head
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b"---\na: b: c\n---\n", 2),
+        (b"---\n- a\n---\n", None),
+        (b"---\ndate: 2020-13-45\n---\n", None),
+        (b"\xff", None),
+    ],
+)
+def test_a_damaged_head_is_an_input_error_with_file_and_line(tmp_path, text, line):
+    (tmp_path / "README.md").write_bytes(text)
+    with pytest.raises(InputError) as caught:
+        read_head(tmp_path)
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "README.md"), line)
+
+
+def test_an_entry_is_one_value_or_a_list_and_damaged_dataset_info_is_an_input_error(tmp_path):
+    assert texts(None) == texts([{}]) == []
+    assert (texts("mit"), texts(["mit", 2]), texts([{"a": 1}])) == (["mit"], ["mit", "2"], ["dict"])
+    for information in ("[x]", "{features: x}"):
+        (tmp_path / "README.md").write_text(f"---\ndataset_info: {information}\n---\n")
+        with pytest.raises(InputError, match=r"README\.md"):
+            class_names(tmp_path, "label", "train")
+
+
+def card_with(*measurements, data=None, replaced=()):
+    """Returns what the Hub's library reads back from a card with these measurements."""
+    card = ModelCard("---\ntags:\n- x\n---\n# Title\n")
+    card.data = data or card.data
+    set_results(card, "m", measurements, replaced)
+    return ModelCard(str(card)).data
+
+
+def test_a_result_equals_the_one_that_the_hubs_own_function_writes_and_has_no_path():
+    theirs = metadata_eval_result(
+        model_pretty_name="m",
+        task_pretty_name="Translation",
+        task_id="translation",
+        metrics_pretty_name="BLEU (greedy)",
+        metrics_id="sacrebleu",
+        metrics_value=51.254,
+        dataset_pretty_name="my set",
+        dataset_id="my-set",
+        dataset_split="validation",
+    )
+    for path in ("/private/my set", "C:\\private\\my set\\"):
+        measurement = replace(BLEU, dataset=path, split="validation")
+        assert card_with(measurement).eval_results == ModelCardData(**theirs).eval_results
+        assert measurement.record()["dataset"] == "my set"
+
+
+@pytest.mark.parametrize("change", [{"value": None}, {"value": math.nan}, {"value": math.inf}, {"dataset": " "}])
+def test_no_number_or_no_data_is_no_result(change):
+    assert "model-index" not in card_with(replace(BLEU, **change)).to_dict()
+
+
+def test_new_results_replace_earlier_ones_of_the_same_kind_and_keep_others():
+    other = replace(DEV, dataset="SICK", config="a")
+    data = card_with(other, DEV, BLEU)
+    data = card_with(replace(DEV, value=50.0), data=data, replaced=[BLEU])
+    assert [(item.dataset_name, item.metric_value) for item in data.eval_results] == [
+        ("SICK a", 60.5),
+        ("dev set", 50),
+    ]
+    assert "model_name" not in card_with(data=data, replaced=[other, DEV]).to_dict()
+
+
+# ----- later evaluations
+
+
+@given(LINES, LINES)
+def test_the_rest_of_the_text_stays_and_a_second_run_changes_nothing(lines, section):
+    card, text = "\n".join([*lines, "end"]) + "\n", "\n".join(section)
+    once = replace_section(card, "a", text, "## Limits")
+    assert replace_section(once, "a", text, "## Limits") == once
+    start, rest = once.split("<!-- a: begin -->\n")
+    middle, stop = rest.split("<!-- a: end -->\n")
+    assert middle.strip() == text.strip()
+    assert "## Limits" not in lines or stop.startswith("\n## Limits\n")
+    assert (start + stop.removeprefix("\n")).split() == card.split()
+
+
+@pytest.mark.parametrize("card", [b"---\na: b: c\n---\n", b"\xff", None])
+def test_a_card_that_cannot_take_the_section_is_refused_and_unchanged(tmp_path, card):
+    path = tmp_path / "README.md"
+    if card is not None:
+        path.write_bytes(card)
+    with pytest.raises(InputError) as caught:
+        add_results(tmp_path, "x", {}, section="a", text="b")
+    assert caught.value.path == str(path)
+    assert not path.exists() if card is None else path.read_bytes() == card
+
+
+def measured(**values):
+    return [replace(DEV, dataset="runs/data/", config=name, value=value) for name, value in values.items()]
+
+
+def results_of(folder):
+    found = ModelCard.load(folder / "README.md").data.eval_results
+    return {(item.dataset_name, item.metric_value) for item in found}
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model folder whose card has what was measured in training."""
+    card = ModelCard(CARD_TEXT)
+    set_results(card, "model", [DEV])
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "README.md").write_text(str(card))
+    return tmp_path / "model"
+
+
+def test_an_evaluation_is_added_and_its_repetition_replaces_it(model):
+    add_results(model, "sts", {"kind": "evaluate"}, measured(a=1.5, b=2.5), section="s", text="t")
+    assert results_of(model) == {("dev set", 60.5), ("data a", 1.5), ("data b", 2.5)}
+    add_results(model, "other", {}, [replace(DEV, dataset="elsewhere")], section="o", text="t")
+    add_results(model, "sts", {"kind": "evaluate"}, measured(b=3.5), section="s", text="t")
+    assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5), ("data b", 3.5)}
+    assert "runs" not in (model / "provenance.json").read_text()
+    for record in ({"kind": "evaluate"}, {"measurements": [{"a": 1}]}):  # early versions recorded no measurements
+        (model / "provenance.json").write_text(json.dumps({"evaluations": {"sts": record}}))
+        add_results(model, "sts", {}, measured(a=4.5), section="s", text="t")
+        assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5), ("data b", 3.5), ("data a", 4.5)}
+
+
+def test_two_runs_that_record_at_the_same_time_are_both_in_card_record_and_report(model, monkeypatch):
+    read_card = cards.read_card
+
+    def record(name):
+        add_results(model, name, {}, measured(**{name: 1.5}), section=name, text=f"of {name}")
+
+    def meanwhile(folder):
+        card = read_card(folder)
+        if not other.ident:
+            other.start()
+            # Long enough for a run that does not wait to be done.
+            other.join(0.5)
+        return card
+
+    other = threading.Thread(target=record, args=("b",))
+    monkeypatch.setattr(cards, "read_card", meanwhile)
+    record("a")
+    other.join()
+    assert results_of(model) == {("dev set", 60.5), ("data a", 1.5), ("data b", 1.5)}
+    assert set(json.loads((model / "provenance.json").read_text())["evaluations"]) == {"a", "b"}
+    for name in ("README.md", "report.html"):
+        text = (model / name).read_text()
+        assert "of a" in text and "of b" in text
+
+
+# ----- installed
 
 
 def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
@@ -207,7 +373,7 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
         assert (package / "artefacts" / kind / f"{name}.md").is_file()
-    for name in ("artefacts/papers.bib", "artefacts/reports/report.html", "artefacts/reports/sort.js"):
+    for name in ("artefacts/papers.bib", "artefacts/report.html", "artefacts/sort.js"):
         assert (package / name).is_file()
     for name in METRICS:
         names = {path.name for path in (package / "metrics" / name).iterdir()}

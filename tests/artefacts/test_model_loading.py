@@ -11,14 +11,12 @@ from tiny_encoders import write_average
 from transformers import BertConfig, BertModel
 
 import hf_paraphrase
+from hf_paraphrase.artefacts.files import opening
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder, load_weights
-from hf_paraphrase.artefacts.quiet_libraries import opening
 from hf_paraphrase.artefacts.weights import TensorEntry, check_finite, read_header
-from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.any_encoder import open_encoder
-from hf_paraphrase.encoders.search.index import SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
@@ -59,24 +57,18 @@ OPENERS = {"with transformers": opened, "as a table": SentenceEncoder.from_pretr
     ("name", "content"),
     [
         ("config.json", b"[]"),
-        ("config.json", b"\xff\xfe"),
         ("generation_config.json", b"{"),
         ("tokenizer_config.json", b"not JSON"),
         ("tokenizer.json", b'{"model": {"type": "Pickle"}}'),
-        ("tokenizer.json", b""),
         ("model.safetensors", b"text" * 50),
-        ("model.safetensors", 0.5),
-        ("model.safetensors", -3),
+        ("model.safetensors", None),
     ],
 )
 def test_a_damaged_file_is_one_line_that_names_it(folder, opener, name, content):
     if opener == "as a table" and name == "generation_config.json":
         pytest.skip("not read")
     path = folder / name
-    if not isinstance(content, bytes):
-        whole = path.read_bytes()
-        content = whole[: int(len(whole) * content) if content > 0 else content]
-    path.write_bytes(content)
+    path.write_bytes(path.read_bytes()[:-3] if content is None else content)
     with pytest.raises(ModelError) as caught:
         OPENERS[opener](folder)
     assert caught.value.path == str(path)
@@ -87,10 +79,7 @@ def test_a_damaged_file_is_one_line_that_names_it(folder, opener, name, content)
     ("values", "reason"),
     [
         ({"vocab_size": 6}, r"embeddings is \[5, 4\], not \[6, 4\]"),
-        ({"hidden_size": 3}, r"embeddings is \[5, 4\], not \[5, 3\]"),
-        ({"vocab_size": -5}, "cannot be opened"),
         ({"vocab_size": "many"}, "cannot be opened"),
-        ({"dropout": "x"}, "cannot be opened"),
     ],
 )
 def test_a_configuration_that_the_weights_do_not_fit_is_one_line(folder, values, reason):
@@ -137,18 +126,15 @@ def test_only_safetensors_are_opened_and_never_a_pickle(folder):
 
 @pytest.mark.parametrize("code", ["evil.Evil", "somebody/elsewhere--evil.Evil"])
 def test_code_of_others_is_never_run(folder, code):
+    tokenizer_config = (folder / "tokenizer_config.json").read_text()
     (folder / "evil.py").write_text(f"open({str(folder / 'owned')!r}, 'w')\nclass Evil: ...\n")
     change(folder / "config.json", auto_map={"AutoModel": code, "AutoConfig": code})
     change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [code, None]}, tokenizer_class="Evil")
     for opener in OPENERS.values():
         with pytest.raises(ModelError, match="of a class of its own, `"):
             opener(folder)
-    assert not (folder / "owned").exists()
-
-
-def test_our_own_saved_code_is_not_run_either_and_the_folder_opens(folder):
-    path = folder / "modeling_avg.py"
-    path.write_text(f"open({str(folder / 'owned')!r}, 'w')\n")
+    (folder / "tokenizer_config.json").write_text(tokenizer_config)
+    (folder / "evil.py").rename(folder / "modeling_avg.py")
     change(folder / "config.json", auto_map={"AutoModel": "modeling_avg.AvgModel"})
     for opener in OPENERS.values():
         opener(folder)
@@ -221,14 +207,9 @@ def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(fo
         assert np.array_equal(SentenceEncoder(*opened(snapshot)).encode(TEXTS), expected)
 
 
-def test_a_data_folder_and_an_index_whose_files_are_links_open(folder, tmp_path):
+def test_a_data_folder_whose_files_are_links_opens(tmp_path):
     write_split(tmp_path / "pairs", "train", [PAIRS.empty_table()], PAIRS)
     assert DataFolder(hub_cache(tmp_path / "pairs", tmp_path / "datasets--ann--pairs")).count() == 0
-    (tmp_path / "text.txt").write_text("one two\nthree\n")
-    words = ["search", "--corpus", tmp_path / "text.txt", "--model", folder, "--output", tmp_path / "index"]
-    assert main([*map(str, words)]) == 0
-    index = SearchIndex(hub_cache(tmp_path / "index", tmp_path / "linked"))
-    assert [found[0].sentence for found in index.neighbours(["three"], 1)] == ["three"]
 
 
 def test_whatever_a_library_raises_becomes_one_short_error_and_interrupts_pass():

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 
 import pytest
 
 from hf_paraphrase.artefacts.provenance import (
     add_evaluation,
+    described,
     fingerprint,
+    hub_datasets,
+    inherited_metadata,
+    inherited_model_metadata,
+    inherited_sections,
+    is_url,
+    languages_read,
+    origin_of,
     read_provenance,
     versions,
     with_short_paths,
@@ -15,9 +24,37 @@ from hf_paraphrase.artefacts.provenance import (
 )
 from hf_paraphrase.errors import InputError
 
+URL = "https://huggingface.co/datasets/org/name"
+CARD = """---
+language: 'no'
+license: cc-by-2.0
+source_datasets:
+- original
+- org/name
+model-index:
+- name: x
+---
 
-def hashed(*inputs):
-    return {str(item): fingerprint(item) for item in inputs}
+# The title
+
+An introduction.
+
+## How to use it
+
+```python
+# a comment
+```
+
+## Training
+
+Words.
+
+### Details
+
+```bash
+# no heading
+```
+"""
 
 
 @pytest.fixture
@@ -29,17 +66,13 @@ def folder(tmp_path):
     return folder
 
 
-def test_the_fingerprint_of_a_file_is_its_sha256(folder):
+def hashed(*inputs):
+    return {str(item): fingerprint(item) for item in inputs}
+
+
+def test_the_fingerprint_is_that_of_the_contents_and_names(folder, tmp_path):
     path = folder / "data" / "a.bin"
     assert fingerprint(path) == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_a_missing_input_is_named_with_a_remedy(tmp_path):
-    with pytest.raises(InputError, match=r"nope: no such file or folder \(check the path\)"):
-        fingerprint(tmp_path / "nope")
-
-
-def test_the_fingerprint_of_a_folder_changes_with_every_content_and_name(folder):
     found = {fingerprint(folder)}
     (folder / "config.json").write_text("{ }")
     found.add(fingerprint(folder))
@@ -48,44 +81,41 @@ def test_the_fingerprint_of_a_folder_changes_with_every_content_and_name(folder)
     (folder / "empty").write_text("")
     found.add(fingerprint(folder))
     assert len(found) == 4
+    with pytest.raises(InputError, match=r"nope: no such file or folder \(check the path\)"):
+        fingerprint(tmp_path / "nope")
 
 
-def test_the_fingerprint_ignores_cards_records_logs_hidden_files_and_the_path_of_the_folder(folder, tmp_path):
+def test_the_fingerprint_ignores_cards_records_logs_hidden_files_links_and_the_path_of_the_folder(folder, tmp_path):
     before = fingerprint(folder)
     ignored = ("README.md", "provenance.json", "report.html", ".lock", ".cache/huggingface/download.metadata")
     for name in (*ignored, "logs/wandb/run.txt", "events.out.tfevents.17"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("today")
-    assert fingerprint(folder) == before == fingerprint(folder.rename(tmp_path / ".hidden"))
-
-
-def test_a_snapshot_of_the_hub_whose_files_are_links_has_the_fingerprint_of_its_files(folder, tmp_path):
+    snapshot = tmp_path / "snapshots" / "0123"
     for name in ("data/a.bin", "config.json"):
-        link = tmp_path / "snapshots" / "0123" / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(folder / name)
-    assert fingerprint(tmp_path / "snapshots" / "0123") == fingerprint(folder)
+        (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
+        (snapshot / name).symlink_to(folder / name)
+    assert fingerprint(snapshot) == fingerprint(folder) == before
+    assert fingerprint(folder.rename(tmp_path / ".hidden")) == before
 
 
-def test_a_missing_input_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        fingerprint(tmp_path / "absent")
-
-
-def test_the_record_has_command_settings_seed_versions_inputs_and_results(folder, tmp_path):
+def test_the_record_has_command_settings_seed_versions_inputs_results_and_later_evaluations(folder):
     settings = {"seed": 7, "epochs": 2.5, "output": "model"}
-    results = {"bleu": 12.5, "path": folder}
-    record = write_provenance(tmp_path, command="train-nmt", settings=settings, inputs=hashed(folder), results=results)
-    assert read_provenance(tmp_path) == {**record, "results": {"bleu": 12.5, "path": str(folder)}}
+    inputs = hashed(folder)
+    record = write_provenance(
+        folder, command="train-nmt", settings=settings, inputs=inputs, results={"bleu": 12.5, "path": folder}
+    )
+    assert read_provenance(folder) == {**record, "results": {"bleu": 12.5, "path": str(folder)}}
     assert record["command"] == "hf-paraphrase train-nmt"
     assert record["settings"] == settings and record["seed"] == 7
     assert record["inputs"] == [{"name": "model", "sha256": fingerprint(folder)}]
     assert record["versions"] == versions() and versions()["python"] == platform.python_version()
     assert {"torch", "transformers", "tokenizers"} <= set(versions())
-
-
-def test_an_artefact_without_a_record_has_an_empty_one(tmp_path):
-    assert read_provenance(tmp_path) == {}
+    for sets in ([1], [2]):
+        add_evaluation(folder, "evaluate sts", {"sets": sets})
+        add_evaluation(folder, "evaluate-nmt x", {})
+    assert read_provenance(folder)["evaluations"] == {"evaluate sts": {"sets": [2]}, "evaluate-nmt x": {}}
+    assert hashed(folder) == inputs
 
 
 @pytest.mark.parametrize(
@@ -93,13 +123,12 @@ def test_an_artefact_without_a_record_has_an_empty_one(tmp_path):
     [
         (b'["no", "mapping"]', "not a JSON object"),
         (b'{"results": ["no", "mapping"]}', "`results` is not an object"),
-        (b'{"settings": "text"}', "`settings` is not an object"),
-        (b'{"evaluations": []}', "`evaluations` is not an object"),
         (b'{"inputs": {}}', "`inputs` is not a list"),
         (b'{"results": ', "provenance.json is damaged"),
     ],
 )
 def test_a_damaged_record_is_an_input_error_that_names_the_file(tmp_path, content, reason):
+    assert read_provenance(tmp_path) == {}
     path = tmp_path / "provenance.json"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -107,42 +136,27 @@ def test_a_damaged_record_is_an_input_error_that_names_the_file(tmp_path, conten
     assert reason in str(caught.value) and caught.value.path == str(path)
 
 
-def test_an_evaluation_is_added_to_the_record_and_replaces_an_earlier_one_of_its_name(folder):
-    before = write_provenance(folder, command="train-nmt", settings={"seed": 7}, results={"bleu": 12.5})
-    digest = fingerprint(folder)
-    add_evaluation(folder, "evaluate sts", {"kind": "evaluate", "sets": [1]})
-    add_evaluation(folder, "evaluate-nmt x", {"kind": "evaluate-nmt"})
-    add_evaluation(folder, "evaluate sts", {"kind": "evaluate", "sets": [2]})
-    assert read_provenance(folder) == {
-        **before,
-        "evaluations": {"evaluate sts": {"kind": "evaluate", "sets": [2]}, "evaluate-nmt x": {"kind": "evaluate-nmt"}},
-    }
-    assert fingerprint(folder) == digest
-
-
 def test_inputs_are_recorded_one_level_deep_with_what_their_cards_and_records_say(tmp_path):
-    raw = tmp_path / "raw.tsv"
+    raw, bitext, pairs = (tmp_path / name for name in ("raw.tsv", "bitext", "pairs"))
     raw.write_text("a\tb\n")
-    for name in ("bitext", "pairs", "model"):
-        (tmp_path / name).mkdir()
-    bitext, pairs = tmp_path / "bitext", tmp_path / "pairs"
-    (bitext / "README.md").write_text("---\nlanguage: [fr, en]\nlicense: cc-by-2.0\n---\n# Bitext\n")
-    url = "https://huggingface.co/datasets/org/name"
-    write_provenance(bitext, command="prepare bitext", settings={"url": url}, inputs=hashed(raw))
-    assert write_provenance(pairs, command="filter", settings={}, inputs=hashed(bitext))["inputs"] == [
-        {
-            "name": "bitext",
-            "sha256": fingerprint(bitext),
-            "license": ["cc-by-2.0"],
-            "language": ["fr", "en"],
-            "made_by": "hf-paraphrase prepare bitext",
-            "url": url,
-        }
-    ]
-    record = write_provenance(tmp_path / "model", command="train-encoder", settings={}, inputs=hashed(pairs))
-    assert record["inputs"] == [
-        {"name": "pairs", "sha256": fingerprint(pairs), "made_by": "hf-paraphrase filter"},
-    ]
+    for folder in (bitext, pairs):
+        folder.mkdir()
+    (bitext / "README.md").write_text(CARD)
+    write_provenance(bitext, command="prepare bitext", settings={"url": URL}, inputs=hashed(raw))
+    origin = {"license": ["cc-by-2.0"], "language": ["no"], "datasets": ["org/name"], "url": URL}
+    origin["made_by"] = "hf-paraphrase prepare bitext"
+    assert origin_of(bitext) == origin
+    inputs = write_provenance(pairs, command="filter", settings={}, inputs=hashed(bitext))["inputs"]
+    assert inputs == [{"name": "bitext", "sha256": fingerprint(bitext), **origin}]
+    (item,) = write_provenance(tmp_path, command="train-encoder", settings={}, inputs=hashed(pairs))["inputs"]
+    assert item == {"name": "pairs", "sha256": fingerprint(pairs), "made_by": "hf-paraphrase filter"}
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
+def test_of_an_input_with_a_damaged_record_or_card_nothing_is_known(tmp_path, content):
+    (tmp_path / "provenance.json").write_bytes(content)
+    (tmp_path / "README.md").write_bytes(b"---\n" + content + b"\n---\n")
+    assert origin_of(tmp_path) == {} == origin_of(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("setting", ["decontaminate", "expansion_decontaminate"])
@@ -152,13 +166,76 @@ def test_evaluation_data_that_was_kept_out_is_marked_and_nothing_else_is(tmp_pat
     kept_out.write_text("kept out")
     settings = {setting: [str(kept_out)], "seed": 0}
     record = write_provenance(tmp_path, command="x", settings=settings, inputs=hashed(read, kept_out))
-    assert [(item["name"], item.get("kept_out")) for item in record["inputs"]] == [
-        ("text.txt", None),
-        ("sts.txt", True),
+    marks = [(item["name"], item.get("kept_out")) for item in record["inputs"]]
+    assert marks == [("text.txt", None), ("sts.txt", True)]
+
+
+def test_inputs_are_listed_with_what_is_known_of_them():
+    inputs = [
+        {"name": "pairs", "made_by": "x", "license": ["mit"], "datasets": ["squad", "org/name"]},
+        {"name": "bitext", "url": URL, "language": ["fr", "en"]},
+        {"name": "sts", "kept_out": True, "url": f"{URL}-sts"},
+        {"name": "a`\n# Title\n<script>", "url": "javascript:alert(1)", "license": ["x\n---\n"]},
     ]
+    *lines, hostile, kept_out = described(inputs)
+    assert lines == [
+        f"`pairs` (`x`; licence: mit; <https://huggingface.co/datasets/squad>; <{URL}>)",
+        f"`bitext` (language: fr, en; <{URL}>)",
+    ]
+    assert kept_out == "decontaminated against `sts`" and hub_datasets(inputs) == ["squad", "org/name"]
+    assert "\n" not in hostile and hostile.count("`") == 2 and "javascript" not in hostile and "<script" not in hostile
+    assert is_url("https://example.org/a?b=c")
+    assert not any(map(is_url, ("ftp://example.org", "https://example.org/a b", "https://example.org/)", None)))
 
 
-def test_what_is_published_names_no_private_store_and_keeps_public_urls():
-    given = ["s3://bucket/team/pairs", "a=gs://bucket/pairs", "simplecache::s3://bucket/pairs", "hf://datasets/a/b"]
-    assert with_short_paths(given) == ["pairs", "a=pairs", "pairs", "hf://datasets/a/b"]
-    assert with_short_paths(["https://example.org/a/b", "pairs/train"]) == ["https://example.org/a/b", "pairs/train"]
+@pytest.mark.parametrize(
+    ("languages", "english", "expected"),
+    [
+        (None, True, ["en"]),
+        (None, False, []),
+        ("[en, fr]", True, ["en"]),
+        ("[en, fr]", False, ["en", "fr"]),
+        ("[fi]", True, ["fi"]),
+    ],
+)
+def test_the_language_of_a_model_is_that_of_its_pairs(tmp_path, languages, english, expected):
+    if languages:
+        (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
+    assert languages_read(tmp_path, english=english) == expected
+
+
+def test_an_export_inherits_licence_language_and_the_sections_but_no_scores(tmp_path):
+    (tmp_path / "README.md").write_text(CARD)
+    assert inherited_metadata(tmp_path) == {"license": ["cc-by-2.0"], "language": ["no"]}
+    assert inherited_model_metadata(tmp_path) == {"language": ["no"], "license": "cc-by-2.0"}
+    assert inherited_sections(tmp_path) == "### Training\n\nWords.\n\n#### Details\n\n```bash\n# no heading\n```"
+    (tmp_path / "README.md").write_bytes(b"---\nlanguage: [\n---\n## Training\n")
+    assert inherited_model_metadata(tmp_path) == {} and inherited_sections(tmp_path) == ""
+
+
+def test_what_is_published_names_no_private_place_and_keeps_public_urls():
+    short = {
+        "s3://bucket/team/pairs": "pairs",
+        "a=gs://bucket/pairs": "a=pairs",
+        "simplecache::s3://bucket/pairs": "pairs",
+        "/srv/alice/client_x/pairs": "pairs",
+        "~/sets/sts/": "sts",
+        "C:\\Users\\alice\\glove.txt": "glove.txt",
+        "../relative/set": "set",
+        "file:///srv/alice/set": "set",
+        "word=/srv/alice/tokenizers/word": "word=word",
+    }
+    kept = ["hf://datasets/a/b", "https://example.org/a/b", "pairs/train", "overlap_1<=0.8", 7, None]
+    assert with_short_paths({"a": [*short, *kept]}) == {"a": [*short.values(), *kept]}
+
+
+def test_a_record_is_json_without_credentials_whatever_its_values_are(tmp_path):
+    url, text = "https://me:password@host/a?token=s3cret", "x\x1b[31m\u202e\ud800"
+    results = {"text": text, "nan": float("nan"), 7: {"set": {1}}, "path": tmp_path}
+    write_provenance(tmp_path, command="x", settings={"url": url}, results=results)
+    add_evaluation(tmp_path, text, {"score": float("inf")})
+    written = (tmp_path / "provenance.json").read_text(encoding="utf-8")
+    assert not {"\x1b", "\u202e"} & {*written} and "password" not in written and "s3cret" not in written
+    record = json.loads(written, parse_constant=pytest.fail)
+    assert record["results"]["text"] == text and record["results"]["nan"] is None
+    assert record["evaluations"][text] == {"score": None} and record["settings"]["url"].startswith("https://host/a")

@@ -61,7 +61,7 @@ def test_empty_and_very_long_sources_are_translated_without_complaint(tiny_model
         (["--split", "dev"], "no split `dev`"),
         (["--model", "absent"], "no such model folder"),
         (["--bitext", "absent"], "no such data folder"),
-        (["--output", "."], "is a folder, not a file"),
+        (["--output", "."], "is not a file"),
         (["--translations", "old.txt"], "the output file exists"),
     ],
 )

@@ -113,7 +113,7 @@ def test_bad_candidate_settings_are_one_line(table, tiny_model, tiny_bitext, tmp
         (["--bitext", "absent"], "no such data folder"),
         (["--model", "absent"], "no such model folder"),
         (["--output", "old"], "the output file exists"),
-        (["--output", "."], "is a folder, not a file"),
+        (["--output", "."], "is not a file"),
     ],
 )
 def test_bad_table_settings_are_one_line(tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys, words, problem):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from huggingface_hub import ModelCard
 
-from hf_paraphrase.artefacts.evaluated_cards import add_results, check_evaluated_card
+from hf_paraphrase.artefacts.cards import add_results, check_evaluated_card
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
@@ -112,7 +112,7 @@ def test_the_card_does_not_claim_the_loss_of_a_trainer_that_computes_its_own(sav
 
 def test_results_can_be_put_into_the_card_of_what_was_saved_from_python(saved):
     _, folder = saved()
-    check_evaluated_card(folder, "results")
+    check_evaluated_card(folder)
     add_results(folder, "sts", {"kind": "evaluate"}, section="results", text="| 70.0 |")
     card = (folder / "README.md").read_text()
     assert card.index("| 70.0 |") < card.index("## Limits")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
-from hf_paraphrase.artefacts.origins import inherited_metadata
+from hf_paraphrase.artefacts.provenance import inherited_metadata
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.best_rows import choose_one_per_reference

@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import huggingface_hub
 import numpy as np
 import pyarrow as pa
 import pytest
-from hub_stand_in import HubStandIn
+from fake_hub import FakeHub
 from safetensors.numpy import save_file
 
+from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT, PAIRS
@@ -28,18 +30,38 @@ FRENCH = ["un deux", "deux trois", "trois un deux", "deux", "un trois", "trois d
 ENGLISH = ["one two", "two three", "three one two", "two", "one three", "three two", "one", "three three one"]
 
 
+ENCODER = "train-encoder --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --epochs 2 --model-type"
+SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --max-steps 8 --min-frequency 1"
+# Steps of this size lift the vectors far above the tolerances of comparisons.
 ENCODERS = {
-    "avg": "avg",
-    "avg_weighted": "avg --frequency-weights",
-    "avg_skip": "avg --skip-unknown true",
-    "avg_bpe": "avg --tokenizer {bpe}",
-    "trigram": "trigram",
-    "trigram_skip": "trigram --skip-unknown true",
-    "word_trigram": "word-trigram",
-    "gran": "gran",
-    "gran_gru": "gran --cell gru --bidirectional true --skip-unknown true",
-    "recurrent": "recurrent",
-    "recurrent_mean": "recurrent --pooling mean --bidirectional true",
+    "avg": f"{ENCODER} avg --min-frequency 1",
+    "avg_weighted": f"{ENCODER} avg --min-frequency 1 --frequency-weights",
+    "avg_skip": f"{ENCODER} avg --min-frequency 1 --skip-unknown true",
+    "avg_bpe": f"{ENCODER} avg --tokenizer {{bpe}}",
+    "trigram": f"{ENCODER} trigram --min-frequency 1",
+    "trigram_skip": f"{ENCODER} trigram --min-frequency 1 --skip-unknown true",
+    "word_trigram": f"{ENCODER} word-trigram --min-frequency 1",
+    "gran": f"{ENCODER} gran --min-frequency 1",
+    "gran_gru": f"{ENCODER} gran --min-frequency 1 --cell gru --bidirectional true --skip-unknown true",
+    "recurrent": f"{ENCODER} recurrent --min-frequency 1",
+    "recurrent_mean": f"{ENCODER} recurrent --min-frequency 1 --pooling mean --bidirectional true",
+    "sdae": f"{SDAE} --dev-size 2 --precision fp32",
+    "sdae_decoder": f"{SDAE} --dev-size 2 --precision fp32 --keep-decoder",
+}
+NMT = "train-nmt --bitext {bitext} --epochs 1 --precision fp32 --batch-size 4 --vocab-size 40 --hidden-size 8"
+CLASSIFIER = (
+    "train-classifier --pairs {judged} --epochs 1 --embedding-size 6 --train-size 16 --dev-size 4 --test-size 4"
+)
+PARALLEL = (
+    "train-parallel-classifier --bitext {bitext} --epochs 1 --hidden-size 4 --embedding-size 6 --min-frequency 1"
+)
+OTHERS = {
+    "nmt_joint": f"{NMT} --embedding-size 6 --evaluations 1",
+    "nmt_separate": f"{NMT} --embedding-size 6 --evaluations 1 --no-joint-vocabulary --no-share-embeddings",
+    "classifier_avg": f"{CLASSIFIER} --embedding-size 6 --body avg",
+    "classifier_lstm": f"{CLASSIFIER} --embedding-size 6 --body lstm",
+    "parallel_bilinear": f"{PARALLEL} --embedding-size 6 --digits zero",
+    "parallel_product": f"{PARALLEL} --embedding-size 6 --score-layer product_difference --share-rnn",
 }
 
 
@@ -64,34 +86,14 @@ def write_bitext(folder):
 
 
 @pytest.fixture
-def hub(monkeypatch):
-    """A Hub on the loopback interface to which everything in this process goes."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import close_session
-
-    hub = HubStandIn()
-    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nonexistent/token")
-    close_session()
-    yield hub
-    close_session()
-    hub.close()
-
-
-@pytest.fixture
-def read_hub(hub, tmp_path, monkeypatch):
-    """The same for a client that fetches from it, too, with an empty cache."""
-    from huggingface_hub import constants
-
-    from hf_paraphrase.artefacts import hub_models
-
-    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+def hub(tmp_path, monkeypatch):
+    """An empty Hub, to which and from which everything in this process goes."""
+    hub = FakeHub(tmp_path / "cache")
+    monkeypatch.setattr(huggingface_hub, "HfApi", hub)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
     monkeypatch.setattr(hub_models, "_FOLDERS", {})
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent/token")
     return hub
 
 
@@ -142,76 +144,36 @@ def metric_folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def encoder_folders(tmp_path_factory):
-    """A folder of every kind of encoder as the commands write it, by name, with vectors of some size."""
+    """A folder of every kind of encoder as the commands write it, by name."""
     root = tmp_path_factory.mktemp("encoders")
-    pairs, bpe = root / "pairs", root / "bpe"
-    write_table(pairs, {"sentence1": [a for a, _ in SENTENCES], "sentence2": [b for _, b in SENTENCES]}, schema=PAIRS)
-    run("train-tokenizer --kind bpe --pairs {pairs} --vocabulary-size 80 --output {bpe}", pairs=pairs, bpe=bpe)
-    # Steps of this size lift the vectors far above the tolerances of comparisons.
-    common = "--pairs {pairs} --output {output} --hidden-size 8 --batch-size 4 --learning-rate 0.1"
-    folders = {name: root / name for name in (*ENCODERS, "sdae", "sdae_decoder")}
-    for name, flags in ENCODERS.items():
-        flags += " --epochs 2" if "--tokenizer" in flags else " --epochs 2 --min-frequency 1"
-        run(f"train-encoder {common} --model-type {flags}", pairs=pairs, bpe=bpe, output=folders[name])
-    common += " --max-steps 8 --min-frequency 1 --dev-size 2 --precision fp32"
-    for name, flags in {"sdae": "", "sdae_decoder": " --keep-decoder"}.items():
-        run(f"train-sdae {common}{flags}", pairs=pairs, output=folders[name])
-    return folders
+    names = {name: root / name for name in ("pairs", "bpe", *ENCODERS)}
+    columns = dict(zip(PAIRS.names, map(list, zip(*SENTENCES, strict=True)), strict=True))
+    write_table(names["pairs"], columns, schema=PAIRS)
+    run("train-tokenizer --kind bpe --pairs {pairs} --vocabulary-size 80 --output {bpe}", **names)
+    for name, line in ENCODERS.items():
+        run(f"{line} --output {root / name}", **names)
+    return {name: root / name for name in ENCODERS}
 
 
 @pytest.fixture(scope="session")
-def translation_folders(tmp_path_factory):
-    """Translation models as `train-nmt` writes them: with one vocabulary, and with one for each side."""
-    root = tmp_path_factory.mktemp("translation")
-    bitext = write_bitext(root / "bitext")
-    common = "--bitext {bitext} --output {output} --epochs 1 --precision fp32 --batch-size 4 --vocab-size 40"
-    common += " --hidden-size 8 --embedding-size 6 --evaluations 1"
-    flags = {"joint": "", "separate": " --no-joint-vocabulary --no-share-embeddings"}
-    for name, more in flags.items():
-        run(f"train-nmt {common}{more}", bitext=bitext, output=root / name)
-    return {name: root / name for name in flags}
-
-
-@pytest.fixture(scope="session")
-def classifier_folders(tmp_path_factory):
-    """Reference classifiers of both kinds as `train-classifier` writes them."""
-    root = tmp_path_factory.mktemp("classifiers")
+def other_folders(tmp_path_factory, encoder_folders):
+    """Models that are no encoders as the commands write them: a classifier of sentences on each type of encoder."""
+    root = tmp_path_factory.mktemp("others")
     rows = [(f"n{row}", f"a{row % 7} b{row % 3} r{row}", f"c{row % 7} b{row % 3}") for row in range(40)]
     columns = dict(zip(("id", "sentence1", "sentence2"), map(list, zip(*rows, strict=True)), strict=True))
-    pairs = write_table(root / "pairs", columns)
-    line = "train-classifier --pairs {pairs} --output {output} --epochs 1 --embedding-size 6"
-    line += " --train-size 16 --dev-size 4 --test-size 4 --body"
-    for body in ("avg", "lstm"):
-        run(f"{line} {body}", pairs=pairs, output=root / body)
-    return {body: root / body for body in ("avg", "lstm")}
-
-
-@pytest.fixture(scope="session")
-def supervised_folders(tmp_path_factory, encoder_folders):
-    """Classifiers of sentences as `train-supervised` writes them, one on each type of encoder, by its name."""
-    root = tmp_path_factory.mktemp("supervised")
-    texts = [f"the {'cat' if row % 2 else 'doctor'} bought {row}" for row in range(40)]
-    labels = ["animal" if row % 2 else "person" for row in range(40)]
-    data = write_table(root / "data", {"text": texts, "label": labels})
-    types = {}
-    for name, folder in encoder_folders.items():
-        types.setdefault(json.loads((folder / "config.json").read_text())["model_type"], name)
-    line = "train-supervised --model {model} --data {data} --output {output} --epochs 1 --learning-rate 0.1"
-    for name in types.values():
-        run(line, model=encoder_folders[name], data=data, output=root / name)
-    return {name: root / name for name in types.values()}
-
-
-@pytest.fixture(scope="session")
-def parallel_folders(tmp_path_factory):
-    """Classifiers of parallel sentences of both kinds as `train-parallel-classifier` writes them."""
-    root = tmp_path_factory.mktemp("parallel")
-    bitext = write_bitext(root / "bitext")
-    common = "--bitext {bitext} --output {output} --epochs 1 --hidden-size 4 --embedding-size 6 --min-frequency 1"
-    flags = {"bilinear": "--digits zero", "product": "--score-layer product_difference --share-rnn"}
-    for name, more in flags.items():
-        run(f"train-parallel-classifier {common} {more}", bitext=bitext, output=root / name)
-    return {name: root / name for name in flags}
+    words = ["doctor", "cat"] * 20
+    labelled = {"text": [f"the {word} bought {row}" for row, word in enumerate(words)], "label": words}
+    names = {
+        "bitext": write_bitext(root / "bitext"),
+        "judged": write_table(root / "judged", columns),
+        "labelled": write_table(root / "labelled", labelled),
+    }
+    types = {json.loads((path / "config.json").read_text())["model_type"]: path for path in encoder_folders.values()}
+    line = "train-supervised --data {labelled} --epochs 1 --learning-rate 0.1 --model"
+    lines = OTHERS | {f"supervised_{name}": f"{line} {path}" for name, path in types.items()}
+    for name, line in lines.items():
+        run(f"{line} --output {root / name}", **names)
+    return {name: root / name for name in lines}
 
 
 @pytest.fixture

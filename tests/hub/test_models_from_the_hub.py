@@ -1,99 +1,173 @@
+"""Models are opened by their names on the Hub; only data of them is fetched, and only where it is of use."""
+
 from __future__ import annotations
 
 import json
-from fnmatch import fnmatchcase
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from hub_stand_in import TOKEN
+from huggingface_hub import errors
+from huggingface_hub.utils import filter_repo_objects
 from safetensors.torch import save
 from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
-from hf_paraphrase.artefacts.provenance import REPORT
+from hf_paraphrase.artefacts.artefact import Artefact
+from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER, fetched_folder, model_folder, repository_name
+from hf_paraphrase.artefacts.provenance import REPORT, fingerprint, read_provenance
+from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
-from hf_paraphrase.hub.publishing import push_folder
 from hf_paraphrase.hub.pushed_files import list_files
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
+def files_of(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def encoder_folder(tmp_path_factory):
+    """An encoder as it is on the Hub, with its code."""
+    folder = write_average(tmp_path_factory.mktemp("published") / "avg")
+    (folder / "README.md").write_text("---\nlicense: mit\nlanguage:\n- en\n---\n\n# avg\n")
+    (folder / "modeling_avg.py").write_text("raise SystemExit('the code of a repository ran')\n")
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {"AutoModel": "modeling_avg.AvgModel"}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
 @pytest.fixture
-def published(read_hub, model_folder, tmp_path, monkeypatch):
-    """An encoder that was pushed, large files among its own, and a client with an empty cache."""
-    for path in model_folder.glob("model*"):
-        path.unlink()
-    write_average(model_folder, ["the", "cat", "sat", "down"], initializer_range=1.0)
-    monkeypatch.chdir(tmp_path)
-    push_folder(model_folder, "ann/best", token=TOKEN)
-    push_folder(model_folder, "ann/best", token=TOKEN, revision="v2")
-    read_hub.requests.clear()
-    return read_hub
+def published(hub, encoder_folder, tmp_path, monkeypatch):
+    """A Hub with that encoder, in a working folder of its own."""
+    hub.make("ann/avg", files=files_of(encoder_folder))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return hub
 
 
-def test_what_was_pushed_opens_by_the_name_on_its_card_and_its_code_is_not_fetched(published, model_folder, tmp_path):
-    encoder = SentenceEncoder.from_pretrained("ann/best")
-    texts = ["the cat sat", "down"]
-    assert np.array_equal(encoder.encode(texts), SentenceEncoder.from_pretrained(model_folder).encode(texts))
-    assert (model_folder / "modeling_avg.py").is_file()
-    assert not list((tmp_path / "cache").rglob("*.py"))
-    assert SentenceEncoder.from_pretrained("ann/best", revision="v2").dimension == 5
-
-
-def test_a_model_of_others_is_refused_before_its_weights_travel(published):
-    files = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"much", "tokenizer.json": b"{}"}
-    published.make("ann/llama", files=files)
-    published.requests.clear()
-    with pytest.raises(ModelError, match="a model of type `llama` is not a sentence encoder"):
-        SentenceEncoder.from_pretrained("ann/llama")
-    asked = published.sent("GET", "/ann/llama/resolve/*") + published.sent("HEAD", "/ann/llama/resolve/*")
-    assert {path.rpartition("/")[2] for path in asked} == {"config.json"}
-
-
-def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(
-    encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders
+def test_a_model_gives_the_vectors_of_its_folder_and_no_code_pickle_or_checkpoint_of_it_is_fetched(
+    published, encoder_folder
 ):
-    made = (encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders)
-    for folder in (folder for folders in made for folder in folders.values()):
-        names = {file.name for file in list_files(folder)[0] if not file.name.endswith(".py")}
-        assert REPORT in names
-        names.remove(REPORT)
-        assert {
-            name for name in names if not any(fnmatchcase(name, pattern) for pattern in hub_models.FETCHED)
-        } == set()
+    others = ("weights.pkl", "a.bin", "run.sh", "checkpoint-5/model.safetensors", "data/huge.json", "onnx/fp16.onnx")
+    parts = {"1_Pooling/config.json", "onnx/model.onnx", "source_tokenizer/tokenizer.json"}
+    own = files_of(encoder_folder)
+    published.make("ann/avg", files=own | dict.fromkeys((*others, *parts), b"much"))
+    texts = ["w1 w2", "w3"]
+    vectors = SentenceEncoder.from_pretrained("ann/avg").encode(texts)
+    assert np.array_equal(vectors, SentenceEncoder.from_pretrained(encoder_folder).encode(texts))
+    assert set(published.fetched) == {name for name in own if not name.endswith(".py")} | parts
 
 
-def test_the_copy_serves_where_the_hub_cannot_be_reached(published, monkeypatch):
-    from huggingface_hub import constants
-    from huggingface_hub.utils import close_session
+def test_two_revisions_of_one_model_are_recorded_each_as_itself(published, tmp_path):
+    other = write_average(tmp_path / "v2", ["w1", "w2"], hidden_size=3)
+    published.repositories["model", "ann/avg"].commit(files_of(other), branch="v2")
+    encoders = {revision: SentenceEncoder.from_pretrained("ann/avg", revision=revision) for revision in (None, "v2")}
+    names = {revision: repository_name(encoder.folder) for revision, encoder in encoders.items()}
+    assert names == {None: "ann/avg", "v2": "ann/avg@v2"}
+    assert repository_name("ann/avg") == "ann/avg" and fetched_folder("ann/avg") == encoders[None].folder
+    for revision, encoder in encoders.items():
+        encoder.save_pretrained(tmp_path / f"copy_{revision}")
+        with Artefact(tmp_path / f"other_{revision}", command="x", settings={}, inputs=[encoder.folder]) as artefact:
+            artefact.finish()
+        for made in (f"copy_{revision}", f"other_{revision}"):
+            (item,) = read_provenance(tmp_path / made)["inputs"]
+            assert (item["name"], item["sha256"]) == (names[revision], fingerprint(encoder.folder))
+    assert fingerprint(encoders[None].folder) != fingerprint(encoders["v2"].folder)
+    published.calls.clear()
+    assert [model_folder("ann/avg", revision=revision) for revision in encoders] and published.calls == []
 
-    SentenceEncoder.from_pretrained("ann/best")
-    monkeypatch.setattr(hub_models, "_FOLDERS", {})
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    close_session()  # the client looks at the setting when it makes its session
-    published.requests.clear()
-    assert SentenceEncoder.from_pretrained("ann/best").dimension == 5
-    with pytest.raises(HubError, match="is offline and has no copy"):
-        SentenceEncoder.from_pretrained("ann/other")
-    assert published.requests == []
+
+def test_a_name_means_the_main_branch_even_if_only_another_revision_was_fetched(published):
+    published.create_branch("ann/avg", branch="v2", repo_type="model", exist_ok=True)
+    model_folder("ann/avg", revision="v2")
+    assert fetched_folder("ann/avg") is None and repository_name("ann/avg") is None
+    assert [repository_name(name) for name in ("builtin", BUILTIN_FOLDER, str(BUILTIN_FOLDER))] == ["builtin"] * 3
 
 
-def test_what_the_hub_does_not_have_is_one_line(published, monkeypatch):
-    from huggingface_hub import constants
-
-    published.make("ann/secret").private = True
-    for name in ("ann/none", "ann/secret"):
-        with pytest.raises(ModelError, match=r"no such model on the Hub that you may see.*hf auth login"):
+@pytest.mark.parametrize("inner", ["", "[it]/"])
+@pytest.mark.parametrize("settings", [b'{"model_type": "llama"}', b'{"model_type": ["avg"]}', b"{", b"{}"])
+def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_is_that_of_a_folder(
+    published, tmp_path, inner, settings
+):
+    names = ("tokenizer.json", "model-00001-of-00002.safetensors")
+    published.make(
+        "ann/other", files={f"{inner}{name}": b"much" for name in names} | {f"{inner}config.json": settings}
+    )
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "config.json").write_bytes(settings)
+    messages = set()
+    for name in (tmp_path / "other", f"ann/other/{inner}".rstrip("/")):
+        with pytest.raises(ModelError, match=r"damaged|is not a sentence encoder") as caught:
             SentenceEncoder.from_pretrained(name)
-    with pytest.raises(ModelError, match="has no revision `v3`"):
-        SentenceEncoder.from_pretrained("ann/best", revision="v3")
-    published.make("ann/empty", files={"notes.txt": b"nothing"})
-    with pytest.raises(ModelError, match="the repository has no model"):
-        SentenceEncoder.from_pretrained("ann/empty")
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubError, match=r"cannot be reached: ConnectError.*your network"):
-        SentenceEncoder.from_pretrained("ann/elsewhere")
+        messages.add((caught.value.message, caught.value.remedy))
+    assert len(messages) == 1 and set(published.fetched) == {f"{inner}config.json"}
+
+
+def test_of_a_repository_without_settings_only_a_folder_with_a_model_is_fetched(published, encoder_folder):
+    inner = {f"source/{name}": content for name, content in files_of(encoder_folder).items()}
+    published.make("ann/vectors", files={**inner, "model.safetensors": b"much"})
+    with pytest.raises(ModelError, match=r"no model: there is no config.json.*namespace/name/folder names a model"):
+        SentenceEncoder.from_pretrained("ann/vectors")
+    with pytest.raises(ModelError, match=r"ann/vectors/target: the repository has no model"):
+        model_folder("ann/vectors/target")
+    assert published.fetched == []
+    assert SentenceEncoder.from_pretrained("ann/vectors/source").dimension == 5
+    assert "model.safetensors" not in published.fetched
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["ann/mine", Path("b/avg"), "avg", "./avg", "../x/avg", "/x/avg", "~/avg", "a//b", "ann/x/avg", "a b/c", ""],
+)
+def test_a_local_folder_or_an_invalid_name_is_never_looked_up_on_the_hub(published, path):
+    Path("ann/mine").mkdir(parents=True)
+    with pytest.raises(ModelError, match=r"config.json|no such model folder|the name of the model is empty"):
+        SentenceEncoder.from_pretrained(path)
+    assert published.calls == []
+
+
+def test_an_error_of_the_client_is_one_line_without_credentials(published, capsys):
+    text = "a long\nstory of https://me:password@host/?token=s3cret"
+    for kind, error in (
+        (errors.GatedRepoError, ModelError),
+        (errors.RevisionNotFoundError, ModelError),
+        (errors.HfHubHTTPError, HubError),
+    ):
+        published.error = kind(text, response=SimpleNamespace(headers={}, status_code=403, request=None))
+        with pytest.raises(error, match=r"cannot fetch it: a long story.*hf auth login.*HF_HUB_OFFLINE") as caught:
+            SentenceEncoder.from_pretrained("ann/avg", revision="v2")
+        assert "password" not in str(caught.value) and "s3cret" not in str(caught.value)
+    assert main(["encode", "--model", "ann/none", "--input", __file__, "--output", "v.npy"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_verbs_take_names_of_the_hub_and_record_them(published, encoder_folder, capsys):
+    Path("text").write_text("w1 w2\nw3\n")
+    assert main(["encode", "--model", "ann/avg", "--input", "text", "--output", "v.npy"]) == 0
+    assert np.array_equal(np.load("v.npy"), SentenceEncoder.from_pretrained(encoder_folder).encode(["w1 w2", "w3"]))
+    assert main(["search", "--model", "ann/avg", "--corpus", "text", "--output", "index"]) == 0
+    assert main(["search", "--index", "index", "--query", "w3"]) == 0
+    assert "\tw3\n" in capsys.readouterr().out
+    (model, _) = json.loads(Path("index/provenance.json").read_text())["inputs"]
+    assert (model["name"], model["license"]) == ("ann/avg", ["mit"])
+    assert model["sha256"] == fingerprint("ann/avg") == fingerprint(model_folder("ann/avg"))
+    assert main(["export", "--model", "ann/avg", "--format", "safetensors", "--output", "half"]) == 0
+    assert "The sentence encoder **ann/avg**" in Path("half/README.md").read_text()
+    assert json.loads(Path("half/provenance.json").read_text())["inputs"][0]["name"] == "ann/avg"
+    assert published.fetched.count("model.safetensors") == 1
+
+
+def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(encoder_folders, other_folders):
+    for folder in [*encoder_folders.values(), *other_folders.values()]:
+        names = {file.name for file in list_files(folder)[0]}
+        patterns = {"allow_patterns": hub_models.FETCHED, "ignore_patterns": hub_models.NOT_FETCHED}
+        left_out = names - set(filter_repo_objects(names, **patterns))
+        assert REPORT in left_out and {name for name in left_out if not name.endswith(".py")} == {REPORT}
 
 
 def test_an_encoder_of_another_library_is_fetched_only_where_any_will_do_and_its_code_never(published, tmp_path):
@@ -112,12 +186,11 @@ def test_an_encoder_of_another_library_is_fetched_only_where_any_will_do_and_its
         SentenceEncoder.from_pretrained("ann/bert")
     vectors = open_encoder("ann/bert").encode(["the cat"])
     np.testing.assert_allclose(vectors, open_encoder(folder).encode(["the cat"]), atol=1e-6)
-    asked = published.sent("GET", "/ann/bert/resolve/*")
-    assert not any(path.endswith(".py") for path in asked)
+    assert not any(name.endswith(".py") for name in published.fetched)
 
 
 @pytest.mark.parametrize("place", ["", "0_StaticEmbedding/"])
-def test_a_table_of_another_library_is_fetched_by_name_like_one_of_ours(published, tmp_path, place):
+def test_a_table_of_another_library_is_fetched_by_name_like_one_of_ours(published, place):
     tokenizer = build_word_level_tokenizer(["the", "cat", "sat"]).backend_tokenizer
     table = torch.arange(2.0 * tokenizer.get_vocab_size()).reshape(-1, 2)
     name = "embedding.weight" if place else "embeddings"
@@ -135,4 +208,4 @@ def test_a_table_of_another_library_is_fetched_by_name_like_one_of_ours(publishe
     encoder = SentenceEncoder.from_pretrained("ann/table")
     ids = tokenizer.encode("the cat").ids
     np.testing.assert_allclose(encoder.encode("the cat"), table[ids].mean(0))
-    assert not list((tmp_path / "cache").rglob("*.bin"))
+    assert "unsafe.bin" not in published.fetched

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from transformers import AutoTokenizer
 
@@ -76,14 +75,19 @@ def parallel_job(folder):
     return {"kind": "parallel", "folder": str(folder), "texts": [SOURCES, TARGETS], "expected": expected.tolist()}
 
 
+JOBS = {
+    "nmt": translation_job,
+    "classifier": classifier_job,
+    "parallel": parallel_job,
+    "supervised": supervised_job,
+}
+
+
 def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, open_elsewhere
+    encoder_folders, other_folders, open_elsewhere
 ):
     jobs = [encoder_job(folder) for folder in encoder_folders.values()]
-    jobs += [translation_job(folder) for folder in translation_folders.values()]
-    jobs += [classifier_job(folder) for folder in classifier_folders.values()]
-    jobs += [parallel_job(folder) for folder in parallel_folders.values()]
-    jobs += [supervised_job(folder) for folder in supervised_folders.values()]
+    jobs += [JOBS[name.partition("_")[0]](folder) for name, folder in other_folders.items()]
     done = open_elsewhere(jobs)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("equal:") == len(jobs)
@@ -91,61 +95,32 @@ def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_th
     assert types == set(MODELS), "a model type of the package is not tried"
 
 
-def test_the_two_translation_models_differ_in_what_travels(translation_folders):
-    joint, separate = translation_folders["joint"], translation_folders["separate"]
+def test_the_two_translation_models_differ_in_what_travels(other_folders):
+    joint, separate = other_folders["nmt_joint"], other_folders["nmt_separate"]
     assert not (joint / "source_tokenizer.json").exists() and (separate / "source_tokenizer.json").is_file()
     tokenizer = AutoTokenizer.from_pretrained(separate)
     assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
 
 
-def all_folders(*groups):
-    return [folder for group in groups for folder in group.values()]
-
-
-def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
-):
-    for folder in all_folders(
-        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
-    ):
+def test_a_folder_has_the_packages_own_code_complete_and_no_weights_but_safetensors(encoder_folders, other_folders):
+    for folder in [*encoder_folders.values(), *other_folders.values()]:
         config = json.loads((folder / "config.json").read_text())
-        types = [config["model_type"]]
-        if "sentence_encoder" in config:
-            types.append(config["sentence_encoder"]["model_type"])
-        found = {path.name: path for path in sorted(folder.glob("*.py"))}
+        types = [item["model_type"] for item in (config, config.get("sentence_encoder")) if item]
+        files = {path.name: path for path in sorted(folder.glob("*.py"))}
         for model_type in types:
-            assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= found.keys()
-        for name, path in found.items():
-            assert path.read_bytes() == (PACKAGE / name).read_bytes(), path
-
-
-def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
-):
-    for folder in all_folders(
-        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
-    ):
-        config = json.loads((folder / "config.json").read_text())
+            assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= files.keys()
         settings = folder / "tokenizer_config.json"
         # A classifier of pairs has its tokenizers in folders of their own, and they have no code.
         tokenizer = json.loads(settings.read_text()) if settings.is_file() else {}
         references = [*config["auto_map"].values(), *tokenizer.get("auto_map", {}).get("AutoTokenizer", [])]
-        named = {reference.rpartition(".")[0] for reference in references if reference}
-        assert named <= {path.stem for path in folder.glob("*.py")}, folder
-        for path in folder.glob("*.py"):
+        assert {f"{item.rpartition('.')[0]}.py" for item in references if item} <= files.keys(), folder
+        for name, path in files.items():
+            assert path.read_bytes() == (PACKAGE / name).read_bytes(), path
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.ImportFrom) and node.level:
-                    assert node.level == 1 and (folder / f"{node.module}.py").is_file(), (path, node.module)
+                    assert node.level == 1 and f"{node.module}.py" in files, (path, node.module)
                 elif isinstance(node, ast.ImportFrom | ast.Import):
                     names = [node.module] if isinstance(node, ast.ImportFrom) else [item.name for item in node.names]
                     assert {name.partition(".")[0] for name in names} <= ALLOWED_IMPORTS, (path, names)
-
-
-@pytest.mark.parametrize("pattern", ["*.bin", "*.pt", "*.pkl", "*.npy"])
-def test_weights_are_safetensors_only(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, pattern
-):
-    for folder in all_folders(
-        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
-    ):
-        assert (folder / "model.safetensors").is_file() and not list(folder.rglob(pattern))
+        assert (folder / "model.safetensors").is_file()
+        assert not {".bin", ".pt", ".pkl", ".npy"} & {path.suffix for path in folder.rglob("*")}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.hub.publishing import data_patterns, plan_push
+from hf_paraphrase.hub.publishing import plan_push
 from hf_paraphrase.hub.pushed_files import list_files, published_card
 
 
@@ -65,20 +65,16 @@ def test_links_are_refused_wherever_they_lead_unless_left_out_by_name(folder, tm
         (folder / "data" / "link").unlink()
 
 
-def test_patterns_leave_out_files_and_folders_by_name_and_by_path(folder):
+def test_patterns_leave_out_files_and_folders_by_name_and_by_path(folder, tmp_path):
     (folder / "data" / "deep").mkdir()
     (folder / "data" / "deep" / "a.txt").write_bytes(b"x")
     assert names(folder, ["a.txt"]) == ["data/b.txt"]
     assert names(folder, ["data/deep/"]) == ["a.txt", "data/b.txt"]
     assert list_files(folder, ["data"])[1] == [("data/", "left out by --exclude")]
-
-
-def test_a_folder_that_is_missing_or_has_nothing_to_send_is_refused(tmp_path):
-    (tmp_path / "file").write_text("x")
     (tmp_path / "empty" / ".git").mkdir(parents=True)
-    for name, wording in {"absent": "no such folder", "file": "no such folder", "empty": "nothing"}.items():
+    for path, wording in {tmp_path / "absent": "no such folder", tmp_path / "empty": "nothing to send"}.items():
         with pytest.raises(InputError, match=wording):
-            list_files(tmp_path / name)
+            list_files(path)
 
 
 def test_the_repository_type_is_detected(model_folder, data_folder, metric_folder):
@@ -109,20 +105,6 @@ def test_what_is_not_an_artefact_is_refused(model_folder, name, text, wording):
         (model_folder / name).write_text(text)
     with pytest.raises(InputError, match=wording):
         plan_push(model_folder, "ann/x")
-
-
-@pytest.mark.parametrize(
-    ("configs", "patterns"),
-    [
-        (None, []),
-        ("x", []),
-        ([{"data_files": "a/*"}, {"data_dir": "d"}], ["a/*"]),
-        ([{"data_files": ["a", "b"]}, {"data_files": {"path": "c"}}], ["a", "b", "c"]),
-        ([{"data_files": [{"split": "train", "path": ["a", "b"]}, {"split": "test", "path": "c"}]}], ["a", "b", "c"]),
-    ],
-)
-def test_patterns_of_data_files_are_read_in_every_form_of_the_hub(configs, patterns):
-    assert list(data_patterns({"configs": configs})) == patterns
 
 
 CARD = """---
@@ -173,7 +155,7 @@ def test_only_code_that_opens_the_folder_names_the_repository():
     assert published_card(CARD, ["avg"], "ann/best") == PUBLISHED == published_card(PUBLISHED, ["avg"], "ann/best")
 
 
-def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stays(model_folder):
+def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stays(model_folder, data_folder):
     (model_folder / "README.md").write_text(CARD)
     (model_folder / "report.html").write_text("<code>from_pretrained(&quot;avg&quot;)</code>")
     (model_folder / "source").mkdir()
@@ -183,52 +165,28 @@ def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stay
     assert files["README.md"] == PUBLISHED and (folder / "README.md").read_text() == CARD
     assert files["report.html"] == "<code>from_pretrained(&quot;ann/best&quot;)</code>"
     assert files["source/README.md"] == '    from_pretrained("ann/best/source")\n'
-
-
-def test_cards_in_subfolders_of_data_stay_as_they_are(data_folder):
     (data_folder / "encoder").mkdir()
     (data_folder / "encoder" / "README.md").write_text('    from_pretrained("pairs")\n')
-    files = {file.name: file for file in plan_push(data_folder, "ann/best").files}
-    assert files["encoder/README.md"].content is None
+    assert {file.name: file.content for file in plan_push(data_folder, "ann/x").files}["encoder/README.md"] is None
 
 
-def test_records_keep_the_names_of_files_and_lose_their_paths(model_folder):
-    record = {
-        "command": "hf-paraphrase train-encoder",
-        "settings": {
-            "pairs": "/srv/alice/client_x/pairs",
-            "dev_data": "~/sets/sts/",
-            "initial_vectors": "C:\\Users\\alice\\glove.txt",
-            "decontaminate": ["/srv/data/sts", "sick", "../relative/set", "file:///srv/alice/set"],
-            "tokenizers": ["word=/srv/alice/tokenizers/word"],
-            "keep": "overlap_1<=0.8",
-            "url": "https://example.org/a/b",
-        },
-        "results": {"text": "/not a path of the settings"},
-        "evaluations": {"sts": {"settings": {"data": "/srv/alice/sts"}, "scores": [1.0]}},
-    }
+def test_records_lose_their_paths_and_one_without_any_stays_byte_by_byte(model_folder):
+    settings, short = (
+        {"pairs": "/srv/alice/client_x/pairs", "keep": "bleu<0.9"},
+        {"pairs": "pairs", "keep": "bleu<0.9"},
+    )
+    record = {"command": "hf-paraphrase x", "results": {"text": "/not a path of the settings"}}
     for name in ("provenance.json", "source_provenance.json"):
-        (model_folder / name).write_text(json.dumps(record))
+        content = {**record, "settings": settings, "evaluations": {"sts": {"settings": settings}}}
+        (model_folder / name).write_text(json.dumps(content))
     files = {file.name: file for file in plan_push(model_folder, "ann/best").files}
-    published = json.loads(files["provenance.json"].read())
-    assert published == {
+    assert json.loads(files["provenance.json"].read()) == {
         **record,
-        "settings": {
-            "pairs": "pairs",
-            "dev_data": "sts",
-            "initial_vectors": "glove.txt",
-            "decontaminate": ["sts", "sick", "set", "set"],
-            "tokenizers": ["word=word"],
-            "keep": "overlap_1<=0.8",
-            "url": "https://example.org/a/b",
-        },
-        "evaluations": {"sts": {"settings": {"data": "sts"}, "scores": [1.0]}},
+        "settings": short,
+        "evaluations": {"sts": {"settings": short}},
     }
     assert files["source_provenance.json"].read() == files["provenance.json"].read()
-    assert json.loads((model_folder / "provenance.json").read_text()) == record
-
-
-def test_a_record_without_paths_stays_byte_by_byte(model_folder):
+    assert json.loads((model_folder / "provenance.json").read_text())["settings"] == settings
     text = '{"command": "hf-paraphrase x", "settings": {"pairs": "sets/pairs", "model": "ann/avg"},   "inputs": []}'
     (model_folder / "provenance.json").write_text(text)
     assert {file.name: file for file in plan_push(model_folder, "ann/x").files}["provenance.json"].content is None

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 
 from ...artefacts.cards import check_license
-from ...artefacts.origins import is_url
+from ...artefacts.provenance import is_url
 from ...errors import UsageError, choice_of
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings

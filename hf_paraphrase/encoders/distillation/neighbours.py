@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.whole_files import written_whole
+from ...artefacts.files import written_whole
 from ..search.nearest_neighbours import nearest_neighbours
 from .teacher_vectors import TeacherVectors
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ...artefacts.origins import languages_read
+from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...errors import InputError, UsageError
 from ...messages import log

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.files import read_json
-from ...artefacts.quiet_libraries import opening
+from ...artefacts.files import opening, read_json
 from ...artefacts.weights import read_header
 from ...errors import ModelError
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...artefacts.files import opening
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
-from ...artefacts.quiet_libraries import opening
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
 from ...tokenization.token_ids import TokenIds

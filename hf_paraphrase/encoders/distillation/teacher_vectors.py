@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import locked
-from ...artefacts.files import check_no_links
+from ...artefacts.files import check_no_links, locked, write_text_whole
 from ...artefacts.provenance import fingerprint
-from ...artefacts.whole_files import write_text_whole
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...messages import log
 from .teacher import SentenceVectors

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ...artefacts.artefact import Artefact, Card, check_early
 from ...artefacts.hub_models import model_folder
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus

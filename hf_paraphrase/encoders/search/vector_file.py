@@ -13,8 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.files import open_array
-from ...artefacts.whole_files import written_whole
+from ...artefacts.files import open_array, written_whole
 from ...errors import InputError, OutputError
 
 _PAIRS_AT_A_TIME = 8192

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...artefacts.measurements import Measurement
+from ...artefacts.card_heads import Measurement
 from ..correlation import pearson, spearman
 from .classifier import PENALTIES
 from .cross_validation import Protocol, dev_then_test, folds_then_test, nested_folds

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...artefacts.whole_files import written_whole
+from ...artefacts.files import written_whole
 from ...data.text_files import lines_of_bytes
 from ...errors import InputError
 from .counts import WORD_BITS, WORD_MASK

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.measurements import Measurement
-from ...artefacts.origins import languages_read
-from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.card_heads import Measurement
+from ...artefacts.files import quiet_transformers
+from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError

@@ -12,8 +12,8 @@ from typing import Any
 from tqdm import tqdm
 
 from ...artefacts.artefact import Artefact, Card
+from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError

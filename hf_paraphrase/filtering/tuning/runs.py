@@ -14,8 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ...artefacts.artefact import incomplete_runs
+from ...artefacts.files import written_whole
 from ...artefacts.provenance import fingerprint
-from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder
 from ...encoders.kinds import encoder_kind
 from ...encoders.train import trainer_settings

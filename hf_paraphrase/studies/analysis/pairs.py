@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, check_split_name
 from ...encoders.sentence_encoder import SentenceEncoder

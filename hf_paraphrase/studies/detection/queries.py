@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.provenance import inherited_metadata
 from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines

@@ -14,9 +14,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ...artefacts.artefact import Artefact, Card, check_early, check_output, output_file
-from ...artefacts.origins import inherited_metadata
+from ...artefacts.files import written_whole
+from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_blocks import PLAIN_OR_COMPRESSED

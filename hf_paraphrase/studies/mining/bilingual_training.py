@@ -9,14 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.cards import write_card
-from ...artefacts.measurements import Measurement
-from ...artefacts.origins import languages_read
-from ...artefacts.provenance import write_provenance
-from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.card_heads import Measurement
+from ...artefacts.cards import Card, write_card
+from ...artefacts.files import quiet_transformers, write_text_whole
+from ...artefacts.provenance import languages_read, write_provenance
 from ...artefacts.remote_paths import to_path
 from ...artefacts.weights import check_finite
-from ...artefacts.whole_files import write_text_whole
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import OutputError
 from ...evaluation.translation_retrieval import translation_retrieval
@@ -257,13 +255,12 @@ def _write(
         recorded = settings.record()
         artefact = run.artefact
         write_provenance(
-            folder, command=artefact.command, settings=recorded, inputs=artefact.fingerprints(), results=results
+            folder, command=artefact.command, settings=recorded, inputs=artefact.fingerprints, results=results
         )
         values = {**recorded, **results, "name": Path(settings.output).name, **card}
         of_side = [languages[side]] if languages[side] else []
-        write_card(
-            folder, "model_cards", "bilingual_vectors", {**values, "part": side, "languages": of_side}, [measured]
-        )
+        values |= {"part": side, "languages": of_side}
+        write_card(folder, Card("bilingual_vectors", values, "model_cards", [measured]))
     both = languages_read(settings.bitext, english=False) or [item for item in languages.values() if item]
     run.write(
         results=results,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from ...artefacts.whole_files import written_whole
+from ...artefacts.files import written_whole
 from ...encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
 from ...encoders.search.vector_file import VectorFile, cosine_of_rows
 from ...errors import OutputError

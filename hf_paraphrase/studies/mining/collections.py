@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...artefacts.whole_files import write_text_whole
+from ...artefacts.files import write_text_whole
 from ...data.text_files import StrictLines, read_fields, read_lines
 from ...data.typed_fields import Field, read_typed_fields
 from ...errors import InputError

@@ -93,7 +93,7 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
     task = make_comparable(rows, settings.sizes, settings)
     staging = artefact.staging
     _write_task(staging, task, languages)
-    _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints())
+    _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints)
     results: dict[str, Any] = {
         "counts": task.counts,
         "parts": {
@@ -183,23 +183,24 @@ def _write_bitext(
     )
     write_card(
         folder,
-        "dataset_cards",
-        "bitext",
-        {
-            "title": f"Bitext {languages[0]}-{languages[1]} beside a comparable corpus",
-            "source_lang": languages[0],
-            "target_lang": languages[1],
-            "license": settings.license,
-            "files": [to_path(item).resolve().name for item in inputs],
-            "unit": "rows",
-            "columns": BITEXT.names,
-            "splits": DataFolder(folder).sizes(),
-            "rules": {},
-            "drawn": ["validation"] if counts["validation"] else [],
-            "seed": settings.seed,
-            "punctuation": False,
-            "skipped": False,
-            "checked": [],
-            "contamination": {},
-        },
+        Card(
+            "bitext",
+            {
+                "title": f"Bitext {languages[0]}-{languages[1]} beside a comparable corpus",
+                "source_lang": languages[0],
+                "target_lang": languages[1],
+                "license": settings.license,
+                "files": [to_path(item).resolve().name for item in inputs],
+                "unit": "rows",
+                "columns": BITEXT.names,
+                "splits": DataFolder(folder).sizes(),
+                "rules": {},
+                "drawn": ["validation"] if counts["validation"] else [],
+                "seed": settings.seed,
+                "punctuation": False,
+                "skipped": False,
+                "checked": [],
+                "contamination": {},
+            },
+        ),
     )

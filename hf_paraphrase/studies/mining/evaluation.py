@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...artefacts.artefact import Artefact, Card, check_early
+from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import write_text_whole
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import log

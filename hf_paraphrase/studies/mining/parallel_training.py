@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.measurements import Measurement
-from ...artefacts.origins import languages_read
-from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.card_heads import Measurement
+from ...artefacts.files import quiet_transformers
+from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...artefacts.whole_files import write_text_whole
+from ...artefacts.files import write_text_whole
 from ...evaluation.figures import COLOURS, new_figure, save_plot
 from ...tables import format_table
 from .measures import Curve, Measures

@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.card_heads import class_names
-from ...artefacts.evaluated_cards import add_results, check_evaluated_card
-from ...artefacts.origins import inherited_metadata
-from ...artefacts.provenance import fingerprint, versions
+from ...artefacts.cards import add_results, check_evaluated_card
+from ...artefacts.provenance import fingerprint, inherited_metadata, versions
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...errors import InputError, UsageError
@@ -79,7 +78,7 @@ def predict(settings: PredictionSettings) -> Predictions:
         The predictions and, where the right answers are known, how good they are.
     """
     if settings.update_card:
-        check_evaluated_card(settings.model, CARD_SECTION)
+        check_evaluated_card(settings.model)
     if settings.output is None:
         return _predict(settings)
     with Artefact(

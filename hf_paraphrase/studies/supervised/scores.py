@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.measurements import Measurement
+from ...artefacts.card_heads import Measurement
 from ...evaluation.correlation import correlations
 from ...tables import format_table, number
 

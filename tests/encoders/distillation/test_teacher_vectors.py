@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny_teachers import WORDS, Recorder, sentences, write_teacher
 
-from hf_paraphrase.artefacts.artefact import locked
+from hf_paraphrase.artefacts.files import locked
 from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.distillation import teacher_vectors as module
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, check_teachers, teacher_vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hf_paraphrase.artefacts.provenance import write_provenance
-from hf_paraphrase.artefacts.reports.report import write_report
+from hf_paraphrase.artefacts.report import write_report
 from hf_paraphrase.tables import format_table
 
 ROWS = [["b", "9.5", "–"], ["<i>a</i>", "10.25", "1,200"], ["c " * 40, "-3", "30"]]

@@ -54,27 +54,18 @@ def replaced(name, function):
     return lambda tensors: {**tensors, name: function(tensors[name])}
 
 
-def broken(value):
-    def change(scales):
-        scales = scales.copy()
-        scales[3] = value
-        return scales
-
-    return replaced("weights", change)
-
-
 @pytest.mark.parametrize(
     ("change", "settings", "text"),
     [
-        (without("weights"), {}, r"not `embeddings` I8 \[6, 5\] \(export"),
-        (without("embeddings"), {}, r"has `embeddings` I8 \[6, 5\] and `weights` F32 or F16 \[6\], not `weights`"),
+        (without("weights"), {}, r"has `embeddings` I8 \[6, 5\] and `weights` F32 or F16 \[6\], not `embeddings` I8"),
         (replaced("weights", lambda scales: scales[:-1]), {}, r"not .*`weights` F32 \[5\]"),
-        (replaced("weights", lambda scales: scales.astype(np.int8)), {}, r"not .*`weights` I8 \[6\]"),
         (replaced("embeddings", lambda table: table.astype(np.float32)), {}, r"not `embeddings` F32 \[6, 5\]"),
-        (replaced("embeddings", lambda table: table[:, :4].copy()), {}, r"not `embeddings` I8 \[6, 4\]"),
         (None, {"hidden_size": 4}, r"has `embeddings` I8 \[6, 4\].*, not `embeddings` I8 \[6, 5\]"),
-        (broken(np.nan), {}, "the scales of the table are not finite"),
-        (broken(np.inf), {}, "the scales of the table are not finite"),
+        (
+            replaced("weights", lambda scales: scales * np.nan),
+            {},
+            "the scales of the table are not finite",
+        ),
         (lambda tensors: {**tensors, "bias": np.zeros(3, np.float32)}, {}, r"not `bias` F32 \[3\]"),
         # Without the key it is a folder with unexpected tensors.
         (None, {"embedding_dtype": None}, "the weights do not fit the configuration: unexpected weights"),
@@ -95,6 +86,7 @@ def test_scales_in_half_precision_will_do(exported, damaged):
 
 def test_the_folder_serves_as_initial_vectors_and_travels(exported):
     opened = SentenceEncoder.from_pretrained(exported[1]).model
+    assert opened.embeddings.requires_grad and opened.embeddings.is_leaf  # it can be trained on
     vectors = read_saved_vectors(exported[1], WORDS, first=0)
     rows = [2 + WORDS.index(word) for word in vectors.words[:-1]]
     np.testing.assert_array_equal(vectors.matrix[:-1], opened.embeddings.detach().numpy()[rows])
@@ -102,8 +94,3 @@ def test_the_folder_serves_as_initial_vectors_and_travels(exported):
     assert {"model.safetensors", "config.json", "tokenizer.json", "README.md", "provenance.json"} <= {
         file.name for file in plan.files
     }
-
-
-def test_it_can_be_trained_on_like_any_model(exported):
-    opened = SentenceEncoder.from_pretrained(exported[1]).model
-    assert opened.embeddings.requires_grad and opened.embeddings.is_leaf

@@ -1,0 +1,200 @@
+"""`report.html`: the card as a page, plots of the results, settings and provenance.
+
+Styles, plots and pictures are in the file, and a policy in its head keeps the browser from loading or running anything
+but the script that sorts tables. The same folder has the same report, byte for byte. Drawn are, of the results:
+
+* `log`: the log of a training (:func:`~hf_paraphrase.training.callbacks.log_of_steps`), of which the loss.
+* `dev_scores`, or `epochs` as a list: entries with `epoch` or `step`, of which each other number is a curve.
+* `dev_by_components`: a score by the number of components.
+* `histograms`: by the name of a column its `edges`, and for each of its `splits` the number of rows in each bin.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..messages import printable, without_secrets
+from .card_heads import split_card
+from .files import write_text_whole
+from .provenance import REPORT, read_provenance, with_short_paths
+
+_GENERATOR = b'<meta name="generator" content="hf-paraphrase">'
+_KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172
+"""The frame of a plot in `report.html`, whose picture is 360 by 210."""
+_MOST_POINTS = 400
+_NEVER_DRAWN = frozenset({"epoch", "step", "averaged_checkpoints", "frozen_embeddings"})
+
+Points = Sequence[tuple[float, float]]
+
+
+def write_report(folder: str | os.PathLike[str], card: str) -> Path:
+    """Writes `report.html` of a folder from its record and pictures and the text of its card; returns the path."""
+    path = Path(folder) / REPORT
+    write_text_whole(path, render_report(split_card(card)[1], read_provenance(folder), pictures=Path(folder)))
+    return path
+
+
+def is_report(path: str | os.PathLike[str]) -> bool:
+    """Returns whether a file is a report that this package made."""
+    try:
+        with Path(path).open("rb") as stream:
+            return _GENERATOR in stream.read(1024)
+    except OSError:
+        return False
+
+
+def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:
+    """Renders a Markdown text, whose first heading is the title, with a record as in `provenance.json`."""
+    import jinja2
+
+    title, body = _page(markdown, pictures)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = Path(__file__).with_name("sort.js").read_text(encoding="utf-8")
+    text = environment.get_template("report.html").render(
+        title=title,
+        command=record.get("command") or "hf-paraphrase",
+        body=body,
+        plots=recorded_plots(record),
+        tables=_tables(record),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    # Neither function changes the script, whose hash is in the page.
+    return printable(without_secrets(text)).rstrip() + "\n"
+
+
+def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:
+    """Returns the title of a card and the rest as HTML."""
+    from markdown_it import MarkdownIt
+
+    # Tags are shown as text, and links to scripts are not made.
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(re.sub("^<!--.*-->$", "", markdown, flags=re.MULTILINE))
+    for token in tokens:
+        for part in token.children or []:
+            if part.type == "image" and (content := _picture(pictures, str(part.attrs["src"]))):
+                part.attrs["src"] = content
+            elif part.type == "image":
+                part.type, part.children = "text", None
+    title = "Report"
+    if tokens and tokens[0].tag == "h1":
+        title = "".join(part.content for part in tokens[1].children or [])
+        del tokens[:3]
+    return title, parser.renderer.render(tokens, parser.options, {})
+
+
+def _picture(folder: Path | None, name: str) -> str | None:
+    """Reads a picture inside of a folder as a `data:` URL; None for anything else."""
+    if folder is None:
+        return None
+    path = (folder / name).resolve()
+    if path.suffix not in _KINDS or not path.is_relative_to(folder.resolve()) or not path.is_file():
+        return None
+    return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def _tables(record: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Lays out each table as its title, the heading of its second column, and its rows."""
+    settings = with_short_paths(record.get("settings", {}))
+    inputs = [(item["name"], item.get("sha256")) for item in record.get("inputs", [])]
+    tables = [
+        ("Settings", "value", [item for item in settings.items() if item[0] != "output"]),
+        ("Inputs", "SHA-256 of what was read", inputs),
+        ("Versions", "version", list(record.get("versions", {}).items())),
+    ]
+    return [
+        (title, heading, [(name, _value(value)) for name, value in rows]) for title, heading, rows in tables if rows
+    ]
+
+
+def _value(value: object) -> str:
+    """Writes a value of a record for people."""
+    if value is None or value in ([], {}, ""):
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Lays out the results of a `provenance.json` that are listed above, as `report.html` draws them."""
+    results = record.get("results", {})
+    return [curve(title, across, points) for title, across, points in _recorded(results) if points]
+
+
+def curve(title: str, across: str, points: Points) -> dict[str, Any]:
+    """Lays out a line through points in their order; `across` names the first coordinate."""
+    points = [*points[: -1 : math.ceil(len(points) / _MOST_POINTS)], points[-1]]
+    x, y = np.asarray(points, dtype=float).T
+    x_ticks, y_ticks = _ticks(x), _ticks(y)
+    columns = np.interp(x, (x_ticks[0], x_ticks[-1]), (_LEFT, _RIGHT))
+    rows = np.interp(y, (y_ticks[0], y_ticks[-1]), (_BOTTOM, _TOP))
+    return {
+        "title": title,
+        "across": across,
+        "label": f"{title}: from {y[0]:.4g} to {y[-1]:.4g}, lowest {y.min():.4g}, highest {y.max():.4g}",
+        "columns": list(zip(np.linspace(_LEFT, _RIGHT, len(x_ticks)), x_ticks, strict=True)),
+        "rows": list(zip(np.linspace(_BOTTOM, _TOP, len(y_ticks)), y_ticks, strict=True)),
+        "points": list(zip(columns, rows, x, y, strict=True)),
+    }
+
+
+def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Chooses about five round numbers, at equal distances, that enclose all values."""
+    low, high = values.min(), values.max()
+    if low == high:
+        low, high = low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
+    power = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor * 4 >= (high - low) * 0.999)
+    return step * np.arange(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1)
+
+
+def _recorded(results: Mapping[str, Any]) -> Iterator[tuple[str, str, Points]]:
+    """Yields title, name of the first coordinate and points of each plot."""
+    log = results.get("log") or []
+    yield "Loss in training", *_points(log, "loss")
+    scores = results.get("dev_scores") or results.get("epochs")
+    if not isinstance(scores, list):
+        evaluations = [entry for entry in log if any(key.startswith("eval_") for key in entry)]
+        scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in evaluations]
+    # Resumed trainings record the numbers in another order.
+    names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
+    drawn: dict[tuple[tuple[float, float], ...], str] = {}
+    for name in sorted(names, key=lambda name: name != "dev_mean"):
+        across, points = _points(scores, name)
+        # The mean of a single set is that set's score.
+        if drawn.setdefault(tuple(points), name) == name:
+            yield name.replace("_", " ").capitalize(), across, points
+    sizes = results.get("dev_by_components") or {}
+    yield "Dev score by components", "components", [(float(size), value) for size, value in sizes.items()]
+    for column, item in (results.get("histograms") or {}).items():
+        edges = np.asarray(item["edges"], dtype=float)
+        counts = np.sum(list(item["splits"].values()), axis=0)
+        shares = 100 * counts / max(1, counts.sum())
+        yield f"{column} (% of the rows in each of {len(counts)} bins)", column, list(zip(edges, shares, strict=False))
+
+
+def _points(entries: Sequence[Mapping[str, Any]], name: str) -> tuple[str, Points]:
+    """Returns `epoch` or `step`, and the finite values of a name at each."""
+    across = "epoch" if all("epoch" in entry for entry in entries) else "step"
+    found: list[tuple[Any, Any]] = [(entry.get(across), entry.get(name)) for entry in entries]
+    return across, [(x, y) for x, y in found if _is_number(x) and _is_number(y)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
