@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.search.nearest_neighbours import Vectors, nearest_neighbours
 from ...errors import InputError
-from .candidates import Vectors, best_candidates
 from .collections import Collection, read_collection, read_gold
 from .embedding import EncoderFolders
 from .matching import matching
@@ -216,8 +216,6 @@ def gold_ranks(
     target_vectors: Vectors,
     gold: NDArray[np.int64],
     deepest: int,
-    *,
-    show_progress_bar: bool = False,
 ) -> NDArray[np.int64]:
     """Finds at which rank of the candidates of its source each gold target is.
 
@@ -228,7 +226,6 @@ def gold_ranks(
         target_vectors: float32 (targets, dim).
         gold: The places of the gold pairs (gold, 2).
         deepest: To which rank to look.
-        show_progress_bar: Show the progress, in sentences, on standard error.
 
     Returns:
         The rank of each (gold,), int64, from 1; `deepest` + 1 where it is lower. A sentence without a vector has no
@@ -236,12 +233,11 @@ def gold_ranks(
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     sources = _take(source_vectors, rows)
-    target_rows, _ = best_candidates(sources, target_vectors, deepest, show_progress_bar=show_progress_bar)
+    target_rows, _ = nearest_neighbours(sources, target_vectors, deepest, skip_zero=True)
     ranks = np.full(len(gold), deepest + 1, np.int64)
     hits = target_rows[place.reshape(-1)] == gold[:, 1:]
     pair, rank = np.nonzero(hits)
-    is_known = _take(target_vectors, gold[pair, 1]).any(axis=1) & sources[place.reshape(-1)[pair]].any(axis=1)
-    ranks[pair[is_known]] = rank[is_known] + 1
+    ranks[pair] = rank + 1
     return ranks
 
 
