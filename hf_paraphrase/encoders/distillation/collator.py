@@ -11,10 +11,10 @@ from torch import Tensor
 
 from ...training.batches import Item
 from ..token_rows import token_places
-from .encoded_texts import EncodedTexts
 from .letters import Letters
 from .local_table import LocalIds
 from .teacher_vectors import TeacherVectors
+from .texts import EncodedTexts
 
 
 @dataclass

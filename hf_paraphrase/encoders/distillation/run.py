@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
     from ...training.word_vectors import Coverage
     from ..encoder_vocabulary import EncoderVocabulary
-    from .encoded_texts import EncodedTexts
     from .letters import Letters
     from .teacher import SentenceVectors
     from .teacher_vectors import TeacherVectors
-    from .texts import Texts
+    from .texts import EncodedTexts, Texts
     from .trainer import DistillationTrainer
 
 _VECTORS = "teachers"
@@ -157,7 +156,7 @@ class _Distillation:
         from ..batch_loss import DROPOUTS
         from ..initial_model import initial_encoder
         from ..untrained import untrained_model
-        from .encoded_texts import encode_texts
+        from .texts import encode_texts
 
         settings = self.settings
         if settings.initial_model is not None:
@@ -197,7 +196,7 @@ class _Distillation:
     ) -> None:
         from ..initial_model import name_on_card
         from ..model_folder import card_values, dev_measurement, sizes_of, write_model_files
-        from .finished_table import turn_to_principal_axes
+        from .objectives import turn_to_principal_axes
 
         settings, model = self.settings, cast(Any, trainer.model)
         scores, best = trainer.scores(), trainer.best_scores()

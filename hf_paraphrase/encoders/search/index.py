@@ -26,8 +26,7 @@ from .vector_file import cosine_of_rows
 
 METHODS = ("exact", "approximate")
 _QUERIES_PER_BLOCK = 1024
-_SPARE = 8
-_MOST_SPARE = 4096
+_SPARE = 64
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
 Nearest = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
@@ -167,22 +166,13 @@ class SearchIndex(StoredIndex):
     def _nearest_in_lists(
         self, vectors: NDArray[np.float32], k: int, probes: int, without_keys: NDArray[np.uint64] | None
     ) -> Nearest:
-        """Looks for more than k where rows are left out, as often as needed."""
-        nearest: Nearest = [(np.empty(0, np.int64), np.empty(0))] * len(vectors)
-        waiting = np.flatnonzero(vectors.any(axis=1))
+        """Looks for a few more than k where rows are left out."""
         spare = 0 if without_keys is None else _SPARE
-        while len(waiting):
-            rows, cosines = self.lists.search(vectors[waiting], min(k + spare, len(self)), probes)
-            again = []
-            for query, row, values in zip(waiting.tolist(), rows, cosines, strict=True):
-                kept = row >= 0
-                if without_keys is not None:
-                    kept &= self.keys[row] != without_keys[query]
-                    if kept.sum() < k and row.min() >= 0 and k + spare < min(len(self), _MOST_SPARE):
-                        again.append(query)
-                nearest[query] = row[kept][:k], values[kept][:k]
-            waiting, spare = np.array(again, np.int64), spare * 8
-        return nearest
+        rows, cosines = self.lists.search(vectors, min(k + spare, len(self)), probes)
+        kept = (rows >= 0) & np.any(vectors, axis=1, keepdims=True)
+        if without_keys is not None:
+            kept &= self.keys[rows] != without_keys[:, None]
+        return [(row[own][:k], values[own][:k]) for row, values, own in zip(rows, cosines, kept, strict=True)]
 
     def uses_lists(self, method: str | None) -> bool:
         """Returns whether a search by this method reads inverted lists."""

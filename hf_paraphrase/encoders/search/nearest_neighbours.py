@@ -18,7 +18,7 @@ from .vector_file import VectorFile, cosine_of_rows
 
 Vectors = NDArray[np.float32] | VectorFile
 """A matrix of vectors (rows, dim): an array, a memory-mapped one, or a file that is read block by block."""
-_PAIRS_AT_A_TIME = 1 << 16
+_PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
 
 
 def float32_error(dimension: int) -> float:
@@ -58,7 +58,7 @@ def nearest_neighbours(
     keys: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None,
     skip_zero: bool = False,
     names: Sequence[str] = ("queries", "corpus"),
-    query_block: int = 512,
+    query_block: int = 1024,
     corpus_block: int = 4096,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Finds the k vectors of a corpus with the greatest cosine to each query.
@@ -91,20 +91,23 @@ def nearest_neighbours(
     cosines = np.zeros((len(queries), k))
     for first in range(0, len(queries), query_block):
         units = unit_vectors(queries[first : first + query_block], names[0], queries)
-        compared = units.any(axis=1)
+        compared = _nonzero(units) if skip_zero or keys is None else np.ones(len(units), bool)
         if not skip_zero:
+            # To a zero vector all rows are equal, so none of them would ever be ruled out.
             rows[first : first + len(units)][~compared] = np.arange(k)
-        if keys is not None and not skip_zero:
-            compared[:] = True
         places = first + np.flatnonzero(compared)
         if len(places) and k:
             best = _RunningBest(units[compared], k, None if keys is None else keys[0][places])
             for start in range(0, len(corpus), corpus_block):
                 part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus)
                 excluded = None if keys is None else keys[1][start : start + corpus_block]
-                best.add(part, start, excluded, ~part.any(axis=1) if skip_zero else None)
+                best.add(part, start, excluded, ~_nonzero(part) if skip_zero else None)
             rows[places], cosines[places] = best.result()
     return rows, cosines
+
+
+def _nonzero(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray(vectors.any(axis=1), bool)
 
 
 class _RunningBest:

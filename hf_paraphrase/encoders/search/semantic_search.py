@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def semantic_search(
     query_embeddings: Vectors,
     corpus_embeddings: Vectors,
-    query_chunk_size: int = 512,
+    query_chunk_size: int = 1024,
     corpus_chunk_size: int = 4096,
     top_k: int = 10,
 ) -> list[list[dict[str, Any]]]:
@@ -64,7 +64,7 @@ def paraphrase_mining(
     sentences: Sequence[str],
     show_progress_bar: bool = False,
     batch_size: int = 256,
-    query_chunk_size: int = 512,
+    query_chunk_size: int = 1024,
     corpus_chunk_size: int = 4096,
     max_pairs: int = 500_000,
     top_k: int = 100,

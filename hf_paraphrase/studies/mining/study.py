@@ -31,11 +31,7 @@ _PAIRS_AT_A_TIME = 1 << 20
 
 @dataclass(frozen=True)
 class TaskPart:
-    """One part of a task in the layout of BUCC 2017.
-
-    Attributes:
-        gold: The places of the true pairs (pairs, 2).
-    """
+    """One part of a task in the layout of BUCC 2017."""
 
     source: Collection
     target: Collection
@@ -66,14 +62,7 @@ class TaskPart:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to score the candidates and to decide.
-
-    Attributes:
-        name: What it is called in the tables.
-        parts: The scores whose product counts, as keys of :class:`ScoreBank`.
-        one_to_one: The matching; None for none.
-        threshold: A fixed threshold; None for the one with the best F1 on the tuning part.
-    """
+    """A way to score the candidates and to decide."""
 
     name: str
     parts: tuple[str, ...]
@@ -88,11 +77,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a way.
-
-    Attributes:
-        curve: Precision and recall on the test part at every threshold.
-    """
+    """What came of a way."""
 
     way: Way
     threshold: float
@@ -281,16 +266,7 @@ def _take(vectors: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
 def random_pair_curve(
     sides: ClassifiedSides, gold: NDArray[np.int64], sources: int, targets: int, negatives: int, seed: int
 ) -> Curve:
-    """Scores the gold pairs and random pairs of the two collections.
-
-    Args:
-        sides: The collections as a classifier sees them.
-        gold: The places of the gold pairs (gold, 2).
-        sources: How many source sentences there are.
-        targets: How many target sentences there are.
-        negatives: Random pairs for every gold pair; those that happen to be gold are left out, repeats are not.
-        seed: Of the draw.
-    """
+    """Scores the gold pairs and random pairs of the two collections."""
     random = np.random.default_rng(seed)
     scores = [sides.probabilities(gold[:, 0], gold[:, 1])]
     right = [np.ones(len(gold), bool)]

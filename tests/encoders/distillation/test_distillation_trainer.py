@@ -10,10 +10,10 @@ from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
 from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
-from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
-from hf_paraphrase.encoders.distillation.finished_table import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
+from hf_paraphrase.encoders.distillation.objectives import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
+from hf_paraphrase.encoders.distillation.texts import EncodedTexts
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
