@@ -56,16 +56,7 @@ def write_lists(
     trained: Path | None = None,
     progress: Callable[[int], object] = lambda rows: None,
 ) -> None:
-    """Trains centroids and puts all vectors into their lists.
-
-    Args:
-        vectors: Unit (or zero) vectors (rows, dim).
-        path: The file to write.
-        lists: The number of lists.
-        seed: Seed of the sample and of k-means.
-        trained: The file of an earlier index, whose centroids are taken instead.
-        progress: Called with the number of rows that were placed.
-    """
+    """Trains centroids, or takes those of the file `trained`, and puts all vectors (rows, dim) into their lists."""
     faiss = _faiss()
     dimension = vectors.shape[1]
     quantizer = faiss.IndexFlatIP(dimension)
@@ -103,12 +94,7 @@ def _read(path: Path) -> Any:
 
 
 class InvertedLists:
-    """The lists of an index folder, mapped into memory.
-
-    Args:
-        path: The file.
-        vectors: The vectors that are in the lists, of length 1 or 0 (rows, dim).
-    """
+    """The lists of some vectors of length 1 or 0, in a file that is mapped into memory."""
 
     def __init__(self, path: Path, vectors: VectorFile) -> None:
         self._index = _read(path)
@@ -119,12 +105,7 @@ class InvertedLists:
     def search(
         self, queries: NDArray[np.float32], k: int, probes: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the k rows of the greatest cosine in the nearest lists.
-
-        Args:
-            queries: Unit vectors (queries, dim).
-            k: How many.
-            probes: How many lists are read.
+        """Finds the k rows of the greatest cosine to each query (queries, dim) in its nearest lists.
 
         Returns:
             Row numbers (queries, k), the nearest first, -1 where the lists hold fewer; and their cosines (queries, k)
@@ -142,11 +123,7 @@ class InvertedLists:
         return rows, np.where(rows < 0, 0.0, cosines)
 
     def similar_pairs(self, threshold: float, probes: int, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
-        """Compares every vector with those of the lists near it.
-
-        Yields:
-            Pairs of rows as :func:`~.paraphrase_mining.similar_pairs` gives them.
-        """
+        """Compares every vector with those of the lists near it; see :func:`~.paraphrase_mining.similar_pairs`."""
         least = threshold - float32_error(self._vectors.shape[1])
         with tqdm(total=len(self._vectors), unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
             for start in range(0, len(self._vectors), _MINED_AT_A_TIME):

@@ -177,8 +177,7 @@ def _with_lists(settings: IndexSettings, lists: int | None, probes: int | None) 
 def measure_recall(vectors: VectorFile, lists: InvertedLists, probes: int) -> float:
     """Computes the share of the true ten nearest neighbours that an approximate search finds (0 to 1).
 
-    Queries are 200 vectors of the corpus at equal distances; their own rows do not count. A row whose cosine equals
-    that of the tenth neighbour up to rounding is as good as that one.
+    Queries are 200 vectors of the corpus. A row whose cosine equals that of the tenth neighbour is as good as it.
     """
     own = np.unique(np.linspace(0, len(vectors) - 1, _RECALL_QUERIES).astype(np.int64))
     sample = vectors.take(own)

@@ -24,16 +24,10 @@ def rewrite_index(
     corpus: SentenceCorpus | None = None,
     settings: SearchSettings | None = None,
 ) -> int:
-    """Replaces an index folder by one with more sentences or fewer; those that stay are not encoded again.
+    """Replaces an index folder by what `build` writes into a folder; the index then reads the new one.
 
-    Args:
-        index: The index, which reads the new folder from then on.
-        build: Builds the new index in a folder.
-        corpus: Where added sentences come from; its licence is put on the card.
-        settings: Those of the verb.
-
-    Returns:
-        How many sentences the index has more than before.
+    The licence of the corpus that sentences were added from is put on the card. Returns how many sentences the index
+    has more than before.
     """
     folder, before = index.folder, len(index)
     if not is_ours(folder):

@@ -27,7 +27,7 @@ def float32_error(dimension: int) -> float:
 
 
 def unit_vectors(
-    vectors: NDArray[np.floating], name: str = "vectors", corpus: Vectors | None = None
+    vectors: NDArray[np.floating], name: str = "vectors", corpus: Vectors | None = None, first: int = 0
 ) -> NDArray[np.float64]:
     """Divides each row (rows, dim) by its length, in double precision: the square of 1e30 is no float32.
 
@@ -37,12 +37,14 @@ def unit_vectors(
         vectors: (rows, dim).
         name: What an error calls them.
         corpus: What they are a part of; an error names its file.
+        first: The row of the first of them in it.
     """
     exact = np.array(vectors, np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    if not np.isfinite(lengths).all():
+    wrong = np.flatnonzero(~np.isfinite(lengths))
+    if len(wrong):
         raise InputError(
-            f"{name} with NaN or infinity, first in row {np.flatnonzero(~np.isfinite(lengths))[0]} of a block",
+            f"{name} with NaN or infinity, the first in row {first + wrong[0]} (from 0)",
             path=getattr(corpus, "path", None),
             remedy="encode the texts again, or leave these out",
         )
@@ -90,7 +92,7 @@ def nearest_neighbours(
     rows = np.full((len(queries), k), -1, np.int64)
     cosines = np.zeros((len(queries), k))
     for first in range(0, len(queries), query_block):
-        units = unit_vectors(queries[first : first + query_block], names[0], queries)
+        units = unit_vectors(queries[first : first + query_block], names[0], queries, first)
         compared = _nonzero(units) if skip_zero or keys is None else np.ones(len(units), bool)
         if not skip_zero:
             # To a zero vector all rows are equal, so none of them would ever be ruled out.
@@ -99,7 +101,7 @@ def nearest_neighbours(
         if len(places) and k:
             best = _RunningBest(units[compared], k, None if keys is None else keys[0][places])
             for start in range(0, len(corpus), corpus_block):
-                part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus)
+                part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus, start)
                 excluded = None if keys is None else keys[1][start : start + corpus_block]
                 best.add(part, start, excluded, ~_nonzero(part) if skip_zero else None)
             rows[places], cosines[places] = best.result()

@@ -74,25 +74,19 @@ class BestPairs:
 
 
 def similar_pairs(vectors: Vectors, threshold: float, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
-    """Compares all vectors with all others, block by block.
+    """Compares all vectors (rows, dim) with all others, block by block, and yields the pairs that reach a cosine.
 
-    Args:
-        vectors: float32 (rows, dim).
-        threshold: The least cosine, above 0.
-        show_progress_bar: Show the progress, in sentences compared with all, on standard error.
-
-    Yields:
-        Pairs of rows, the smaller one first, each pair once.
+    Each pair comes once, the smaller row first.
     """
     rows = len(vectors)
     with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
         num_pairs = 0
         for start in range(0, rows, _ROWS):
-            block = unit_vectors(vectors[start : start + _ROWS], "vectors", vectors)
+            block = unit_vectors(vectors[start : start + _ROWS], "vectors", vectors, start)
             for other in range(start, rows, _ROWS):
                 part = block
                 if other > start:
-                    part = unit_vectors(vectors[other : other + _ROWS], "vectors", vectors)
+                    part = unit_vectors(vectors[other : other + _ROWS], "vectors", vectors, other)
                 products = block.astype(np.float32) @ part.astype(np.float32).T
                 near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
                 one, two = np.divmod(near, len(part))

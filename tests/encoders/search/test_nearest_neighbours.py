@@ -86,8 +86,9 @@ def test_the_length_of_vectors_does_not_matter(scale):
 def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side, value, row):
     sides = [vectors(4, 3), vectors(4, 3, 1)]
     sides[side][row, 1] = value
-    with pytest.raises(InputError, match=f"^{('query', 'corpus')[side]}_embeddings with NaN or infinity"):
-        semantic_search(*sides)
+    name = ("query", "corpus")[side]
+    with pytest.raises(InputError, match=f"^{name}_embeddings with NaN or infinity, the first in row {row} "):
+        semantic_search(*sides, query_chunk_size=2, corpus_chunk_size=2)
 
 
 def test_files_and_empty_sides_work(tmp_path):
