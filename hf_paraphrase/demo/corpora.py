@@ -12,7 +12,7 @@ from threading import Lock
 
 from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
-from ..encoders.search.build import IndexOptions, build_index
+from ..encoders.search.build import build_index
 from ..encoders.search.index import Neighbour, SearchIndex
 from ..errors import HfParaphraseError, InputError
 from .model_catalogue import ModelCatalogue
@@ -104,7 +104,6 @@ class UserCorpus:
         folder.mkdir(exist_ok=True)
         many = self.count > _EXACT_UP_TO
         share = 0.5 if many else 1.0
-        options = IndexOptions(approximate=many)
         read = placed = 0
 
         def progress_of_reading(sentences: int) -> None:
@@ -124,7 +123,7 @@ class UserCorpus:
                 encoder,
                 self._blocks(),
                 folder,
-                options,
+                approximate=many,
                 progress=progress_of_reading,
                 place_progress=progress_of_placing,
             )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .join import join_encoders
     from .kinds import EncoderKind, new_encoder
     from .losses import ContrastiveLoss, MarginLoss
-    from .search import BuiltIndex, IndexOptions, Neighbour, SearchIndex, build_index
+    from .search import Neighbour, SearchIndex, build_index
     from .sentence_encoder import SentenceEncoder
     from .train import train_encoder
     from .trainer import EncoderTrainer

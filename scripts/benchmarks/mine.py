@@ -1,11 +1,11 @@
 """Times the exact candidate filter of `mine` against plain blocked search and faiss, on a slice, and once in full.
 
 The vectors are random with a common direction and a falling spectrum, as averages of word vectors have, in files that
-are read block by block. On a slice of the sources, with all targets, the contestants take turns: the filter, its
-products in float32, `nearest_neighbours` (NumPy products and a partition of every block) and, where it is installed,
-the flat index of faiss. The table has source sentences a second, and the time that all sources would take at that
-rate. All give the same candidates, which is checked. With --full the whole filter runs once and its peak memory is
-printed. Ratios are of median rates, above 1 = this package is faster.
+are read block by block. On a slice of the sources, with all targets, the contestants take turns: the filter, NumPy
+products with a partition of every block and, where it is installed, the flat index of faiss. The table has source
+sentences a second, and the time that all sources would take at that rate. All give the same candidates, which is
+checked. With --full the whole filter runs once and its peak memory is printed. Ratios are of median rates, above 1 =
+this package is faster.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
-from hf_paraphrase.studies.mining.exact_best import default_precision
+from hf_paraphrase.studies.mining.candidates import candidate_blocks
 from interleaved import (
     CLOCK,
     CLOCKS,
@@ -93,15 +92,22 @@ def write_vectors(path: Path, rows: int, dimension: int, seed: int) -> VectorFil
 def contestants(arguments: argparse.Namespace, source: NDArray[np.float32], target: VectorFile) -> dict[str, Search]:
     """Lists what is timed, by the keys of the ratios; ours first."""
 
-    def ours(precision: str) -> Search:
-        return lambda: best_candidates(source, target, arguments.n, precision=precision)[0]
+    def partitioned() -> NDArray[np.int64]:
+        rows, cosines = np.empty((len(source), 0), np.int64), np.empty((len(source), 0), np.float32)
+        unit = source / np.linalg.norm(source, axis=1, keepdims=True)
+        for start in range(0, len(target), _ROWS_AT_A_TIME):
+            part = target[start : start + _ROWS_AT_A_TIME]
+            products = unit @ (part / np.linalg.norm(part, axis=1, keepdims=True)).T
+            rows = np.concatenate([rows, np.broadcast_to(np.arange(start, start + len(part)), products.shape)], axis=1)
+            cosines = np.concatenate([cosines, products], axis=1)
+            best = np.argpartition(-cosines, min(arguments.n, cosines.shape[1]) - 1, axis=1)[:, : arguments.n]
+            rows, cosines = np.take_along_axis(rows, best, 1), np.take_along_axis(cosines, best, 1)
+        return np.take_along_axis(rows, np.argsort(-cosines, axis=1), 1)
 
-    found: dict[str, Search] = {"": ours(default_precision())}
+    found: dict[str, Search] = {"": lambda: nearest_neighbours(source, target, arguments.n)[0]}
     if arguments.only_ours:
         return found
-    if default_precision() != "float32":
-        found["mine_candidates_vs_own_float32"] = ours("float32")
-    found["mine_candidates_vs_numpy"] = lambda: nearest_neighbours(source, target, arguments.n)[0]
+    found["mine_candidates_vs_numpy"] = partitioned
     try:
         import faiss
     except ImportError:
@@ -143,7 +149,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
 
     write(
         f"{arguments.sources:,} x {arguments.targets:,} sentences, {arguments.dimension} dimensions, "
-        f"{arguments.n} best, {arguments.threads} threads, products in {default_precision()}"
+        f"{arguments.n} best, {arguments.threads} threads"
     )
     searches = contestants(arguments, part, target)
     names = {key: key.removeprefix("mine_candidates_vs_").replace("_", " ") or "candidates" for key in searches}

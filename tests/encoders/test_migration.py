@@ -168,7 +168,7 @@ def test_a_number_of_neighbours_or_of_a_chunk_that_is_invalid_is_refused(folder,
 
 
 def test_embeddings_of_two_encoders_are_not_compared():
-    with pytest.raises(UsageError, match=r"queries \(1, 4\) and corpus \(3, 2\) .*all from one encoder"):
+    with pytest.raises(UsageError, match=r"query_embeddings \(1, 4\) and corpus_embeddings \(3, 2\)"):
         semantic_search(np.ones(4), np.ones((3, 2)))
 
 
@@ -178,8 +178,12 @@ def test_texts_in_the_place_of_embeddings_are_refused_with_the_remedy():
 
 
 def test_the_letters_of_a_single_string_are_not_mined_for_paraphrases(folder):
+    encoder = SentenceEncoder.from_pretrained(folder)
     with pytest.raises(UsageError, match=r"the sentences are one string, 'the car' .give a list"):
-        paraphrase_mining(SentenceEncoder.from_pretrained(folder), "the car")
+        paraphrase_mining(encoder, "the car")
+    for sentences in ({"the car": 1}, None, ["the car", None], ["the car", float("nan")]):
+        with pytest.raises(TypeError, match=r"^texts"):
+            paraphrase_mining(encoder, sentences)
 
 
 @pytest.mark.parametrize("chunks", [(3, 5), (100, 100)])

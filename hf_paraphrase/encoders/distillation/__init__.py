@@ -13,13 +13,12 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .collator import DistillationTexts
-    from .encoded_texts import EncodedTexts, encode_texts
     from .letters import Letters
     from .objectives import DistillationObjective
     from .run import distill
     from .teacher import Teacher
     from .teacher_vectors import TeacherVectors, UnitVectors
-    from .texts import Texts, corpora_of, read_texts
+    from .texts import EncodedTexts, Texts, corpora_of, encode_texts, read_texts
     from .trainer import DistillationTrainer
     from .training_arguments import DistillationTrainingArguments
 

@@ -43,29 +43,15 @@ class _Rows(torch.autograd.Function):
 
 
 class LocalIds:
-    """Renumbers ids by the distinct ones that occur.
+    """Renumbers ids, of which there are `size`, by the distinct ones that occur."""
 
-    Args:
-        size: How many ids there are.
-        first: The first so many always keep their number.
-    """
-
-    def __init__(self, size: int, first: int = 0) -> None:
-        self._first = first
+    def __init__(self, size: int) -> None:
         self._occurs = np.zeros(size, bool)
         self._local = np.zeros(size, np.int64)
 
     def __call__(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers ids.
-
-        Args:
-            ids: Ids (total,).
-
-        Returns:
-            The different ids in rising order (different,), and for each of `ids` its place among them (total,).
-        """
+        """Returns the different ids in rising order (different,), and for each of `ids` its place among them."""
         self._occurs[ids] = True
-        self._occurs[: self._first] = True
         rows = np.flatnonzero(self._occurs)
         self._occurs[rows] = False
         self._local[rows] = np.arange(len(rows))
@@ -102,14 +88,20 @@ def call_with_table(
 
 @contextmanager
 def _local_parts(encoder: PreTrainedModel, rows: Tensor) -> Iterator[None]:
-    """Sets for an encoder whose ids belong to several parts where the parts of a local table end."""
-    sizes = getattr(encoder.config, "vocab_sizes", None)
-    if sizes is None:
-        yield
-        return
-    ends = torch.searchsorted(rows, torch.tensor(sizes, device=rows.device).cumsum(0))
+    """Tells an encoder the local id of unknown words, and where the parts of a local table of several parts end."""
+    config = encoder.config
+    before = {name: getattr(config, name) for name in ("vocab_sizes", "unk_token_id") if hasattr(config, name)}
+    local = dict(before)
+    if before.get("vocab_sizes") is not None:
+        ends = torch.searchsorted(rows, torch.tensor(before["vocab_sizes"], device=rows.device).cumsum(0))
+        local["vocab_sizes"] = torch.diff(ends, prepend=ends.new_zeros(1)).tolist()
+    if before.get("unk_token_id") is not None:
+        places = (rows == before["unk_token_id"]).nonzero()
+        local["unk_token_id"] = int(places[0, 0]) if len(places) else -1
     try:
-        encoder.config.vocab_sizes = torch.diff(ends, prepend=ends.new_zeros(1)).tolist()
+        for name, value in local.items():
+            setattr(config, name, value)
         yield
     finally:
-        encoder.config.vocab_sizes = sizes
+        for name, value in before.items():
+            setattr(config, name, value)

@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 
     from ...training.word_vectors import Coverage
     from ..encoder_vocabulary import EncoderVocabulary
-    from .encoded_texts import EncodedTexts
     from .letters import Letters
     from .teacher import SentenceVectors
     from .teacher_vectors import TeacherVectors
-    from .texts import Texts
+    from .texts import EncodedTexts, Texts
     from .trainer import DistillationTrainer
 
-_VECTORS, _NEIGHBOURS = "teachers", "neighbours.npy"
+_VECTORS = "teachers"
 _CUTS = (32, 64, 128, 256)
 """The numbers of components at which a table of principal components is scored."""
 
@@ -73,7 +72,6 @@ class _Distillation:
         from ...training.devices import is_bf16
         from ..any_encoder import open_encoder
         from .collator import DistillationTexts
-        from .neighbours import kept_neighbours
         from .teacher_vectors import check_teachers
         from .trainer import DistillationTrainer
         from .training_arguments import DistillationTrainingArguments
@@ -92,7 +90,7 @@ class _Distillation:
             settings = self.settings = replace(settings, hidden_size=-(-dimension // _parts(settings)))
         model, vocabulary, encoded = self._student(texts)
         letters = self._letters(model, vocabulary) if settings.letters else None
-        _check_sizes(settings, model, len(texts))
+        _check_sizes(settings, model)
         log(
             f"{settings.model_type}: {len(texts):,} texts, {model.config.vocab_size:,} token vectors of "
             f"{_token_size(model)} components, teachers' vectors of {dimension}"
@@ -101,14 +99,10 @@ class _Distillation:
         kept = self.run.begin()
         targets = self._targets(teachers, texts, kept, bf16)
         del teachers
-        neighbours = None
-        if settings.batch_neighbours:
-            log(f"looking for the {settings.batch_neighbours} nearest neighbours of each text")
-            neighbours = kept_neighbours(kept / _NEIGHBOURS, targets, settings.batch_neighbours, seed=settings.seed)
         trainer = DistillationTrainer(
             model,
             self.run.arguments(DistillationTrainingArguments, **_trainer_settings(settings)),
-            DistillationTexts(encoded, targets, neighbours),
+            DistillationTexts(encoded, targets),
             vocabulary.tokenizer,
             evaluator=evaluator,
             letters=letters,
@@ -162,22 +156,18 @@ class _Distillation:
         from ..batch_loss import DROPOUTS
         from ..initial_model import initial_encoder
         from ..untrained import untrained_model
-        from .encoded_texts import encode_texts
-        from .memory import check_memory
+        from .texts import encode_texts
 
         settings = self.settings
-        ngrams = settings.ngram_buckets if settings.letters else 0
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
             model, vocabulary = initial_encoder(settings.initial_model, dropouts)
-            check_memory(sum(vocabulary.sizes), _token_size(model), ngrams)
             return model, vocabulary, encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
         vocabulary = self._vocabulary(texts)
         size = settings.hidden_size
         if vocabulary.vectors is not None:
             size = vocabulary.vectors.matrix.shape[1]
         assert size is not None
-        check_memory(sum(vocabulary.sizes), size, ngrams)
         encoded = encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
         model, self.coverage = untrained_model(settings, vocabulary, encoded.counts, seed=settings.seed)
         if settings.letters and self.coverage is None:
@@ -206,7 +196,7 @@ class _Distillation:
     ) -> None:
         from ..initial_model import name_on_card
         from ..model_folder import card_values, dev_measurement, sizes_of, write_model_files
-        from .finished_table import turn_to_principal_axes
+        from .objectives import turn_to_principal_axes
 
         settings, model = self.settings, cast(Any, trainer.model)
         scores, best = trainer.scores(), trainer.best_scores()
@@ -268,16 +258,17 @@ def _token_size(model: PreTrainedModel) -> int:
     return int(model.get_parameter("embeddings").shape[1])
 
 
-def _check_sizes(settings: StudentSettings, model: PreTrainedModel, texts: int) -> None:
-    """Refuses what asks for more components or texts than there are."""
+def _check_sizes(settings: StudentSettings, model: PreTrainedModel) -> None:
+    """Refuses what asks for more components than there are."""
     size = model.config.hidden_size
-    for name, wanted, available, what in (
-        ("matryoshka", max(settings.matryoshka, default=0), size, "components of the embeddings"),
-        ("principal_components", settings.principal_components or 0, size, "components of the embeddings"),
-        ("batch_neighbours", settings.batch_neighbours, texts - 1, "other texts"),
+    for name, wanted in (
+        ("matryoshka", max(settings.matryoshka, default=0)),
+        ("principal_components", settings.principal_components or 0),
     ):
-        if wanted > available:
-            raise UsageError(f"{flag(name)} {wanted} is more than the {available} {what}", remedy="give fewer")
+        if wanted > size:
+            raise UsageError(
+                f"{flag(name)} {wanted} is more than the {size} components of the embeddings", remedy="give fewer"
+            )
 
 
 def _trainer_settings(settings: StudentSettings) -> dict[str, Any]:

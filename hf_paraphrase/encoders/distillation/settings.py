@@ -8,7 +8,7 @@ from typing import ClassVar
 from ...data.decontamination import DecontaminationSettings
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
-from ...settings import flag, is_given, setting
+from ...settings import is_given, setting
 from ...training.run import TrainingRunSettings
 from ..kinds import encoder_kind, option_names
 from ..train_settings import NewEncoderSettings, VocabularySettings, with_encoder_options
@@ -124,12 +124,6 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
         None,
         path=True,
     )
-    batch_neighbours: int = setting(
-        "texts that stand in a batch with each text drawn for it: the nearest ones by the teachers' vectors, so that "
-        "high cosines are seen too",
-        0,
-        at_least=0,
-    )
     principal_components: int | None = setting(
         "for averages: turn the finished table to the principal axes of the embeddings of the text, which changes no "
         "cosine and lets vectors be cut, and keep so many of them; 0 or no value keeps all",
@@ -157,12 +151,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
                 f"--principal-components is for averages, not for --model-type {self.model_type}",
                 remedy="leave it out, or train avg or trigram",
             )
-        if self.batch_neighbours >= self.batch_size:
-            raise UsageError(
-                f"{flag('batch_neighbours')} {self.batch_neighbours} leaves no place in a batch of {self.batch_size}",
-                remedy="give fewer, or a larger --batch-size",
-            )
-        if self.matryoshka and is_given(self, "hidden_size") and max(self.matryoshka) >= (self.hidden_size or 0) * 2:
+        if self.matryoshka and is_given(self, "hidden_size") and max(self.matryoshka) > (self.hidden_size or 0) * 2:
             raise UsageError(f"--matryoshka {max(self.matryoshka)} is more than the components of an embedding")
 
     def inputs(self) -> list[str]:

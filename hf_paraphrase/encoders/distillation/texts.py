@@ -1,4 +1,4 @@
-"""The text that a student learns from: read once, without repeats, into files that the system maps."""
+"""The text that a student learns from: read once, without repeats, and tokenised, in files that the system maps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,12 @@ from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
-from ..token_rows import GrowingArray, ends_of
+from ...tokenization.token_ids import id_counts
+from ...tokenization.token_lookup import ids_of, lookup_for
+from ..token_rows import GrowingArray, ends_of, token_places
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 COLUMNS = ("sentence", "text", "sentence1", "sentence2", "target")
 """The columns of data folders that are read where none are named."""
@@ -188,3 +194,48 @@ def _sample(rows: NDArray[np.int64], words_from: int, most: int | None, seed: in
         return rows
     drawn = np.random.default_rng([seed, 2]).choice(len(texts), most, replace=False)
     return np.concatenate([texts[np.sort(drawn)], rows[rows >= words_from]])
+
+
+@dataclass
+class EncodedTexts:
+    """Token ids of texts.
+
+    Attributes:
+        tokens: The ids of all texts laid end to end (total,), int32, usually a map of a file.
+        ends: Where each text begins, and the end (texts + 1,), int64.
+    """
+
+    tokens: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def take(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Returns the ids of some texts laid end to end (total,), and the length of each (texts,)."""
+        starts = self.ends[numbers]
+        lengths = self.ends[numbers + 1] - starts
+        text, position = token_places(lengths)
+        return self.tokens[starts[text] + position], lengths
+
+    def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
+        """Counts how often each id occurs (vocabulary,)."""
+        return id_counts(self.tokens, vocabulary_size)
+
+
+def encode_texts(
+    texts: Texts, tokenizer: PreTrainedTokenizerFast, *, scratch: str | os.PathLike[str] | None = None
+) -> EncodedTexts:
+    """Tokenises texts; one may have no tokens."""
+    backend = tokenizer.backend_tokenizer
+    lookup = lookup_for(backend)
+    tokens = GrowingArray(np.int32, scratch, "the tokenised text")
+    lengths = [np.zeros(0, np.int64)]
+    try:
+        for block in texts.blocks():
+            token_ids = ids_of(backend, block, lookup)
+            tokens.append(token_ids.ids)
+            lengths.append(token_ids.lengths)
+        return EncodedTexts(tokens.map(), ends_of(np.concatenate(lengths)))
+    finally:
+        tokens.close()

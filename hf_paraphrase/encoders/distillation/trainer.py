@@ -23,7 +23,7 @@ from ..model_folder import write_checkpoint
 from ..padded_batches import forward_options
 from ..scored_trainer import OwnGradients, ScoredTrainer
 from ..sentence_encoder import SentenceEncoder
-from .collator import DistillationTexts, NeighbourBatches, TextCollator
+from .collator import DistillationTexts, TextCollator
 from .letters import Letters
 from .local_table import TABLE, call_with_table, local_table
 from .objectives import DistillationObjective, initial_projection
@@ -48,7 +48,7 @@ class DistillationTrainer(ScoredTrainer):
     Args:
         model: An encoder, also of a class of the user (see :mod:`..kinds`), in one process.
         args: The settings.
-        train_dataset: The texts, their targets, and their neighbours where they shall stand together in a batch.
+        train_dataset: The texts and their targets.
         processing_class: The tokenizer of the model.
         objective: A module of (students, targets); None for a :class:`~.objectives.DistillationObjective` of the
             settings, with a projection where the sizes differ, where components have a rank (`matryoshka`), or where
@@ -82,14 +82,10 @@ class DistillationTrainer(ScoredTrainer):
         collate = TextCollator(
             data,
             vocabulary_size=len(model.get_parameter(TABLE)),
-            pad_token_id=processing_class.pad_token_id,
-            unk_token_id=processing_class.unk_token_id,
             letters=letters,
         )
         size = args.per_device_train_batch_size
         batches = EpochBatches(len(data), size, args.seed)
-        if data.neighbours is not None:
-            batches = NeighbourBatches(data.neighbours, size, args.seed)
         self._is_folded = False
         super().__init__(
             model,

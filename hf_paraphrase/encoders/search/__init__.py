@@ -1,8 +1,7 @@
 """Search by meaning: a corpus of sentences in, an index folder out; queries in, their nearest sentences out.
 
-`build` encodes a corpus and writes its sentences (`sentence_table`) and vectors (`vector_file`), and for approximate
-search `inverted_lists`. `index` opens such a folder, finds the `nearest_neighbours` of queries, and mines paraphrases
-(`paraphrase_mining`).
+`nearest_neighbours` is the exact search of the whole package, `approximate` that of faiss. `build` encodes a corpus
+into an index folder (`sentence_table`, `vector_file`), `index` opens one, finds neighbours and mines paraphrases.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .build import BuiltIndex, IndexOptions, build_index
+    from .build import build_index
     from .index import Neighbour, SearchIndex
     from .run import Searched, search
 

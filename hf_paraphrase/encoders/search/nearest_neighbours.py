@@ -1,81 +1,190 @@
-"""Exact nearest neighbours by cosine."""
+"""The exact nearest neighbours by cosine: the one search of search, mining, detection and deduplication.
+
+A product in float32 only rules out: with a bound e on what it can be off, a row whose product is below t - e cannot
+have a cosine of t. While blocks of the corpus go by, t is the k-th best cosine of those seen so far; the few rows that
+are not ruled out are computed again in double precision, and the result is the same as if all had been.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
 from ...settings import check_count
-from ..familiar_calls import normalized
-from .vector_file import VectorFile
+from .vector_file import VectorFile, cosine_of_rows
+
+Vectors = NDArray[np.float32] | VectorFile
+"""A matrix of vectors (rows, dim): an array, a memory-mapped one, or a file that is read block by block."""
+_PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
+
+
+def float32_error(dimension: int) -> float:
+    """Bounds how far a product of unit vectors in float32 can be from their cosine, with room to spare."""
+    return 2.0**-22 * (dimension + 4)
+
+
+def unit_vectors(
+    vectors: NDArray[np.floating], name: str = "vectors", corpus: Vectors | None = None, first: int = 0
+) -> NDArray[np.float64]:
+    """Divides each row (rows, dim) by its length, in double precision: the square of 1e30 is no float32.
+
+    Zero rows stay zero.
+
+    Args:
+        vectors: (rows, dim).
+        name: What an error calls them.
+        corpus: What they are a part of; an error names its file.
+        first: The row of the first of them in it.
+    """
+    exact = np.array(vectors, np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
+    wrong = np.flatnonzero(~np.isfinite(lengths))
+    if len(wrong):
+        raise InputError(
+            f"{name} with NaN or infinity, the first in row {first + wrong[0]} (from 0)",
+            path=getattr(corpus, "path", None),
+            remedy="encode the texts again, or leave these out",
+        )
+    exact /= np.where(lengths == 0, 1.0, lengths)[:, None]
+    return exact
 
 
 def nearest_neighbours(
-    queries: NDArray[np.float32],
-    corpus: NDArray[np.float32] | VectorFile,
+    queries: Vectors,
+    corpus: Vectors,
     k: int,
     *,
+    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None,
+    skip_zero: bool = False,
+    names: Sequence[str] = ("queries", "corpus"),
     query_block: int = 1024,
-    corpus_block: int = 16_384,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    corpus_block: int = 4096,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Finds the k vectors of a corpus with the greatest cosine to each query.
 
-    All cosines are computed, in blocks of a matrix product, so memory stays at one block whatever the corpus. Of
-    equal cosines the earlier row comes first; a zero vector has cosine 0 with everything.
+    All are compared, in blocks, so memory stays at one block whatever the corpus. Cosines are those of double
+    precision, so neither the blocks nor the other queries change a result.
 
     Args:
         queries: float32 (queries, dim).
-        corpus: float32 (rows, dim); a file of vectors, or a memory-mapped array, is read block by block.
+        corpus: float32 (rows, dim).
         k: How many neighbours; fewer are given if the corpus is smaller.
+        keys: A number for each query (queries,) and each row (rows,): rows with the number of the query are left out.
+        skip_zero: Zero vectors have no neighbours and are none; otherwise they have cosine 0 with everything.
+        names: What errors call the two sides.
         query_block: Queries in a block.
         corpus_block: Corpus rows in a block.
 
     Returns:
-        The rows of the neighbours (queries, k), int64, the nearest first, and their cosines (queries, k), float32.
+        The rows of the neighbours (queries, min(k, rows)), the nearest first and of equal cosines the earlier row
+        first, -1 where there are fewer; and their cosines, 0 where there are fewer.
     """
     check_count("k", k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
         raise UsageError(
-            f"queries {queries.shape} and corpus {corpus.shape} must be matrices of one dimension",
+            f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension",
             remedy="give a row for each text, all from one encoder",
         )
     k = min(k, len(corpus))
-    rows = np.zeros((len(queries), k), np.int64)
-    cosines = np.zeros((len(queries), k), np.float32)
+    rows = np.full((len(queries), k), -1, np.int64)
+    cosines = np.zeros((len(queries), k))
     for first in range(0, len(queries), query_block):
-        block = normalized(np.asarray(queries[first : first + query_block], np.float32))
-        best_rows = np.zeros((len(block), 0), np.int64)
-        best = np.zeros((len(block), 0), np.float32)
-        for start in range(0, len(corpus), corpus_block):
-            part = normalized(np.asarray(corpus[start : start + corpus_block], np.float32))
-            similarity = block @ part.T
-            # What is not a number in a row of the corpus gives NaN as its cosine to any query.
-            if not np.isfinite(similarity[0]).all():
-                raise InputError(
-                    "it holds vectors with NaN or infinity", path=getattr(corpus, "path", None), remedy="re-create it"
-                )
-            places = _greatest(similarity, k)
-            best_rows = np.concatenate([best_rows, places + start], axis=1)
-            best = np.concatenate([best, np.take_along_axis(similarity, places, 1)], axis=1)
-            # Stable, and earlier rows stand first, so ties keep the order of the corpus.
-            order = np.argsort(-best, axis=1, kind="stable")[:, :k]
-            best_rows = np.take_along_axis(best_rows, order, 1)
-            best = np.take_along_axis(best, order, 1)
-        rows[first : first + len(block)] = best_rows
-        cosines[first : first + len(block)] = best
+        units = unit_vectors(queries[first : first + query_block], names[0], queries, first)
+        compared = _nonzero(units) if skip_zero or keys is None else np.ones(len(units), bool)
+        if not skip_zero:
+            # To a zero vector all rows are equal, so none of them would ever be ruled out.
+            rows[first : first + len(units)][~compared] = np.arange(k)
+        places = first + np.flatnonzero(compared)
+        if len(places) and k:
+            best = _RunningBest(units[compared], k, None if keys is None else keys[0][places])
+            for start in range(0, len(corpus), corpus_block):
+                part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus, start)
+                excluded = None if keys is None else keys[1][start : start + corpus_block]
+                best.add(part, start, excluded, ~_nonzero(part) if skip_zero else None)
+            rows[places], cosines[places] = best.result()
     return rows, cosines
 
 
-def _greatest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """Finds the places (rows, min(k, columns)) of the greatest values of each row, ascending, ties to the left."""
-    columns = values.shape[1]
-    if k >= columns:
-        return np.tile(np.arange(columns), (len(values), 1))
-    threshold = np.partition(values, columns - k, axis=1)[:, columns - k, None]
-    above = values > threshold
-    # Of the values that equal the smallest one needed, the leftmost fill up what is missing.
-    equal = values == threshold
-    missing = k - above.sum(1, keepdims=True)
-    chosen = above | (equal & (equal.cumsum(1) <= missing))
-    return np.nonzero(chosen)[1].reshape(len(values), k)
+def _nonzero(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray(vectors.any(axis=1), bool)
+
+
+class _RunningBest:
+    """The k best rows of each query among the blocks of a corpus that it has seen."""
+
+    def __init__(self, queries: NDArray[np.float64], k: int, keys: NDArray[np.uint64] | None) -> None:
+        self._queries = queries
+        self._rounded = queries.astype(np.float32)
+        self._k = k
+        self._keys = keys
+        self._error = float32_error(queries.shape[1])
+        # Query, row and cosine of each pair, those that are kept and those that came since.
+        self._kept = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        self._new: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        self._waiting = 0
+        self._worst = np.full(len(queries), -np.inf)
+
+    def add(
+        self,
+        part: NDArray[np.float64],
+        start: int,
+        keys: NDArray[np.uint64] | None,
+        left_out: NDArray[np.bool_] | None,
+    ) -> None:
+        """Compares all queries with a block (rows, dim) that begins at the row `start`, after those seen before."""
+        products = self._rounded @ part.astype(np.float32).T
+        if left_out is not None:
+            products[:, left_out] = -np.inf
+        if keys is not None and self._keys is not None:
+            products[self._keys[:, None] == keys] = -np.inf
+        is_full = np.isfinite(self._worst)
+        least = self._worst - self._error
+        if not is_full.all() and len(part) > self._k:
+            place = len(part) - self._k
+            reached = np.partition(products, place, axis=1)[:, place]
+            # The k that reach it have a cosine of no less than `reached` - e.
+            least = np.maximum(least, reached.astype(np.float64) - 2 * self._error)
+        least = np.maximum(least, -2.0)
+        reaching = products >= np.nextafter(least.astype(np.float32), np.float32(-3))[:, None]
+        # Many times as fast as `nonzero` of a matrix.
+        query, column = np.divmod(np.flatnonzero(reaching), len(part))
+        cosines = np.empty(len(query))
+        for first in range(0, len(query), _PAIRS_AT_A_TIME):
+            pairs = slice(first, first + _PAIRS_AT_A_TIME)
+            cosines[pairs] = cosine_of_rows(self._queries[query[pairs]], part[column[pairs]])
+        self._new.append((query, column + start, cosines))
+        self._waiting += len(query)
+        # Each merge costs a sort and raises what the rest must reach.
+        if not is_full.all() or self._waiting > len(self._kept[0]):
+            self._merge()
+
+    def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Returns rows and cosines, (queries, k) each, filled up with -1 and 0."""
+        self._merge()
+        query, row, cosine = self._kept
+        rows = np.full((len(self._queries), self._k), -1, np.int64)
+        cosines = np.zeros(rows.shape)
+        rank = _places_within(query, len(rows))
+        rows[query, rank], cosines[query, rank] = row, cosine
+        return rows, cosines
+
+    def _merge(self) -> None:
+        query, row, cosine = (
+            np.concatenate([old, *(new[column] for new in self._new)]) for column, old in enumerate(self._kept)
+        )
+        self._new, self._waiting = [], 0
+        order = np.lexsort((row, -cosine, query))
+        order = order[_places_within(query[order], len(self._queries)) < self._k]
+        self._kept = query[order], row[order], cosine[order]
+        counts = np.bincount(self._kept[0], minlength=len(self._queries))
+        is_full = counts == self._k
+        self._worst[is_full] = self._kept[2][(np.cumsum(counts) - 1)[is_full]]
+
+
+def _places_within(groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Numbers the members of each of `count` groups from 0, where equal groups stand together in rising order."""
+    counts = np.bincount(groups, minlength=count)
+    return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)

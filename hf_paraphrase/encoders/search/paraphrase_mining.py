@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ...settings import check_count
-from .inverted_lists import InvertedLists
-from .vector_file import VectorFile, cosine_of_rows
+from .nearest_neighbours import Vectors, float32_error, unit_vectors
+from .vector_file import cosine_of_rows
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """First rows, second rows, cosines, each (pairs,)."""
 _ROWS = 2048
-_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,6 @@ class BestPairs:
 
     def add(self, first: NDArray[np.int64], second: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
         """Adds pairs, each array (pairs,)."""
-        if not len(scores):
-            return
         self.found += len(scores)
         # What is below the worst of a full list need not be held until the next clearing.
         good = scores >= self._lowest
@@ -77,84 +73,40 @@ class BestPairs:
         return first[order], second[order], scores[order]
 
 
-def mine_exactly(vectors: VectorFile, threshold: float, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
-    """Compares all vectors with all others, block by block.
+def similar_pairs(vectors: Vectors, threshold: float, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
+    """Compares all vectors (rows, dim) with all others, block by block, and yields the pairs that reach a cosine.
 
-    Args:
-        vectors: Unit (or zero) vectors (rows, dim).
-        threshold: The least cosine, above 0.
-        show_progress_bar: Show the progress, in sentences compared with all, on standard error.
-
-    Yields:
-        Pairs of rows, the smaller one first, each pair once.
+    Each pair comes once, the smaller row first.
     """
     rows = len(vectors)
     with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
         num_pairs = 0
         for start in range(0, rows, _ROWS):
-            block = vectors[start : start + _ROWS]
+            block = unit_vectors(vectors[start : start + _ROWS], "vectors", vectors, start)
             for other in range(start, rows, _ROWS):
-                part = block if other == start else vectors[other : other + _ROWS]
-                one, two, scores = _similar(block, part, threshold, same=other == start)
+                part = block
+                if other > start:
+                    part = unit_vectors(vectors[other : other + _ROWS], "vectors", vectors, other)
+                products = block.astype(np.float32) @ part.astype(np.float32).T
+                near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
+                one, two = np.divmod(near, len(part))
+                if other == start:
+                    one, two = one[one < two], two[one < two]
+                first, second, scores = pairs_above(block, part, one, two, threshold)
                 num_pairs += len(scores)
-                yield one + start, two + other, scores
+                yield first + start, second + other, scores
             progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
             progress.update(len(block))
 
 
-def mine_lists(
-    lists: InvertedLists, threshold: float, probes: int, *, show_progress_bar: bool = False
-) -> Iterator[Pairs]:
-    """Compares the members of every list with each other and with those of the lists near it.
-
-    Yields:
-        As :func:`mine_exactly`, in another order.
-    """
-    with tqdm(total=lists.count, unit=" lists", desc="mine", disable=not show_progress_bar) as progress:
-        num_pairs = 0
-        for number, near in lists.neighbouring(probes):
-            rows, vectors = own = lists.read(number)
-            for others in chain([own], _joined(lists, near[1:])):
-                other_rows, other_vectors = others
-                for start in range(0, len(rows), _ROWS):
-                    for column in range(start if others is own else 0, len(other_rows), _ROWS):
-                        one, two, scores = _similar(
-                            vectors[start : start + _ROWS],
-                            other_vectors[column : column + _ROWS],
-                            threshold,
-                            same=others is own and column == start,
-                        )
-                        num_pairs += len(scores)
-                        pairs = np.stack([rows[one + start], other_rows[two + column]])
-                        yield pairs.min(axis=0), pairs.max(axis=0), scores
-            progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
-            progress.update(1)
-
-
-def _joined(lists: InvertedLists, numbers: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Reads lists and puts them together until they are worth a product, as row numbers and vectors."""
-    parts: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
-    size = 0
-    for number in numbers:
-        parts.append(lists.read(number))
-        size += len(parts[-1][0])
-        if size >= _ROWS:
-            yield np.concatenate([rows for rows, _ in parts]), np.concatenate([vectors for _, vectors in parts])
-            parts, size = [], 0
-    if size:
-        yield np.concatenate([rows for rows, _ in parts]), np.concatenate([vectors for _, vectors in parts])
-
-
-def _similar(
-    first: NDArray[np.float32], second: NDArray[np.float32], threshold: float, *, same: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Finds the pairs of two blocks (rows, dim); of one block with itself only those above the diagonal."""
-    products = first @ second.T
-    # The product rounds by the sizes of the blocks; what it lets through is computed again in double precision.
-    one, two = np.nonzero(products >= threshold - _ROUNDING)
-    if same:
-        above = one < two
-        one, two = one[above], two[above]
+def pairs_above(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    one: NDArray[np.int64],
+    two: NDArray[np.int64],
+    threshold: float,
+) -> Pairs:
+    """Keeps of the pairs (`one`, `two`) of unit rows of two blocks those that reach a cosine in double precision."""
     scores = np.empty(len(one))
     for start in range(0, len(one), _ROWS):
         part = slice(start, start + _ROWS)

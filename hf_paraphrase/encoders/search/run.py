@@ -1,11 +1,10 @@
-"""The recipe of the verb `search`: an index of a corpus, the sentences nearest to queries, mined paraphrases."""
+"""The recipe of the verb `search`: an index of a corpus that grows, neighbours of queries, mined paraphrases."""
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -19,16 +18,17 @@ from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
-from ...errors import InputError, ModelError, UsageError
+from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe
+from .index_folder import copy_encoder, finish_index, metadata_of, rewrite_index
 from .search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
-    from .build import BuiltIndex
     from .index import Neighbour, SearchIndex
     from .paraphrase_mining import MinedPairs
+    from .stored_index import IndexSettings
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
@@ -57,72 +57,105 @@ class Searched:
 
 @recipe(SearchSettings)
 def search(settings: SearchSettings) -> Searched:
-    """Builds an index, finds the nearest neighbours of queries, or mines paraphrases."""
+    """Builds an index or changes one, finds the nearest neighbours of queries, or mines paraphrases."""
     if settings.output is not None:
         check_early(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
         return _find_neighbours(settings)
+    if settings.add is not None or settings.remove is not None:
+        return _change(settings)
     return _mine(settings) if settings.mine else _build(settings)
 
 
 def _build(settings: SearchSettings) -> Searched:
-    corpus = _corpus(settings)
+    corpus = _corpus(settings, settings.corpus)
     model = str(settings.model)
     encoder = _encoder(model, settings.device)
     with _artefact(settings, [model, corpus.path]) as artefact:
-        staging = artefact.staging
-        built = _build_into(staging, encoder, corpus, settings)
-        _copy_encoder(model_folder(model), staging)
-        made, counts = built.settings, built.counts
-        results = {**vars(made), "read": counts.sentences, "empty": counts.empty, "repeated": counts.repeated}
-        artefact.finish(results=results, card=_index_card(staging, settings, corpus, results))
+        made = _build_into(artefact.staging, encoder, corpus, settings)
+        copy_encoder(model_folder(model), artefact.staging)
+        names = {"sources": [corpus.path.resolve().name], "encoder": to_path(model).resolve().name}
+        metadata = metadata_of(corpus)
+        finish_index(artefact, made, metadata, {**names, "columns": corpus.columns, "kept": settings.keep_repeated})
     log(f"an index of {made.rows:,} sentences is in {settings.output}")
     return Searched(folder=Path(str(settings.output)), rows=made.rows)
 
 
 def _build_into(
-    folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings
-) -> BuiltIndex:
+    folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings, **options: Any
+) -> IndexSettings:
     """Builds the index of a corpus and logs what happened to its sentences."""
     from tqdm.auto import tqdm
 
-    from .build import IndexOptions, build_index
+    from .build import build_index
 
-    options: IndexOptions = IndexOptions(
-        approximate=settings.method == "approximate",
-        lists=settings.lists,
-        probes=settings.probes,
-        keep_repeated=settings.keep_repeated,
-        batch_size=settings.batch_size,
-        seed=settings.seed or 0,
-    )
+    approximate = settings.method == "approximate"
     with (
         tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
-        tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not options.approximate) as placed,
+        tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not approximate) as placed,
+        _named(corpus.path),
     ):
-        try:
-            built = build_index(
-                encoder, corpus.blocks(), folder, options, progress=encoded.update, place_progress=placed.update
-            )
-        except InputError as error:
-            if error.path is not None:
-                raise
-            raise InputError(error.message, path=corpus.path, remedy=error.remedy) from error
-    made, counts = built.settings, built.counts
+        made = build_index(
+            encoder,
+            corpus.blocks(),
+            folder,
+            approximate=approximate,
+            lists=settings.lists,
+            probes=settings.probes,
+            seed=settings.seed or 0,
+            keep_repeated=settings.keep_repeated,
+            batch_size=settings.batch_size,
+            progress=encoded.update,
+            place_progress=placed.update,
+            **options,
+        )
     kept = "kept" if settings.keep_repeated else "left out"
     for number, what in (
-        (counts.empty, "without any text: left out"),
-        (counts.repeated, f"that had been there before: {kept}"),
-        (counts.zero, "without a word in the encoder's vocabulary: no search finds them"),
+        (made.empty, "without any character but space: left out"),
+        (made.repeated, f"that had been there before: {kept}"),
+        (made.zero_rows, "without a word in the encoder's vocabulary: no search finds them"),
     ):
         if number:
-            log(f"{number:,} of {counts.sentences:,} sentences {what}")
+            log(f"{number:,} of {made.read:,} sentences {what}")
     if made.recall is not None:
         log(
             f"{made.lists:,} lists, of which a query reads {made.probes}: they find "
             f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
         )
-    return built
+    return made
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Names the file in errors about its sentences."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.message, path=path, remedy=error.remedy) from error
+
+
+def _change(settings: SearchSettings) -> Searched:
+    """Takes sentences out of an index, or adds some, without encoding the others again."""
+    from .index import SearchIndex
+
+    index = SearchIndex(str(settings.index), device=settings.device)
+    if settings.remove is not None:
+        corpus = _corpus(settings, settings.remove)
+        gone = index.remove([text for block in corpus.blocks() for text in block if text])
+        log(f"{gone:,} sentences were removed")
+    if settings.add is not None:
+        corpus = _corpus(settings, settings.add)
+        more = rewrite_index(
+            index,
+            lambda folder: _build_into(folder, index.encoder, corpus, settings, earlier=index),
+            corpus=corpus,
+            settings=settings,
+        )
+        log(f"{more:,} sentences were added")
+    log(f"an index of {len(index):,} sentences is in {settings.index}")
+    return Searched(folder=index.folder, rows=len(index))
 
 
 def _find_neighbours(settings: SearchSettings) -> Searched:
@@ -240,7 +273,7 @@ def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchInde
         if not index.uses_lists(settings.method) and settings.probes is not None:
             raise UsageError("the index has no lists for --probes to read", path=source, remedy="leave --probes out")
         return index
-    corpus, encoder = _corpus(settings), _encoder(source, settings.device)
+    corpus, encoder = _corpus(settings, settings.corpus), _encoder(source, settings.device)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))
     _build_into(folder, encoder, corpus, settings)
     return SearchIndex(folder, encoder)
@@ -258,8 +291,8 @@ def _queries(settings: SearchSettings) -> Iterator[list[str]]:
     return ([text or "" for text in block] for block in chain(first, blocks))
 
 
-def _corpus(settings: SearchSettings) -> SentenceCorpus:
-    return SentenceCorpus(Path(str(settings.corpus)), settings.columns, settings.split)
+def _corpus(settings: SearchSettings, source: str | None) -> SentenceCorpus:
+    return SentenceCorpus(Path(str(source)), settings.columns, settings.split)
 
 
 def _encoder(model: str, device: str) -> SentenceEncoder:
@@ -268,32 +301,6 @@ def _encoder(model: str, device: str) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(model, device=device)
 
 
-def _copy_encoder(model: Path, folder: Path) -> None:
-    """Copies the encoder into the index, so that the folder is complete in itself."""
-    from .index import ENCODER_FOLDER
-
-    ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
-    try:
-        shutil.copytree(model, folder / ENCODER_FOLDER, ignore=ignored)
-    except (OSError, shutil.Error) as error:
-        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error
-
-
 def _artefact(settings: SearchSettings, inputs: list[str | Path]) -> Artefact:
     output = str(settings.output)
     return Artefact(output, command="search", settings=settings, inputs=inputs, overwrite=settings.overwrite)
-
-
-def _index_card(folder: Path, settings: SearchSettings, corpus: SentenceCorpus, results: dict[str, Any]) -> Card:
-    name = corpus.path.resolve().name
-    values = {
-        **(inherited_metadata(corpus.path) if corpus.columns else {"language": [], "license": []}),
-        "title": f"Search index of {name}",
-        "source": name,
-        "columns": corpus.columns,
-        "encoder": to_path(str(settings.model)).resolve().name,
-        "keep_repeated": settings.keep_repeated,
-        "splits": DataFolder(folder).sizes(),
-        **results,
-    }
-    return Card("search_index", values)

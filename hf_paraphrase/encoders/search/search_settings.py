@@ -16,9 +16,9 @@ class SearchSettings(DeviceSettings):
     """Find sentences by meaning.
 
     Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
-    --index INDEX --mine --output PAIRS. A small corpus needs no index folder: --corpus FILE --query TEXT. Beside
-    --corpus, --model DIR names another encoder than the built-in one. Two encoders side by side:
-    --model A --compare B --corpus FILE --query TEXT, or --index A --compare B --query TEXT.
+    --index INDEX --mine --output PAIRS. Add sentences: --index INDEX --add FILE. A small corpus needs no index folder:
+    --corpus FILE --query TEXT. Beside --corpus, --model DIR names another encoder than the built-in one. Two encoders
+    side by side: --model A --compare B --corpus FILE --query TEXT, or --index A --compare B --query TEXT.
     """
 
     model: str | None = setting(
@@ -41,6 +41,10 @@ class SearchSettings(DeviceSettings):
     split: str | None = setting("split of the data folder to read [default: train]", None)
     keep_repeated: bool = setting("keep a sentence that comes several times as often in the index", False)
     index: str | None = setting("an index folder that this command made", None, path=True)
+    add: str | None = setting(
+        "with --index: sentences to add to it, as for --corpus; what it has is not encoded again", None, path=True
+    )
+    remove: str | None = setting("with --index: sentences to take out of it, as for --corpus", None, path=True)
     query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
     query_file: str | None = setting(
         "a text file of such sentences, one a line",
@@ -103,6 +107,7 @@ class SearchSettings(DeviceSettings):
         """Checks that the settings fit together."""
         super().check()
         queries = bool(self.query or self.query_file)
+        changes = self.add is not None or self.remove is not None
         wrong = None
         if (self.corpus is None) == (self.index is None):
             wrong = "give either --corpus or --index"
@@ -110,12 +115,18 @@ class SearchSettings(DeviceSettings):
             wrong = "give --query or --query-file, not both"
         elif queries and self.mine:
             wrong = "give queries or --mine, not both"
+        elif changes and (queries or self.mine):
+            wrong = "change the index first, and search it by another command"
+        elif changes and (self.index is None or self.output is not None or self.model is not None):
+            wrong = "--add and --remove change the index that --index names, with the encoder that it holds"
+        elif changes:
+            pass
         elif queries and self.output is not None:
             wrong = "neighbours are printed: leave --output out, or build the index first and search it with --index"
         elif not queries and self.output is None:
             wrong = "name the folder to make with --output, or give --query"
         elif not queries and not self.mine and self.index is not None:
-            wrong = "nothing to do with the index: give --query, --query-file or --mine"
+            wrong = "nothing to do with the index: give --query, --query-file, --mine or --add"
         elif self.compare is not None and not queries:
             wrong = "--compare needs --query or --query-file"
         elif self.compare is not None and self.index is not None and self.model is not None:
@@ -133,12 +144,14 @@ class SearchSettings(DeviceSettings):
 
     def _misplaced(self, queries: bool) -> str | None:
         """Finds a flag that would have no effect, and its purpose."""
-        corpus = self.corpus is not None
+        corpus, changes = self.corpus is not None, self.add is not None or self.remove is not None
         lists = corpus and self.method == "approximate"
         rules = (
-            (("columns", "split", "keep_repeated"), corpus, "for reading a --corpus"),
+            (("columns", "split"), corpus or changes, "for reading a --corpus"),
+            (("keep_repeated",), corpus or self.add is not None, "for reading a --corpus"),
             (("lists", "seed"), lists, "for building an index with --method approximate"),
-            (("probes",), self.method != "exact" and (lists or not corpus), "for the approximate method"),
+            (("probes",), self.method != "exact" and (lists or not (corpus or changes)), "for the approximate method"),
+            (("method",), not changes, "for searching an index, or building one"),
             (("top_k", "format"), queries, "for queries"),
             (("threshold", "max_pairs"), self.mine, "for --mine"),
             (("identical",), queries or self.mine, "for queries and --mine"),

@@ -1,6 +1,6 @@
 """Nearest neighbours and paraphrases among texts in memory, in the form that sentence-transformers gives them in.
 
-For a corpus that is asked more than once, or does not fit in memory: :class:`.index.SearchIndex`.
+For a corpus that is searched more than once, or does not fit in memory: :class:`.index.SearchIndex`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...settings import check_count
-from ..familiar_calls import normalized
-from .nearest_neighbours import nearest_neighbours
+from ...tokenization.token_lookup import list_of_texts
+from .nearest_neighbours import nearest_neighbours, unit_vectors
 from .paraphrase_mining import BestPairs
 
 if TYPE_CHECKING:
     import torch
-
-    from ..familiar_calls import FamiliarCalls
 
     Vectors = NDArray[np.floating] | torch.Tensor
 
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
 def semantic_search(
     query_embeddings: Vectors,
     corpus_embeddings: Vectors,
-    query_chunk_size: int = 100,
-    corpus_chunk_size: int = 16_384,
+    query_chunk_size: int = 1024,
+    corpus_chunk_size: int = 4096,
     top_k: int = 10,
 ) -> list[list[dict[str, Any]]]:
     """Finds, for each query, the embeddings of a corpus with the greatest cosine.
@@ -45,26 +43,29 @@ def semantic_search(
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
     """
     _check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
+    names = ("query_embeddings", "corpus_embeddings")
+    queries, corpus = map(_array, names, (query_embeddings, corpus_embeddings))
     rows, cosines = nearest_neighbours(
-        np.atleast_2d(_array("query_embeddings", query_embeddings)),
-        _array("corpus_embeddings", corpus_embeddings),
+        np.atleast_2d(queries),
+        corpus,
         top_k,
+        names=names,
         query_block=query_chunk_size,
         corpus_block=corpus_chunk_size,
     )
     return [
-        [{"corpus_id": row, "score": cosine} for row, cosine in zip(*found, strict=True)]
-        for found in zip(rows.tolist(), cosines.tolist(), strict=True)
+        [{"corpus_id": row, "score": cosine} for row, cosine in zip(*neighbors, strict=True)]
+        for neighbors in zip(rows.tolist(), cosines.tolist(), strict=True)
     ]
 
 
 def paraphrase_mining(
-    model: FamiliarCalls,
+    model: Any,
     sentences: Sequence[str],
     show_progress_bar: bool = False,
     batch_size: int = 256,
     query_chunk_size: int = 1024,
-    corpus_chunk_size: int = 16_384,
+    corpus_chunk_size: int = 4096,
     max_pairs: int = 500_000,
     top_k: int = 100,
     **options: Any,
@@ -92,18 +93,20 @@ def paraphrase_mining(
     if isinstance(sentences, str):
         raise UsageError(f"the sentences are one string, {sentences!r}", remedy="give a list of sentences")
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
-    vectors = normalized(model.encode(list(sentences), **options))
+    encoded = model.encode(list_of_texts(sentences), **options)
+    vectors = unit_vectors(_array("embeddings", encoded), "embeddings").astype(np.float32)
     # Most pairs are found from both of their sides.
     best = BestPairs(2 * max_pairs)
     for start in tqdm(
         range(0, len(vectors), query_chunk_size), desc="compare", unit=" blocks", disable=not show_progress_bar
     ):
         queries = vectors[start : start + query_chunk_size]
-        rows, cosines = nearest_neighbours(queries, vectors, top_k + 1, corpus_block=corpus_chunk_size)
+        rows, cosines = nearest_neighbours(
+            queries, vectors, top_k + 1, query_block=query_chunk_size, corpus_block=corpus_chunk_size
+        )
         own = np.arange(start, start + len(queries))[:, None]
         others = rows != own
-        first, second = np.minimum(rows, own)[others], np.maximum(rows, own)[others]
-        best.add(first, second, cosines[others].astype(np.float64))
+        best.add(np.minimum(rows, own)[others], np.maximum(rows, own)[others], cosines[others])
     mined = best.result()
     _, places = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
     places = np.sort(places)[:max_pairs]

@@ -1,12 +1,8 @@
-"""Matrices of vectors on disk: written row by row, read block by block, never mapped into memory.
-
-The pages of a mapped file count as memory of the process, so a search over all vectors would seem to hold them all.
-"""
+"""Matrices of vectors on disk, written row by row and read block by block, and the cosines of their rows."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -60,9 +56,7 @@ class NpyWriter:
 
 
 class VectorFile:
-    """A float32 matrix in a .npy file, of which blocks and single rows are read as they are asked for.
-
-    It has the shape, the length and the slices of an array, so that a search by blocks takes it for one.
+    """A float32 matrix in a .npy file that is mapped into memory; it has the shape, length and slices of an array.
 
     Args:
         path: A file that :class:`NpyWriter` or `np.save` wrote.
@@ -76,60 +70,36 @@ class VectorFile:
 
     def __init__(self, path: Path, *, half: bool = False) -> None:
         self.path = path
-        array: Any = open_array(path)
+        array = open_array(path)
         kinds = (np.float32, np.float16) if half else (np.float32,)
-        if array.dtype not in kinds or array.ndim != 2 or not array.flags.c_contiguous:
+        if array.dtype not in kinds or array.ndim != 2:
             raise InputError(
-                f"an array of {array.dtype} with shape {array.shape}, not a matrix of float32 in rows",
+                f"an array of {array.dtype} with shape {array.shape}, not a matrix of float32",
                 path=path,
                 remedy="re-create it",
             )
-        self.shape: tuple[int, int] = array.shape
-        self._kind = array.dtype
-        self._offset: int = array.offset
+        self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
+        self._array = array
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> NDArray[np.float32]:
         """Reads consecutive rows (rows, dim)."""
-        first, last, step = rows.indices(len(self))
-        if step != 1:
-            raise ValueError(f"rows are read one after the other, not by steps of {step}")
-        with self.path.open("rb") as stream:
-            return self._read(stream, first, max(0, last - first))
+        return np.array(self._array[rows], np.float32)
 
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads rows by their numbers (rows,), in any order, as (rows, dim)."""
-        wanted, back = np.unique(rows, return_inverse=True)
-        vectors = np.empty((len(wanted), self.shape[1]), np.float32)
-        # Neighbours in the file are read together.
-        edges = np.flatnonzero(np.diff(wanted, prepend=-2) != 1).tolist()
-        with self.path.open("rb") as stream:
-            for first, last in pairwise([*edges, len(wanted)]):
-                vectors[first:last] = self._read(stream, int(wanted[first]), last - first)
-        return vectors[back.reshape(-1)]
-
-    def _read(self, stream: IO[bytes], first: int, count: int) -> NDArray[np.float32]:
-        stream.seek(self._offset + first * self.shape[1] * self._kind.itemsize)
-        values = np.fromfile(stream, self._kind, count * self.shape[1]).astype(np.float32, copy=False)
-        if len(values) != count * self.shape[1]:
-            raise InputError("the file ends too early", path=self.path, remedy="re-create it")
-        return values.reshape(count, self.shape[1])
+        return np.array(self._array[np.asarray(rows, np.int64)], np.float32)
 
 
-def cosine_of_rows(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Computes the cosine of each pair of rows of unit (or zero) length, in double precision.
+def cosine_of_rows(
+    first: NDArray[np.float32] | NDArray[np.float64], second: NDArray[np.float32] | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Computes the cosine of each pair of rows (pairs, dim) of unit (or zero) length, in double precision.
 
     Unlike a matrix product, whose rounding depends on the sizes of the matrices, it gives the same number for a pair
     whatever else is computed with it.
-
-    Args:
-        first: float32 (pairs, dim), rows of length 1 or 0.
-        second: The same.
-
-    Returns:
-        float64 (pairs,), from -1 to 1.
     """
     cosines = np.empty(len(first))
     for start in range(0, len(first), _PAIRS_AT_A_TIME):

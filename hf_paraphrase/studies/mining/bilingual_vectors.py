@@ -44,12 +44,7 @@ class BilingualSettings:
 
 @dataclass(frozen=True)
 class BatchLoss:
-    """The parts of the objective of a batch.
-
-    Attributes:
-        source: The skip-gram objective of the source side, a sentence.
-        aligned: The squared distance between the means of aligned sentences, a pair.
-    """
+    """The parts of the objective of a batch."""
 
     source: float
     target: float
@@ -194,11 +189,7 @@ class BilingualTraining:
         return loss
 
     def sentence_sums(self, side: str, ids: TokenIds) -> NDArray[np.float32]:
-        """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length).
-
-        Returns:
-            float32 (sentences, dim); zero for a sentence without words.
-        """
+        """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
         owner = torch.from_numpy(np.repeat(np.arange(len(ids.lengths)), ids.lengths))
         vectors = self.tables[side][torch.from_numpy(ids.ids)]
         sums: NDArray[np.float32] = (

@@ -57,11 +57,7 @@ class ComparableSettings(DrawSettings, OutputSettings):
 
 @dataclass(frozen=True)
 class Comparable:
-    """A task that was made.
-
-    Attributes:
-        bitext: The bitext that shares no sentence with it.
-    """
+    """A task that was made."""
 
     folder: Path
     bitext: DataFolder
@@ -70,11 +66,7 @@ class Comparable:
 
 @recipe(ComparableSettings)
 def prepare_comparable(settings: ComparableSettings) -> Comparable:
-    """A task like BUCC's from prepared bitexts: translations hidden in two collections.
-
-    Returns:
-        The task, and the bitext that is left over.
-    """
+    """A task like BUCC's from prepared bitexts: translations hidden in two collections."""
     with Artefact(
         settings.output,
         command="prepare comparable",

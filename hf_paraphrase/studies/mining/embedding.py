@@ -24,11 +24,7 @@ _SENTENCES_AT_A_TIME = 16_384
 
 @dataclass(frozen=True)
 class EncoderFolders:
-    """The folders of the encoders of both sides.
-
-    Attributes:
-        target: That of the target side; the same where one encoder is for both.
-    """
+    """The folders of the encoders of both sides."""
 
     source: str
     target: str

@@ -25,14 +25,6 @@ def greedy_matching(
     """Takes pairs in the order of their scores, those whose sentences are both free.
 
     Leaving out pairs below a threshold before or after gives the same pairs.
-
-    Args:
-        source: The source sentence of each pair (pairs,).
-        target: Its target sentence (pairs,).
-        scores: Its score (pairs,), the higher the better.
-
-    Returns:
-        Which pairs are taken (pairs,).
     """
     taken = np.zeros(len(scores), bool)
     if not len(scores):
@@ -58,14 +50,6 @@ def exact_matching(
     """Finds the one-to-one pairs of the greatest total score (the assignment problem).
 
     Scores count from the lowest one upwards, so a pair is never left out for its score alone.
-
-    Args:
-        source: The source sentence of each pair (pairs,); no pair comes twice.
-        target: Its target sentence (pairs,).
-        scores: Its score (pairs,).
-
-    Returns:
-        Which pairs are taken (pairs,).
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching

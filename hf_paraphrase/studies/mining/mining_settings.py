@@ -127,12 +127,7 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
 
 @dataclass(frozen=True)
 class MinedFiles:
-    """What appears in the end.
-
-    Attributes:
-        pairs: The tab-separated file of the pairs, the best first.
-        gold: The ids alone, in the BUCC layout; else None.
-    """
+    """What appears in the end."""
 
     pairs: Path
     record: Path

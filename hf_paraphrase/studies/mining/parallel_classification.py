@@ -129,11 +129,7 @@ def encode_sentences(
     batch_size: int = 256,
     show_progress_bar: bool = False,
 ) -> NDArray[np.float32]:
-    """Computes the vectors of tokenised sentences, those of like length in one batch.
-
-    Returns:
-        float32 (sentences, dim).
-    """
+    """Computes the vectors of tokenised sentences, those of like length in one batch."""
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
     vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)

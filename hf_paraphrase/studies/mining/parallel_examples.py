@@ -36,13 +36,7 @@ _PAIRS_AT_A_TIME = 512
 
 @dataclass
 class ParallelTexts:
-    """The texts of a bitext.
-
-    Attributes:
-        source: The source sentences of each split, as the folder has them.
-        source_lang: The language code of the source side.
-        target_lang: The language code of the target side.
-    """
+    """The texts of a bitext."""
 
     source: dict[str, list[str]]
     target: dict[str, list[str]]

@@ -17,6 +17,7 @@ from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
+from .measures import Curve
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
@@ -158,14 +159,7 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
 def measure(
     model: PreTrainedModel, examples: ParallelExamples, pairs: NDArray[np.int64], labels: NDArray[np.int64]
 ) -> ParallelScores:
-    """Scores labelled pairs.
-
-    Args:
-        model: The classifier.
-        examples: The sentences.
-        pairs: The numbers of the sentences of each pair (pairs, 2).
-        labels: 1 where they are parallel (pairs,).
-    """
+    """Scores labelled pairs."""
     vectors = []
     for place, (side, encode) in enumerate(
         ((examples.source, model.encode_source), (examples.target, model.encode_target))
@@ -177,34 +171,14 @@ def measure(
         vectors.append(encode_sentences(model, encode, ids)[rows])
     logits = score_pairs(model, *vectors).astype(np.float64)
     losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
-    chosen = logits >= 0
-    right = int((chosen & (labels == 1)).sum())
-    best, logit = best_f1(logits, labels)
+    curve = Curve.of(logits, labels == 1, int(labels.sum()))
+    decided, place = curve.at(0.0), int(curve.f1.argmax())
     return ParallelScores(
         loss=float(losses.mean()),
-        precision=100.0 * right / max(1, int(chosen.sum())),
-        recall=100.0 * right / max(1, int(labels.sum())),
-        f1=200.0 * right / max(1, int(chosen.sum()) + int(labels.sum())),
-        best_f1=100.0 * best,
-        threshold=float((1.0 + np.tanh(logit / 2)) / 2),
+        precision=100.0 * decided.precision,
+        recall=100.0 * decided.recall,
+        f1=100.0 * decided.f1,
+        best_f1=100.0 * float(curve.f1[place]),
+        threshold=float((1.0 + np.tanh(curve.thresholds[place] / 2)) / 2),
         pairs=len(labels),
     )
-
-
-def best_f1(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[float, float]:
-    """Finds the threshold that gives the highest F1 when pairs with at least that score count as parallel.
-
-    Args:
-        scores: The score of each pair (pairs,).
-        labels: 1 where a pair is parallel (pairs,).
-
-    Returns:
-        The F1, from 0 to 1, and the greatest score that reaches it as a threshold.
-    """
-    order = np.argsort(-scores, kind="stable")
-    right = labels[order].cumsum()
-    values = 2.0 * right / (np.arange(1, len(order) + 1) + labels.sum())
-    # Pairs of equal score come in or stay out together.
-    values[:-1][scores[order][:-1] == scores[order][1:]] = -1.0
-    place = int(values.argmax())
-    return float(values[place]), float(scores[order[place]])

@@ -19,22 +19,15 @@ from .scoring import (
     ClassifiedSides,
     combined_scores,
     known_rows,
+    margin_scores,
     neighbourhood_means,
     pair_cosines,
-    pair_margins,
 )
 
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """How candidates are found.
-
-    Attributes:
-        approximate: Whether to search inverted lists instead of all targets.
-        probes: How many of these lists are read for a source; 0 for the default.
-        batch_size: Sentences in a padded batch of an encoder.
-        device: Where encoders and classifiers compute, e.g. `cuda`; None for the CPU.
-    """
+    """How candidates are found."""
 
     candidates: int = 40
     approximate: bool = False
@@ -140,8 +133,9 @@ class MiningRun:
     def margins(self, kind: str, neighbours: int, encoders: EncoderFolders | None = None) -> NDArray[np.float64]:
         """Computes the margin score of every pair (pairs,), by default under the encoders of the filter."""
         chosen = encoders or self.encoders
-        means = self._neighbourhoods(chosen, neighbours)
-        return pair_margins(self.pairs, self.cosines(chosen), *means, kind)
+        source_means, target_means = self._neighbourhoods(chosen, neighbours)
+        sides = source_means[self.pairs.source], target_means[self.pairs.target]
+        return margin_scores(self.cosines(chosen), *sides, kind)
 
     def probabilities(self, classifier: str) -> NDArray[np.float64]:
         """Computes the probability of every pair by a classifier (pairs,)."""

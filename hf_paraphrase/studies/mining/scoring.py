@@ -95,25 +95,6 @@ def pair_cosines(pairs: CandidatePairs, source: VectorFile, target: VectorFile) 
     return cosines
 
 
-def pair_margins(
-    pairs: CandidatePairs,
-    cosines: NDArray[np.float32],
-    source_means: NDArray[np.float64],
-    target_means: NDArray[np.float64],
-    kind: str,
-) -> NDArray[np.float64]:
-    """Computes the margin scores of the pairs (pairs,).
-
-    Args:
-        pairs: The pairs.
-        cosines: Their cosines (pairs,).
-        source_means: The mean cosine of every source with its neighbours (sources,).
-        target_means: That of every target (targets,).
-        kind: As for :func:`~.scoring.margin_scores`.
-    """
-    return margin_scores(cosines, source_means[pairs.source], target_means[pairs.target], kind)
-
-
 def combined_scores(scores: Sequence[NDArray[np.float64]], how: str) -> NDArray[np.float64]:
     """Makes one score of several.
 
@@ -133,15 +114,7 @@ def combined_scores(scores: Sequence[NDArray[np.float64]], how: str) -> NDArray[
 
 
 def neighbourhood_means(cosines: NDArray[np.float32], k: int) -> NDArray[np.float64]:
-    """Computes the mean cosine of each sentence with its k nearest on the other side.
-
-    Args:
-        cosines: What :func:`~.candidates.best_candidates` gave (sentences, at least k, or as many as there are).
-        k: The size of the neighbourhood.
-
-    Returns:
-        float64 (sentences,).
-    """
+    """Computes the mean cosine of each sentence with its k nearest on the other side."""
     if k < 1 or not cosines.shape[1]:
         raise ValueError(f"no mean of {min(k, cosines.shape[1])} neighbours")
     return cosines[:, :k].mean(axis=1, dtype=np.float64)

@@ -106,10 +106,6 @@ def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[n
 
     With f the word's share of all words, √(t/f) + t/f, at most 1, as word2vec's program computes it (the paper of
     Mikolov et al. 2013, equation 5, leaves the second term out).
-
-    Args:
-        counts: How often each word occurs (vocabulary,).
-        threshold: The t; 0 keeps all.
     """
     if not threshold:
         return np.ones(len(counts))
@@ -119,11 +115,7 @@ def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[n
 
 
 class NoiseWords:
-    """Draws words with a probability proportional to their count to the power of 3/4 (Mikolov et al. 2013).
-
-    Args:
-        counts: How often each word occurs (vocabulary,).
-    """
+    """Draws words with a probability proportional to their count to the power of 3/4 (Mikolov et al. 2013)."""
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
         self._ends = np.cumsum(counts.astype(np.float64) ** 0.75)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.search.nearest_neighbours import Vectors, nearest_neighbours
 from ...errors import InputError
-from .candidates import Vectors, best_candidates
 from .collections import Collection, read_collection, read_gold
 from .embedding import EncoderFolders
 from .matching import matching
@@ -31,11 +31,7 @@ _PAIRS_AT_A_TIME = 1 << 20
 
 @dataclass(frozen=True)
 class TaskPart:
-    """One part of a task in the layout of BUCC 2017.
-
-    Attributes:
-        gold: The places of the true pairs (pairs, 2).
-    """
+    """One part of a task in the layout of BUCC 2017."""
 
     source: Collection
     target: Collection
@@ -66,14 +62,7 @@ class TaskPart:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to score the candidates and to decide.
-
-    Attributes:
-        name: What it is called in the tables.
-        parts: The scores whose product counts, as keys of :class:`ScoreBank`.
-        one_to_one: The matching; None for none.
-        threshold: A fixed threshold; None for the one with the best F1 on the tuning part.
-    """
+    """A way to score the candidates and to decide."""
 
     name: str
     parts: tuple[str, ...]
@@ -88,11 +77,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a way.
-
-    Attributes:
-        curve: Precision and recall on the test part at every threshold.
-    """
+    """What came of a way."""
 
     way: Way
     threshold: float
@@ -216,8 +201,6 @@ def gold_ranks(
     target_vectors: Vectors,
     gold: NDArray[np.int64],
     deepest: int,
-    *,
-    show_progress_bar: bool = False,
 ) -> NDArray[np.int64]:
     """Finds at which rank of the candidates of its source each gold target is.
 
@@ -228,7 +211,6 @@ def gold_ranks(
         target_vectors: float32 (targets, dim).
         gold: The places of the gold pairs (gold, 2).
         deepest: To which rank to look.
-        show_progress_bar: Show the progress, in sentences, on standard error.
 
     Returns:
         The rank of each (gold,), int64, from 1; `deepest` + 1 where it is lower. A sentence without a vector has no
@@ -236,12 +218,11 @@ def gold_ranks(
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     sources = _take(source_vectors, rows)
-    target_rows, _ = best_candidates(sources, target_vectors, deepest, show_progress_bar=show_progress_bar)
+    target_rows, _ = nearest_neighbours(sources, target_vectors, deepest, skip_zero=True)
     ranks = np.full(len(gold), deepest + 1, np.int64)
     hits = target_rows[place.reshape(-1)] == gold[:, 1:]
     pair, rank = np.nonzero(hits)
-    is_known = _take(target_vectors, gold[pair, 1]).any(axis=1) & sources[place.reshape(-1)[pair]].any(axis=1)
-    ranks[pair[is_known]] = rank[is_known] + 1
+    ranks[pair] = rank + 1
     return ranks
 
 
@@ -285,16 +266,7 @@ def _take(vectors: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
 def random_pair_curve(
     sides: ClassifiedSides, gold: NDArray[np.int64], sources: int, targets: int, negatives: int, seed: int
 ) -> Curve:
-    """Scores the gold pairs and random pairs of the two collections.
-
-    Args:
-        sides: The collections as a classifier sees them.
-        gold: The places of the gold pairs (gold, 2).
-        sources: How many source sentences there are.
-        targets: How many target sentences there are.
-        negatives: Random pairs for every gold pair; those that happen to be gold are left out, repeats are not.
-        seed: Of the draw.
-    """
+    """Scores the gold pairs and random pairs of the two collections."""
     random = np.random.default_rng(seed)
     scores = [sides.probabilities(gold[:, 0], gold[:, 1])]
     right = [np.ones(len(gold), bool)]

@@ -6,18 +6,20 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
-from hf_paraphrase.encoders.distillation.collator import DistillationTexts, NeighbourBatches, TextCollator
-from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
-from hf_paraphrase.encoders.distillation.finished_table import turn_to_principal_axes
+from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
-from hf_paraphrase.encoders.distillation.neighbours import find_neighbours
+from hf_paraphrase.encoders.distillation.objectives import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
+from hf_paraphrase.encoders.distillation.texts import EncodedTexts
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(40)]
 TEXTS, SIZE = 300, 6
@@ -42,12 +44,10 @@ def tokenizer():
 
 @pytest.fixture
 def trainer_of(tokenizer, tmp_path):
-    def make(kind="avg", *, letters=False, evaluator=None, name="run", neighbours=0, size=SIZE, **settings):
+    def make(kind="avg", *, letters=False, evaluator=None, name="run", size=SIZE, **settings):
         words = EncoderVocabulary(tokenizer, [len(tokenizer)], tokenizer, None)
         model = new_encoder(kind, words, hidden_size=size, seed=1)
         data = data_of(tokenizer)
-        if neighbours:
-            data.neighbours = find_neighbours(data.targets, neighbours)
         spelt = None
         if letters:
             spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
@@ -107,7 +107,7 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
 SHAPES = [
     ("avg", {"letters": True}),
     ("avg", {"size": 4, "pairwise_weight": 0.5, "matryoshka": [2]}),
-    ("gran", {"letters": True, "size": 6, "neighbours": 3}),
+    ("gran", {"letters": True, "size": 6}),
 ]
 
 
@@ -180,30 +180,6 @@ def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
     assert torch.cosine_similarity(found @ projection.T, targets).mean() > 0.7
 
 
-def test_neighbours_are_the_nearest_and_stand_together(tokenizer):
-    targets = data_of(tokenizer).targets
-    found = find_neighbours(targets, 3)
-    vectors = targets.take(np.arange(TEXTS)).astype(np.float64)
-    cosines = vectors @ vectors.T
-    np.fill_diagonal(cosines, -2)
-    nearest = np.sort(cosines, axis=1)[:, ::-1][:, :3]
-    np.testing.assert_allclose(np.take_along_axis(cosines, found, 1), nearest, atol=1e-4)
-    small = find_neighbours(targets, 3, block=40)
-    assert small.shape == (TEXTS, 3) and (small != np.arange(TEXTS)[:, None]).all()
-    assert np.take_along_axis(cosines, small, 1).mean() < nearest.mean()
-
-    batches = NeighbourBatches(found, 32, seed=5)
-    drawn = []
-    for epoch in range(4):
-        batches.set_epoch(epoch)
-        rows = np.array([number for batch in batches for _, number in batch])
-        assert len(rows) == TEXTS
-        groups = rows.reshape(-1, 4)
-        np.testing.assert_array_equal(groups[:, 1:], found[groups[:, 0]])
-        drawn += groups[:, 0].tolist()
-    assert sorted(drawn) == list(range(TEXTS)), "in k + 1 epochs every text is drawn once"
-
-
 def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of, tokenizer):
     trainer = trainer_of(num_train_epochs=2)
     trainer.train()
@@ -221,10 +197,38 @@ def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trai
     assert SentenceEncoder(model, tokenizer).encode(lines).shape == (3, 3)
 
 
-def test_without_a_pad_token_only_rows_that_occur_are_in_a_batch(tokenizer):
-    data = data_of(tokenizer)
-    collate = TextCollator(data, vocabulary_size=len(tokenizer), pad_token_id=None, unk_token_id=None)
-    batch = collate([(0, 1), (0, 2)])
-    tokens, _ = data.texts.take(np.array([1, 2]))
-    assert batch["rows"].tolist() == np.unique(tokens).tolist()
-    assert batch["rows"][batch["input_ids"]][batch["attention_mask"].bool()].tolist() == tokens.tolist()
+@pytest.mark.parametrize("batches", [1, 3])
+def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tmp_path, batches):
+    # The unknown word and the padding are the last of the vocabulary, as byte-level BPE has them.
+    vocabulary = {**{word: number for number, word in enumerate(WORDS)}, "[UNK]": 40, "[PAD]": 41}
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer = as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]")
+    model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
+    ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 4 + 2 * batches)]]
+    data = DistillationTexts(
+        EncodedTexts(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
+        TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
+    )
+    collate = TextCollator(data, vocabulary_size=42)
+    batch = collate([(0, 0), (0, 1)])
+    assert batch["rows"].tolist() == [1, 2, 3, 40]
+    arguments = DistillationTrainingArguments(
+        output_dir=str(tmp_path), per_device_train_batch_size=2, num_train_epochs=2, report_to="none", use_cpu=True
+    )
+    moved, before = [], model.embeddings.detach().clone()
+    trainer = DistillationTrainer(model, arguments, data, tokenizer)
+    compute = type(trainer).compute_loss
+
+    def computed(self, model, inputs, *rest, **options):
+        nonlocal before
+        now = model.embeddings.detach().clone()
+        moved.append({*(now != before).any(1).nonzero()[:, 0].tolist()})
+        before = now
+        occurring.append({*inputs["rows"][inputs["input_ids"]][inputs["attention_mask"].bool()].tolist()} - {40})
+        return compute(self, model, inputs, *rest, **options)
+
+    occurring = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(trainer), "compute_loss", computed)
+        trainer.train()
+    assert moved[1:] == occurring[:-1] and len(moved) == 2 * (batches + 1) and model.config.unk_token_id == 40

@@ -50,12 +50,12 @@ def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
     assert torch.equal(embeddings, before)
 
 
-def test_ids_are_numbered_by_those_that_occur_and_the_first_keep_their_numbers():
-    local = LocalIds(20, 2)
+def test_ids_are_numbered_by_those_that_occur():
+    local = LocalIds(20)
     rows, places = local(np.array([7, 3, 7, 19, 1]))
-    assert rows.tolist() == [0, 1, 3, 7, 19] and rows[places].tolist() == [7, 3, 7, 19, 1]
+    assert rows.tolist() == [1, 3, 7, 19] and rows[places].tolist() == [7, 3, 7, 19, 1]
     rows, places = local(np.array([5]))
-    assert rows.tolist() == [0, 1, 5] and places.tolist() == [2]
+    assert rows.tolist() == [5] and places.tolist() == [0]
 
 
 KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent", {}), ("word-trigram", {})]
@@ -65,8 +65,8 @@ KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent
 @pytest.mark.parametrize("with_letters", [True, False])
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
     from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
-    from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
     from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
+    from hf_paraphrase.encoders.distillation.texts import EncodedTexts
     from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
     from hf_paraphrase.encoders.kinds import new_encoder
 
@@ -93,8 +93,6 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     collate = TextCollator(
         DistillationTexts(encoded, targets),
         vocabulary_size=len(model.embeddings),
-        pad_token_id=vocabulary.tokenizer.pad_token_id,
-        unk_token_id=vocabulary.tokenizer.unk_token_id,
         letters=letters,
     )
     inputs = collate([(0, number) for number in range(5)])

@@ -7,8 +7,7 @@ import pytest
 
 from hf_paraphrase.data.decontamination import Decontaminator
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.distillation.encoded_texts import encode_texts
-from hf_paraphrase.encoders.distillation.texts import corpora_of, read_texts
+from hf_paraphrase.encoders.distillation.texts import corpora_of, encode_texts, read_texts
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 

@@ -6,48 +6,159 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.errors import UsageError
+from hf_paraphrase.encoders.search.paraphrase_mining import BestPairs, similar_pairs
+from hf_paraphrase.encoders.search.semantic_search import semantic_search
+from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile, cosine_of_rows
+from hf_paraphrase.errors import InputError, UsageError
+
+
+def vectors(rows, dimension=8, seed=0, scale=1.0):
+    return (scale * np.random.default_rng(seed).normal(size=(rows, dimension))).astype(np.float32)
 
 
 def by_sorting(queries, corpus, k):
-    unit = [x / np.where((n := np.linalg.norm(x, axis=1, keepdims=True)) == 0, 1, n) for x in (queries, corpus)]
-    similarity = (unit[0] @ unit[1].T).astype(np.float32)
-    rows = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
-    return rows, np.take_along_axis(similarity, rows, 1)
+    """All cosines in double precision, sorted; of equal ones the lower row."""
+    unit = [
+        side.astype(float) / np.maximum(np.linalg.norm(side.astype(float), axis=1), 1e-99)[:, None]
+        for side in (queries, corpus)
+    ]
+    cosines = np.einsum("id,jd->ij", *unit).round(14)
+    rows = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+    return rows, np.take_along_axis(cosines, rows, 1)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 30), st.integers(1, 12), st.integers(1, 40))
 def test_equals_a_full_sort_whatever_the_blocks(seed, queries, rows, k, block):
     generator = np.random.default_rng(seed)
-    # Signs only: cosines are exact multiples of 1/4, so there are many ties, and rounding cannot hide their order.
+    # Signs only: cosines are exact multiples of 1/4, so there are many ties.
     first, corpus = (generator.choice([-1.0, 1.0], (n, 4)).astype(np.float32) for n in (queries, rows))
-    found, cosines = nearest_neighbours(first, corpus, k, query_block=3, corpus_block=block)
-    expected, values = by_sorting(first, corpus, k)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(cosines, values)
+    result = nearest_neighbours(first, corpus, k, query_block=3, corpus_block=block)
+    for found, expected in zip(result, by_sorting(first, corpus, k), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
-def test_equals_a_full_sort_on_real_numbers_and_counts_zero_vectors_as_unrelated():
-    generator = np.random.default_rng(0)
-    queries, corpus = (generator.normal(size=(n, 16)).astype(np.float32) for n in (20, 500))
-    corpus[7] = queries[3] = 0
-    found, cosines = nearest_neighbours(queries, corpus, 10, corpus_block=64)
-    expected, values = by_sorting(queries, corpus, 10)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_allclose(cosines, values, atol=1e-6)
-    assert found[3].tolist() == list(range(10)) and not cosines[3].any()
+@pytest.mark.parametrize("k", [1, 5, 40, 300, 1000])
+@pytest.mark.parametrize("block", [32, 4096])
+def test_equals_a_full_sort_with_zero_and_repeated_vectors(k, block):
+    queries, corpus = vectors(53, 12), vectors(301, 12, 1)
+    queries[3], queries[7] = corpus[9], 0
+    corpus[100:140] = corpus[9]
+    corpus[200] = 0
+    rows, cosines = nearest_neighbours(queries, corpus, k, query_block=10, corpus_block=block)
+    expected, values = by_sorting(queries, corpus, k)
+    np.testing.assert_array_equal(rows, expected)
+    np.testing.assert_allclose(cosines, values, atol=1e-12)
 
 
-def test_a_memory_mapped_corpus_and_too_great_a_k_work(tmp_path):
-    corpus = np.eye(3, dtype=np.float32)
-    np.save(tmp_path / "corpus.npy", corpus)
-    found, _ = nearest_neighbours(corpus[1:2], np.load(tmp_path / "corpus.npy", mmap_mode="r"), 99)
-    assert found.tolist() == [[1, 0, 2]]
-    assert nearest_neighbours(corpus, corpus[:0], 5)[0].shape == (3, 0)
+@pytest.mark.parametrize("sides", [(1, -1), (1, 1)])
+def test_negative_cosines_and_differences_below_float32_are_in_order(sides):
+    queries = np.abs(vectors(15, 6, 4)) * sides[0]
+    corpus = (np.abs(vectors(1, 6, 5)) + vectors(100, 6, 6, scale=1e-6)) * np.float32(sides[1])
+    rows, _ = nearest_neighbours(queries, corpus, 10, corpus_block=32)
+    np.testing.assert_array_equal(rows, by_sorting(queries, corpus, 10)[0])
+
+
+def test_keys_and_zero_vectors_are_left_out():
+    queries, corpus = vectors(20), vectors(90, seed=1)
+    corpus[::7] = queries[4] = 0
+    keys = np.arange(20, dtype=np.uint64) % 5, np.arange(90, dtype=np.uint64) % 5
+    rows, cosines = nearest_neighbours(queries, corpus, 80, keys=keys, skip_zero=True, corpus_block=16)
+    expected, _ = by_sorting(queries, corpus, 90)
+    for query, (row, values) in enumerate(zip(rows, cosines, strict=True)):
+        kept = [item for item in expected[query] if item % 7 and item % 5 != query % 5] if query != 4 else []
+        assert row.tolist() == kept + [-1] * (80 - len(kept))
+        assert not values[len(kept) :].any()
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30, 3e38])
+def test_the_length_of_vectors_does_not_matter(scale):
+    queries, corpus = np.sign(vectors(9)), np.sign(vectors(40, seed=1))
+    expected = nearest_neighbours(queries, corpus, 5)
+    found = nearest_neighbours(queries * np.float32(scale), corpus * np.float32(scale), 5)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("row", [0, 2])
+def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side, value, row):
+    sides = [vectors(4, 3), vectors(4, 3, 1)]
+    sides[side][row, 1] = value
+    name = ("query", "corpus")[side]
+    with pytest.raises(InputError, match=f"^{name}_embeddings with NaN or infinity, the first in row {row} "):
+        semantic_search(*sides, query_chunk_size=2, corpus_chunk_size=2)
+
+
+def test_files_and_empty_sides_work(tmp_path):
+    corpus = vectors(70, 5)
+    with NpyWriter(tmp_path / "corpus.npy", 5) as writer:
+        writer.write(corpus[:30])
+        writer.write(corpus[30:])
+    file = VectorFile(tmp_path / "corpus.npy")
+    assert file.shape == (70, 5) and len(file) == 70
+    np.testing.assert_array_equal(file.take(np.array([7, 7, 69, 0])), corpus[[7, 7, 69, 0]])
+    np.testing.assert_array_equal(
+        nearest_neighbours(file, file, 4, corpus_block=16)[0], by_sorting(corpus, corpus, 4)[0]
+    )
+    assert nearest_neighbours(corpus, corpus[:0], 5)[0].shape == (70, 0)
+    assert nearest_neighbours(corpus[:0], corpus, 5)[0].shape == (0, 5)
 
 
 @pytest.mark.parametrize(("k", "dim"), [(0, 3), (1, 4)])
-def test_senseless_arguments_are_refused(k, dim):
+def test_invalid_arguments_are_refused(k, dim):
     with pytest.raises(UsageError):
         nearest_neighbours(np.ones((2, 3), np.float32), np.ones((2, dim), np.float32), k)
+
+
+@pytest.mark.parametrize("content", [b"", b"not numpy", np.zeros(3, np.float32), np.zeros((2, 2))])
+def test_a_file_that_is_no_matrix_of_vectors_is_refused(tmp_path, content):
+    path = tmp_path / "v.npy"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content)
+    with pytest.raises(InputError, match=r"v\.npy"):
+        VectorFile(path)
+
+
+# ----- mining
+
+
+def test_the_cosine_of_a_pair_does_not_depend_on_its_company():
+    one, two = vectors(100, 33), vectors(100, 33, seed=1)
+    together = cosine_of_rows(one, two)
+    alone = [cosine_of_rows(one[i : i + 1], two[i : i + 1])[0] for i in range(100)]
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize("rows", [4096, 64, 7])
+def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr("hf_paraphrase.encoders.search.paraphrase_mining._ROWS", rows)
+    unit = vectors(300, 6)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    unit[200] = unit[3]
+    np.save(tmp_path / "v.npy", unit)
+    cosines = np.triu(unit.astype(float) @ unit.T.astype(float), 1)
+    expected = set(zip(*np.nonzero(cosines >= 0.7), strict=True))
+    pairs = [
+        (i, j)
+        for one, two, _ in similar_pairs(VectorFile(tmp_path / "v.npy"), 0.7)
+        for i, j in zip(one, two, strict=True)
+    ]
+    assert len(pairs) == len(set(pairs)) > 300 and set(pairs) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([0.5, 0.75, 1.0]), max_size=5), max_size=6), st.integers(1, 8))
+def test_the_best_pairs_of_a_stream_are_those_of_a_sort(blocks, limit):
+    best, every, row = BestPairs(limit), [], 0
+    for scores in blocks:
+        first = np.arange(row, row + len(scores))
+        row += len(scores)
+        best.add(first, first + 1, np.array(scores))
+        every += zip((-score for score in scores), first.tolist(), strict=True)
+    mined = best.result()
+    assert list(zip((-mined.scores).tolist(), mined.first.tolist(), strict=True)) == sorted(every)[:limit]
+    assert mined.found == len(every) and (mined.second == mined.first + 1).all()

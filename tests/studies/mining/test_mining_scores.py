@@ -6,8 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.search.vector_file import VectorFile
-from hf_paraphrase.studies.mining.candidates import approximate_candidates, best_candidates
+from hf_paraphrase.errors import OutputError
+from hf_paraphrase.studies.mining import candidates
+from hf_paraphrase.studies.mining.candidates import approximate_candidates, kept_candidates
 from hf_paraphrase.studies.mining.matching import exact_matching, greedy_matching, matching
 from hf_paraphrase.studies.mining.measures import Curve, Measures, are_gold
 from hf_paraphrase.studies.mining.scoring import (
@@ -39,7 +42,9 @@ def test_ratio_margin_is_the_formula_of_artetxe_and_schwenk():
     k = 3
     near = [np.sort(cosines, axis=1)[:, -k:].sum(1) / (2 * k), np.sort(cosines, axis=0)[-k:].sum(0) / (2 * k)]
     wanted = cosines / (near[0][:, None] + near[1][None])
-    means = [neighbourhood_means(best_candidates(*sides, k)[1], k) for sides in ((source, target), (target, source))]
+    means = [
+        neighbourhood_means(nearest_neighbours(*sides, k)[1], k) for sides in ((source, target), (target, source))
+    ]
     rows, columns = np.divmod(np.arange(99), 11)
     found = margin_scores(cosines.reshape(-1), means[0][rows], means[1][columns])
     np.testing.assert_allclose(found, wanted.reshape(-1), rtol=1e-5)
@@ -209,7 +214,7 @@ def test_sentences_without_a_vector_are_in_no_pair():
 def test_cosines_under_another_encoder_are_those_of_the_pairs(tmp_path, monkeypatch):
     monkeypatch.setattr("hf_paraphrase.studies.mining.scoring._PAIRS_AT_A_TIME", 7)
     source, target = unit(10, 4, 7), unit(12, 4, 8)
-    rows, cosines = best_candidates(source, target, 3)
+    rows, cosines = nearest_neighbours(source, target, 3)
     pairs = CandidatePairs.of(rows, cosines, np.ones(10, bool), np.ones(12, bool))
     found = pair_cosines(pairs, file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy"))
     np.testing.assert_allclose(found, cosines.reshape(-1), atol=1e-6)
@@ -229,7 +234,7 @@ def test_approximate_candidates_are_true_cosines_and_their_recall_is_measured(tm
     source, target = unit(60, 8, 9), unit(2000, 8, 10)
     files = file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy")
     (tmp_path / "few").mkdir(), (tmp_path / "all").mkdir()
-    true, _ = best_candidates(source, target, 5)
+    true, _ = nearest_neighbours(source, target, 5)
     rows, cosines, recall = approximate_candidates(*files, 5, tmp_path / "few", probes=2)
     shares = [np.isin(one, two).mean() for one, two in zip(true, rows, strict=True)]
     assert recall == pytest.approx(np.mean(shares)) and recall < 1
@@ -238,3 +243,28 @@ def test_approximate_candidates_are_true_cosines_and_their_recall_is_measured(tm
     rows, _, recall = approximate_candidates(*files, 5, tmp_path / "all", probes=10_000)
     assert recall == 1
     np.testing.assert_array_equal(rows, true)
+
+
+def test_blocks_of_candidates_that_are_kept_are_not_computed_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(candidates, "SOURCES_PER_BLOCK", 24)
+    source, target = unit(60, 5, 17), unit(70, 5, 18)
+    rows, cosines = kept_candidates(tmp_path, "best", source, target, 4)
+    expected = nearest_neighbours(source, target, 4)
+    np.testing.assert_array_equal(rows, expected[0])
+    np.testing.assert_allclose(cosines, expected[1], atol=1e-7)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"best-00000{number}.npz" for number in range(3)]
+    (tmp_path / "best-000001.npz").unlink()
+    compared = []
+    monkeypatch.setattr(
+        candidates,
+        "nearest_neighbours",
+        lambda block, *rest, **options: compared.append(len(block)) or nearest_neighbours(block, *rest, **options),
+    )
+    again = kept_candidates(tmp_path, "best", source, target, 4)
+    assert compared == [24]
+    np.testing.assert_array_equal(again[0], rows)
+    np.testing.assert_array_equal(again[1], cosines)
+    for damage in (b"PK", b""):
+        (tmp_path / "best-000001.npz").write_bytes(damage)
+        with pytest.raises(OutputError, match="best-000001"):
+            kept_candidates(tmp_path, "best", source, target, 4)

@@ -8,15 +8,13 @@ import parallel_worker
 import pytest
 import torch
 from forked_processes import TWO_PROCESSES
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from parallel_worker import model_of, trainer_of
 from safetensors.torch import load_file
 from test_parallel_examples import examples_of, many
 from torch.nn import functional
 
 from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw
-from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments, best_f1, measure
+from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments, measure
 
 
 def test_the_settings_of_the_paper_are_the_defaults(tmp_path):
@@ -132,22 +130,6 @@ def test_scores_are_those_computed_by_hand():
     assert found.precision == pytest.approx(100 * right / chosen.sum())
     assert found.recall == pytest.approx(100 * right / 9)
     assert found.best_f1 >= found.f1
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=1, max_size=12))
-def test_the_best_f1_is_that_of_trying_every_threshold(rows):
-    scores = np.array([score for score, _ in rows], float)
-    labels = np.array([int(label) for _, label in rows])
-    if not labels.any():
-        return
-    tried = {}
-    for threshold in sorted(set(scores), reverse=True):
-        chosen = scores >= threshold
-        tried[threshold] = 2 * (chosen & (labels == 1)).sum() / (chosen.sum() + labels.sum())
-    value, threshold = best_f1(scores, labels)
-    assert value == pytest.approx(max(tried.values()))
-    assert threshold == max(key for key in tried if tried[key] == pytest.approx(value))
 
 
 def test_the_epoch_with_the_best_dev_score_is_kept_and_without_a_dev_part_the_last(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.studies.mining.parallel_examples import NOTHING
-from hf_paraphrase.studies.mining.training_candidates import nearest_targets
+from hf_paraphrase.studies.mining.parallel_training import nearest_targets
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 

@@ -1,0 +1,120 @@
+"""An index folder as it is on disk: settings, vectors, sentences, keys and lists."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...artefacts.files import open_array, read_json_object
+from ...errors import InputError
+from .approximate import LISTS_FILE, InvertedLists
+from .sentence_table import SentenceTable
+from .vector_file import VectorFile
+
+SETTINGS_FILE = "index.json"
+VECTORS_FILE = "vectors.npy"
+KEYS_FILE = "keys.npy"
+ENCODER_FOLDER = "encoder"
+_FORMAT = 1
+_REMEDY = "build the index again"
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """The settings stored in an index folder.
+
+    Attributes:
+        zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.
+        lists: The number of inverted lists; 0 for an index that is searched exactly only.
+        probes: How many of them a query reads by default.
+        recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
+            was built; None without lists.
+        read: How many sentences were read so far; 0 in a folder of version 0.1.
+        empty: How many of them had no character but space, and were left out.
+        repeated: How many of them had been there before.
+    """
+
+    rows: int
+    dimension: int
+    zero_rows: int
+    lists: int = 0
+    probes: int = 0
+    recall: float | None = None
+    format: int = _FORMAT
+    read: int = 0
+    empty: int = 0
+    repeated: int = 0
+
+    def write(self, folder: Path) -> None:
+        """Writes them to `index.json`."""
+        (folder / SETTINGS_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read_from(cls, folder: Path) -> IndexSettings:
+        """Reads `index.json`."""
+        path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
+        if not folder.is_dir():
+            what = "this is a file, not an index folder" if folder.exists() else "no such index folder"
+            raise InputError(what, path=folder, remedy=remedy)
+        if not path.exists():
+            raise InputError(f"not an index folder: it has no {SETTINGS_FILE}", path=folder, remedy=remedy)
+        content = read_json_object(path)
+        if content.get("format") != _FORMAT:
+            raise InputError(f"an index of format {_FORMAT} is expected", path=path, remedy=remedy)
+        try:
+            settings = cls(**content)
+        except TypeError as error:
+            raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
+        sizes = [value for name, value in asdict(settings).items() if name != "recall"]
+        if not all(type(value) is int and value >= 0 for value in sizes):
+            raise InputError("a size in it is not a number", path=path, remedy=remedy)
+        return settings
+
+
+class StoredIndex:
+    """The folder of an index, without its encoder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Reads the folder again, after it has changed."""
+        self.settings = IndexSettings.read_from(self.folder)
+        self.vectors = VectorFile(self.folder / VECTORS_FILE)
+        self.sentences = SentenceTable(self.folder)
+        self._lists: InvertedLists | None = None
+        self._keys: NDArray[np.uint64] | None = None
+        expected = (self.settings.rows, self.settings.dimension)
+        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
+            raise InputError(
+                f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is "
+                "expected",
+                path=self.folder,
+                remedy=_REMEDY,
+            )
+
+    def __len__(self) -> int:
+        return self.settings.rows
+
+    @property
+    def lists(self) -> InvertedLists:
+        """The inverted lists, opened at first use."""
+        if self._lists is None:
+            self._lists = InvertedLists(self.folder / LISTS_FILE, self.vectors)
+        return self._lists
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
+        if self._keys is None:
+            path = self.folder / KEYS_FILE
+            keys = open_array(path)
+            if keys.shape != (self.settings.rows,) or keys.dtype != np.uint64:
+                raise InputError("not one key a sentence", path=path, remedy=_REMEDY)
+            self._keys = np.array(keys)
+        return self._keys
