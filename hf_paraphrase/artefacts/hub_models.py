@@ -45,11 +45,16 @@ FETCHED = (
 _OTHER_LIBRARIES = (
     *FETCHED,
     "vocab.txt",
+    "vocab.json",
+    "target_vocab.json",
+    "merges.txt",
+    *(f"{name}.model" for name in ("spiece", "sentencepiece", "sentencepiece.bpe")),
+    *(f"{side}.spm" for side in ("source", "target")),
     "0_StaticEmbedding/model.safetensors",
     "0_StaticEmbedding/tokenizer.json",
     *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
 )
-"""The same for sentence encoders of other libraries."""
+"""The same for sentence encoders of other libraries, and for translation models."""
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from .ensemble import RnnSearchEnsemble
 from .lexical_table import LexicalTable
 
 _SPECIAL_IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id")
@@ -64,14 +63,8 @@ def restrict_vocabulary(model: PreTrainedModel, candidates: Tensor) -> PreTraine
     Only the chosen rows of the output layer and of the target embedding are copied and multiplied. The units of the
     new model are numbered 0, 1, … in the order of `candidates`, so `candidates[units]` are the old ones.
 
-    Args:
-        model: An RNNsearch model or an ensemble of them.
-        candidates: Ids of target units in ascending order without repetition, (candidates,); the padding, start and
-            end token must be among them.
+    The model is RNNsearch; the candidates, (candidates,), are in ascending order, padding, start and end among them.
     """
-    if isinstance(model, RnnSearchEnsemble):
-        members: list[Any] = [restrict_vocabulary(member, candidates) for member in model.members]
-        return RnnSearchEnsemble(members).train(model.training)
     candidates = candidates.to(model.device)
     if not bool((candidates.diff() > 0).all()):
         raise ValueError("candidates must be in ascending order, each once")

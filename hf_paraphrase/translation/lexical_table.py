@@ -90,11 +90,7 @@ class LexicalTable:
 
 
 def recorded_units(path: str | os.PathLike[str]) -> str | None:
-    """Reads which units a table is about, from a file that :meth:`LexicalTable.load` can read.
-
-    Returns:
-        The fingerprint that it was saved with; None if there is none, as in the tables of earlier versions.
-    """
+    """Reads the fingerprint of the units that a table is about; None where there is none, as in earlier versions."""
     from safetensors import safe_open
 
     with safe_open(path, framework="numpy") as file:
@@ -171,17 +167,9 @@ def estimate_from_units(
 ) -> LexicalTable:
     """Estimates p(target unit | source unit) by expectation maximisation from uniform probabilities.
 
-    Time and memory grow with the pairs of units that stand in one sentence pair, the latter with the distinct ones.
-
-    Args:
-        sources: Source units of every sentence, without special tokens.
-        targets: Target units of every sentence, as many.
-        source_vocab_size: Number of source units.
-        target_vocab_size: Number of target units.
-        iterations: Rounds of expectation and maximisation.
-        tension: How strongly alignments prefer the diagonal (fast_align starts from 4); 0 is IBM model 1.
-        translations: How many translations of a source unit are kept at most.
-        min_probability: Less likely translations are not kept.
+    Units are without special tokens. Time and memory grow with the pairs of units that stand in one sentence pair, the
+    latter with the distinct ones. `tension` says how strongly alignments prefer the diagonal (fast_align starts from
+    4; 0 is IBM model 1); at most so many `translations` of a source unit are kept, and no less likely ones.
     """
     bitext = _Bitext(sources, targets, null=source_vocab_size)
     if not len(bitext.targets):
@@ -257,7 +245,7 @@ def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
 
     model, tokenizer = load_translation_model(settings.model, device="cpu")
     for folder in folders:
-        check_languages([settings.model], model, folder, settings.split)
+        check_languages(settings.model, model, folder, settings.split)
     sides = trainable_rows(pa.concat_tables(tables), max_words=settings.max_words)
     log(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
     table = estimate_from_units(

@@ -5,12 +5,9 @@ import itertools
 import pytest
 import torch
 
-from hf_paraphrase.errors import ModelError, UsageError
-from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.candidates import restrict_vocabulary
-from hf_paraphrase.translation.constraints import SearchConstraints
-from hf_paraphrase.translation.ensemble import RnnSearchEnsemble, load_translation_models
+from hf_paraphrase.translation.search_settings import SearchConstraints
 
 SOURCES = ["un", "deux trois un deux", "trois un"]
 
@@ -32,108 +29,9 @@ def assert_same_lists(found, expected):
         assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
 
 
-@torch.no_grad()
-def log_prob(model, source, units):
-    labels = torch.tensor([units])
-    logits = model(input_ids=torch.tensor([source]), labels=labels).logits
-    return float(logits.log_softmax(-1).gather(-1, labels.unsqueeze(-1)).sum())
-
-
 @pytest.mark.parametrize("num_beams", [1, 5])
-def test_an_ensemble_of_a_model_with_itself_is_the_model(make_model, tiny_tokenizer, num_beams):
+def test_all_units_as_candidates_change_nothing(make_model, tiny_tokenizer, num_beams):
     model = make_model(2, end_bias=2.0)
-    settings = {"num_beams": num_beams, "num_return_sequences": num_beams}
-    twice = RnnSearchEnsemble([model, model]).eval()
-    assert_same_lists(search(twice, tiny_tokenizer, **settings), search(model, tiny_tokenizer, **settings))
-
-
-def test_the_nbest_list_of_two_models_equals_brute_force(make_model, tiny_tokenizer):
-    # The beam is wide enough to hold every hypothesis of at most three units.
-    members = [make_model(1, hidden_size=8), make_model(4, hidden_size=6)]
-    allowed = [5, 9, 12]
-    for member in members:
-        with torch.no_grad():
-            closed = torch.ones(len(tiny_tokenizer), dtype=torch.bool)
-            closed[[tiny_tokenizer.eos_token_id, *allowed]] = False
-            member.lm_head.bias[closed] = -1e4
-    end = tiny_tokenizer.eos_token_id
-    (source,) = ids_of(tiny_tokenizer, ["deux"])
-    hypotheses = [[*units, end] for length in range(3) for units in itertools.product(allowed, repeat=length)]
-    totals = {tuple(units): sum(log_prob(member, source, units) for member in members) / 2 for units in hypotheses}
-    for member in members:
-        alone = {tuple(units): log_prob(member, source, units) for units in hypotheses}
-        assert sorted(alone, key=alone.get) != sorted(totals, key=totals.get), "one member alone decides the order"
-    (found,) = search(
-        RnnSearchEnsemble(members).eval(),
-        tiny_tokenizer,
-        ["deux"],
-        num_beams=64,
-        num_return_sequences=64,
-        length_penalty=0.0,
-        constraints=SearchConstraints(max_units=3),
-    )
-    found = [item for item in found if item.log_prob > -1_000]
-    expected = sorted(totals.items(), key=lambda item: -item[1])
-    assert len(found) == len(expected) == 13
-    assert [item.log_prob for item in found] == pytest.approx([value for _, value in expected], abs=1e-4)
-    texts = [tiny_tokenizer.decode(list(units), skip_special_tokens=True).strip() for units, _ in expected]
-    assert [item.text for item in found] == texts
-
-
-def test_search_scores_of_an_ensemble_are_the_mean_of_its_members(make_model, tiny_tokenizer):
-    members = [make_model(seed, end_bias=3.0) for seed in (1, 2, 3)]
-    ensemble = RnnSearchEnsemble(members).eval()
-    batch = tiny_tokenizer(SOURCES, padding=True, return_tensors="pt")
-    output = ensemble.generate(
-        **batch,
-        num_beams=4,
-        max_new_tokens=12,
-        length_penalty=0.0,
-        early_stopping=False,
-        output_scores=True,
-        return_dict_in_generate=True,
-    )
-    for row, score, source in zip(
-        output.sequences[:, 1:].tolist(),
-        output.sequences_scores.tolist(),
-        ids_of(tiny_tokenizer, SOURCES),
-        strict=True,
-    ):
-        end = tiny_tokenizer.eos_token_id
-        units = row[: row.index(end) + 1] if end in row else row
-        expected = sum(log_prob(member, source, units) for member in members) / 3
-        assert score == pytest.approx(expected, abs=1e-4)
-
-
-def test_other_vocabularies_are_refused(make_model, tiny_tokenizer, tmp_path):
-    other = train_bpe_tokenizer(["quatre cinq four five six"] * 3, 40)
-    for name, tokenizer in (("a", tiny_tokenizer), ("b", tiny_tokenizer), ("c", other)):
-        make_model(vocab_size=len(tokenizer)).save_pretrained(tmp_path / name)
-        tokenizer.save_pretrained(tmp_path / name)
-    model, tokenizer = load_translation_models([tmp_path / "a", tmp_path / "b"])
-    assert isinstance(model, RnnSearchEnsemble) and len(tokenizer) == len(tiny_tokenizer)
-    with pytest.raises(ModelError, match="another vocabulary"):
-        load_translation_models([tmp_path / "a", tmp_path / "c"])
-    with pytest.raises(ValueError, match="different vocabularies"):
-        RnnSearchEnsemble([make_model(), make_model(vocab_size=12, source_vocab_size=12)])
-
-
-def test_a_single_folder_is_opened_without_a_list_and_none_is_refused(make_model, tiny_tokenizer, tmp_path):
-    make_model(vocab_size=len(tiny_tokenizer)).save_pretrained(tmp_path / "a")
-    tiny_tokenizer.save_pretrained(tmp_path / "a")
-    for folder in (tmp_path / "a", str(tmp_path / "a")):
-        model, _ = load_translation_models(folder)
-        assert not isinstance(model, RnnSearchEnsemble)
-    with pytest.raises(UsageError, match="no translation model to open"):
-        load_translation_models([])
-
-
-@pytest.mark.parametrize("ensemble", [False, True])
-@pytest.mark.parametrize("num_beams", [1, 5])
-def test_all_units_as_candidates_change_nothing(make_model, tiny_tokenizer, num_beams, ensemble):
-    model = make_model(2, end_bias=2.0)
-    if ensemble:
-        model = RnnSearchEnsemble([model, make_model(3, end_bias=2.0)]).eval()
     settings = {"num_beams": num_beams, "num_return_sequences": num_beams}
     everything = torch.arange(len(tiny_tokenizer))
     restricted = search(model, tiny_tokenizer, candidates=everything, **settings)
@@ -191,7 +89,7 @@ def test_length_limits_hold_for_every_sentence_by_itself(make_model, tiny_tokeni
 
 
 def test_least_lengths_never_exceed_greatest_ones(make_model, tiny_tokenizer):
-    narrow = SearchConstraints(min_length_ratio=1.0, max_length_ratio=1.1, max_units=1)
+    narrow = SearchConstraints(min_length_ratio=1.0, max_length_ratio=1.1, max_target_units=1)
     for nbest in search(make_model(1), tiny_tokenizer, constraints=narrow, num_beams=len(tiny_tokenizer)):
         assert [item.num_tokens for item in nbest] == [0] and nbest[0].finished
 
@@ -252,7 +150,7 @@ def test_no_ngram_comes_twice_where_that_is_banned(make_model, tiny_tokenizer, c
     [
         SearchConstraints(min_length_ratio=1.0, max_length_ratio=2.0),
         SearchConstraints(no_repeat_ngram_size=1),
-        SearchConstraints(forbid_unknown=True, max_units=5),
+        SearchConstraints(forbid_unknown=True, max_target_units=5),
     ],
 )
 def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(
