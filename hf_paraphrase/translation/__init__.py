@@ -3,7 +3,7 @@
 Start at `train.py`, `back_translation.py` and `paraphrase.py`, the recipes of the main verbs. A bitext (`bitext.py`)
 is cut into batches (`batching.py`) for the `TranslationTrainer`; any sequence-to-sequence model is opened
 (`loading.py`) and searched by beam (`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and
-`decoder_steps.py`), over all units or a few candidates (`lexical_table.py`, `candidates.py`).
+`decoder_steps.py`), over all units or a few candidates (`lexical_table.py`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 from transformers.generation import LogitNormalization
 
 from ..tokenization.token_lookup import list_of_texts
-from .candidates import restrict_vocabulary
 from .decoder_steps import DecoderMatrices
 from .fast_search import CUT, SearchStopped, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
@@ -175,8 +174,8 @@ def translate_batch(
         max_length: Upper bound on the units of a translation, with the end token, whatever the source, beside that of
             the constraints and of the model.
         constraints: Length limits and bans; by default those of the reference's greatest length alone.
-        candidates: The target units that may be used, in ascending order, the special ones among them, (candidates,);
-            all if not given. The output layer and the target embedding shrink to them. For RNNsearch.
+        candidates: The target units that may be used, distinct, the special ones among them, (candidates,); all if not
+            given. The output layer shrinks to them (Jean et al. 2015 §3.3). For the fast search.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
         fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
@@ -194,17 +193,11 @@ def translate_batch(
         limits = limits if limit is None else [min(limit, own) for own in limits]
     banned = [int(tokenizer.unk_token_id)] if constraints.forbid_unknown else []
     ends = end_units(model, tokenizer)
-    search_ends = ends
-    if candidates is not None:
-        candidates = candidates.to(model.device)
-        model = restrict_vocabulary(model, candidates)
-        search_ends = end_units(model, tokenizer)
-        banned = torch.isin(candidates, torch.tensor(banned, device=candidates.device)).nonzero().flatten().tolist()
     lead = len(decoder_start(model))
     processors = LogitsProcessorList()
     if constraints.min_length_ratio > 0:
         shortest = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
-        processors.append(MinimumLengths(shortest, num_beams, lead, search_ends))
+        processors.append(MinimumLengths(shortest, num_beams, lead, ends))
     options: dict[str, Any] = {}
     if constraints.no_repeat_ngram_size:
         options["no_repeat_ngram_size"] = constraints.no_repeat_ngram_size
@@ -212,6 +205,10 @@ def translate_batch(
         options["suppress_tokens"] = [*banned, *(getattr(model.generation_config, "suppress_tokens", None) or [])]
     if fast_search_applies(model) if fast is None else fast:
         options |= {"custom_generate": fast_beam_search, "limits": limits, "matrices": matrices, "stop": stop}
+        if candidates is not None:
+            options["candidates"] = candidates.to(model.device)
+    elif candidates is not None:
+        raise ValueError("candidates are for the fast search")
     else:
         if stop is not None:
             processors.append(_StopSearch(stop))
@@ -220,7 +217,7 @@ def translate_batch(
             processors.append(LogitNormalization())
             options["renormalize_logits"] = False
         # Behind the least length, for it must find an end to cut at.
-        processors.append(_LengthLimits(limits, num_beams, lead, search_ends))
+        processors.append(_LengthLimits(limits, num_beams, lead, ends))
     sequences = model.generate(
         input_ids=sources,
         attention_mask=mask,
@@ -234,7 +231,7 @@ def translate_batch(
         do_sample=False,
         **options,
     )[:, lead:]
-    unit_ids = (sequences if candidates is None else candidates[sequences]).tolist()
+    unit_ids = sequences.tolist()
     flat: list[tuple[int, list[int], bool]] = []
     for index, limit in enumerate(limits):
         own = unit_ids[index * num_return_sequences : (index + 1) * num_return_sequences]

@@ -145,7 +145,7 @@ class Paraphraser(BatchFunction):
 
     @cached_property
     def _measures(self) -> Measures:
-        return Measures(encoder=self.used_encoder, device="cpu" if self.device is None else self.device)
+        return Measures(encoder=self.used_encoder, **({} if self.device is None else {"device": self.device}))
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs, in the order of the sentences and their ranks.

@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
+from ..data.cleaning import is_blank
 from ..tokenization.token_lookup import list_of_texts
 from .batching import padded
 from .fast_search import fast_search_applies
@@ -65,7 +66,9 @@ def score_translations(
     chosen = [
         index
         for index in range(len(sources))
-        if 0 < len(input_ids[index]) <= longest_source and 0 < len(units[index]) <= longest_target
+        if 0 < len(input_ids[index]) <= longest_source
+        and 0 < len(units[index]) <= longest_target
+        and not is_blank(translations[index])
     ]
     lengths = [len(units[index]) + 1 for index in chosen]
     for batch in scoring_batches(lengths, int(model.config.vocab_size)):

@@ -14,15 +14,15 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.batch_function import Progress, no_progress
+from ..data.cleaning import is_blank
 from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
-from .candidates import CandidateVocabulary
 from .decoder_steps import DecoderMatrices
 from .fast_search import fast_search_applies
 from .int8_products import int8_is_fast
-from .lexical_table import LexicalTable, recorded_units
+from .lexical_table import CandidateVocabulary, LexicalTable, recorded_units
 from .loading import end_units, source_limit, source_units, target_units, unit_fingerprint
 from .search_settings import SearchOptions
 
@@ -146,7 +146,7 @@ class Translator:
                 units = None
                 if self.options.candidates_from_reference and references is not None:
                     units = target_units(self.tokenizer, [references[index] for index in indices])
-                candidates = self.vocabulary.for_batch(chosen, units)
+                candidates = torch.from_numpy(self.vocabulary.for_batch(chosen, units))
             batches.append(_Batch(indices, chosen, candidates))
         return batches
 
@@ -231,8 +231,8 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
     # Several segmentations may spell the same text: the best one stands for it.
     first: dict[str, Hypothesis] = {}
     for item in ended:
-        first.setdefault(item.text, item)
-    first.pop("", None)
+        if not is_blank(item.text):
+            first.setdefault(item.text, item)
     if not ended:
         return "no translation ends within the length limit"
     return list(first.values()) or "the model translates it into nothing"

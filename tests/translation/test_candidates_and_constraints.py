@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from hf_paraphrase.translation.beam_search import translate_batch
-from hf_paraphrase.translation.candidates import restrict_vocabulary
 from hf_paraphrase.translation.search_settings import SearchConstraints
 
 SOURCES = ["un", "deux trois un deux", "trois un"]
@@ -50,30 +49,6 @@ def test_a_restricted_search_equals_one_in_which_the_other_units_are_impossible(
     assert_same_lists(found, expected)
     free = search(model, tiny_tokenizer)
     assert [item.text for item in free[1]] != [item.text for item in found[1]], "the candidates restrict nothing here"
-
-
-def test_a_restricted_model_multiplies_fewer_rows_and_leaves_the_original_alone(make_model, tiny_tokenizer):
-    model = make_model(0, share_embeddings=True, tie_word_embeddings=True)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    restricted = restrict_vocabulary(model, torch.tensor([0, 1, 2, 8]))
-    assert restricted.lm_head.weight.shape == restricted.decoder.embeddings.weight.shape == (4, 6)
-    assert restricted.encoder is model.encoder and restricted.config.vocab_size == 4
-    assert torch.equal(restricted.lm_head.weight[3], model.lm_head.weight[8])
-    assert model.lm_head.weight.shape[0] == model.config.vocab_size == len(tiny_tokenizer)
-    assert model.get_output_embeddings().weight is model.decoder.embeddings.weight
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
-def test_special_units_are_renumbered_and_may_not_be_missing(make_model):
-    model = make_model(0, eos_token_id=7)
-    model.generation_config.eos_token_id = 7
-    restricted = restrict_vocabulary(model, torch.tensor([0, 1, 5, 7, 9]))
-    assert restricted.config.eos_token_id == restricted.generation_config.eos_token_id == 3
-    assert model.config.eos_token_id == model.generation_config.eos_token_id == 7
-    with pytest.raises(ValueError, match="unit 7, a special token"):
-        restrict_vocabulary(model, torch.tensor([0, 1, 5]))
-    with pytest.raises(ValueError, match="ascending"):
-        restrict_vocabulary(model, torch.tensor([0, 7, 1]))
 
 
 def test_length_limits_hold_for_every_sentence_by_itself(make_model, tiny_tokenizer):
@@ -144,7 +119,6 @@ def test_no_ngram_comes_twice_where_that_is_banned(make_model, tiny_tokenizer, c
     assert any(len(row) > 3 for row in banned)
 
 
-@pytest.mark.parametrize("candidates", [None, torch.arange(25)])
 @pytest.mark.parametrize(
     "constraints",
     [
@@ -153,16 +127,11 @@ def test_no_ngram_comes_twice_where_that_is_banned(make_model, tiny_tokenizer, c
         SearchConstraints(forbid_unknown=True, max_target_units=5),
     ],
 )
-def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(
-    make_model, tiny_tokenizer, constraints, candidates
-):
+def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(make_model, tiny_tokenizer, constraints):
     model = make_model(4, end_bias=1.0)
     with torch.no_grad():
         model.lm_head.bias[tiny_tokenizer.unk_token_id] += 2.0
-    fast, plain = (
-        search(model, tiny_tokenizer, constraints=constraints, candidates=candidates, fast=choice)
-        for choice in (True, False)
-    )
+    fast, plain = (search(model, tiny_tokenizer, constraints=constraints, fast=choice) for choice in (True, False))
     assert_same_lists(fast, plain)
-    free = search(model, tiny_tokenizer, candidates=candidates)
+    free = search(model, tiny_tokenizer)
     assert [item.text for nbest in fast for item in nbest] != [item.text for nbest in free for item in nbest]
