@@ -28,15 +28,6 @@ def assert_same_lists(found, expected):
         assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
 
 
-@pytest.mark.parametrize("num_beams", [1, 5])
-def test_all_units_as_candidates_change_nothing(make_model, tiny_tokenizer, num_beams):
-    model = make_model(2, end_bias=2.0)
-    settings = {"num_beams": num_beams, "num_return_sequences": num_beams}
-    everything = torch.arange(len(tiny_tokenizer))
-    restricted = search(model, tiny_tokenizer, candidates=everything, **settings)
-    assert restricted == search(model, tiny_tokenizer, **settings)
-
-
 def test_a_restricted_search_equals_one_in_which_the_other_units_are_impossible(make_model, tiny_tokenizer):
     candidates = torch.tensor([0, 1, 2, 3, 7, 9, 10, 15, 21])
     model, closed = make_model(5, end_bias=1.0), make_model(5, end_bias=1.0)
