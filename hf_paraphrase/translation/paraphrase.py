@@ -50,7 +50,9 @@ class ParaphraseSettings(SearchJobSettings):
     )
     split: str = setting("split of the data folder", "train")
     language: str | None = setting(
-        "language of the sentences, by the code of models that know several, such as eng_Latn", None
+        "language of the sentences, by the code of models that know several, such as eng_Latn",
+        None,
+        names=["--language", "--lang"],
     )
     pivots: list[str] = setting("language in between, likewise, one for every round trip", [])
     num: int = setting("paraphrases kept per sentence, at most", 5, at_least=1)

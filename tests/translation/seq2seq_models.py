@@ -24,8 +24,11 @@ from transformers import (
 WORDS = {"un": "one", "deux": "two", "trois": "three", "quatre": "four", "chat": "cat"}
 SENTENCES = [" ".join(words) for length in (1, 2, 3) for words in itertools.product(WORDS, repeat=length)]
 SOURCES = ["un chat", "deux trois un deux trois un deux", "trois un quatre"]
-KINDS = ["marian", "nllb", "mbart", "mbart50", "t5"]
+KINDS = ["marian", "m2m100", "nllb", "mbart", "mbart50", "t5"]
+SLOW = ["marian", "m2m100"]
+"""Those whose tokenizer needs the package sentencepiece."""
 LANGUAGES = {
+    "m2m100": {"source_lang": "fr", "target_lang": "en"},
     "nllb": {"source_lang": "fra_Latn", "target_lang": "eng_Latn"},
     "mbart": {"source_lang": "fr_XX", "target_lang": "en_XX"},
     "mbart50": {"source_lang": "fr_XX", "target_lang": "en_XX"},
@@ -51,26 +54,40 @@ def _unigram(*special):
     return [*scores, *((piece, -1.0 - 0.1 * number) for number, piece in enumerate(_PIECES))]
 
 
-def _marian(folder):
+def _sentencepiece(path):
+    """Trains a SentencePiece model and returns its pieces."""
     import sentencepiece
+
+    corpus = path.with_suffix(".txt")
+    corpus.write_text("\n".join([*SENTENCES, *map(translated, SENTENCES)]))
+    settings = {"vocab_size": 40, "hard_vocab_limit": False, "minloglevel": 2}
+    sentencepiece.SentencePieceTrainer.train(input=str(corpus), model_prefix=str(path.with_suffix("")), **settings)
+    path.with_suffix(".model").rename(path)
+    corpus.unlink()
+    path.with_suffix(".vocab").unlink()
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+
+
+def _m2m100(folder):
+    from transformers import M2M100Tokenizer
+
+    pieces = _sentencepiece(folder / "sentencepiece.bpe.spm")
+    (folder / "sentencepiece.bpe.spm").rename(folder / "sentencepiece.bpe.model")
+    vocabulary = {token: number for number, token in enumerate(["<s>", "<pad>", "</s>", "<unk>", *pieces])}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    tokenizer = M2M100Tokenizer(str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"))
+    config = M2M100Config(vocab_size=len(vocabulary) + 108, decoder_start_token_id=2, **_SIZES)
+    return M2M100ForConditionalGeneration(config), tokenizer
+
+
+def _marian(folder):
     from transformers import MarianTokenizer
 
-    (folder / "corpus.txt").write_text("\n".join([*SENTENCES, *map(translated, SENTENCES)]))
     for side in ("source", "target"):
-        sentencepiece.SentencePieceTrainer.train(
-            input=str(folder / "corpus.txt"),
-            model_prefix=str(folder / side),
-            vocab_size=40,
-            hard_vocab_limit=False,
-            minloglevel=2,
-        )
-        (folder / f"{side}.model").rename(folder / f"{side}.spm")
-        (folder / f"{side}.vocab").unlink()
-    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
-    pieces = [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+        pieces = _sentencepiece(folder / f"{side}.spm")
     vocabulary = {token: number for number, token in enumerate(["</s>", "<unk>", *pieces, "<pad>"])}
     (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    (folder / "corpus.txt").unlink()
     files = [folder / name for name in ("source.spm", "target.spm", "vocab.json")]
     tokenizer = MarianTokenizer(*map(str, files), source_lang="fr", target_lang="en")
     pad = vocabulary["<pad>"]
@@ -139,11 +156,11 @@ def save_model(kind, folder, *, steps=80):
     """Trains a model a little as transformers does, so that it ends its translations; returns its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    make = {"marian": _marian, "nllb": _nllb, "mbart": _mbart, "mbart50": _mbart50, "t5": _t5}[kind]
+    make = {"marian": _marian, "m2m100": _m2m100, "nllb": _nllb, "mbart": _mbart, "mbart50": _mbart50, "t5": _t5}[kind]
     model, tokenizer = make(folder)
     languages = dict(LANGUAGES.get(kind, {}))
     prefix = "two four: " if kind == "t5" else ""
-    if kind in ("nllb", "mbart", "mbart50"):
+    if kind in ("m2m100", "nllb", "mbart", "mbart50"):
         tokenizer.src_lang, tokenizer.tgt_lang = languages["source_lang"], languages["target_lang"]
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(steps):
