@@ -17,6 +17,7 @@ from hf_paraphrase import (
     Measures,
     PairFilter,
     PairScorer,
+    Paraphraser,
     ReferenceScorer,
     SearchOptions,
     SentenceEmbedder,
@@ -93,7 +94,7 @@ def functions(models):
     sets, encoder, classifier = (str(models / name) for name in ("set.txt", "encoder", "classifier"))
     measures = Measures(encoder=encoder, classifier=classifier, language_model=str(models / "model.arpa"))
     made = (
-        BackTranslator((str(models / "translator"),), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
+        BackTranslator(str(models / "translator"), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
         Decontaminator((sets,)),
         PairFilter(("length>=3",), drop_identical=True, columns=("bleu",), decontaminator=Decontaminator((sets,))),
         PairScorer(tuple(name for name in MEASURES if name != "language"), measures),
@@ -181,9 +182,9 @@ def test_the_verbs_make_what_the_functions_make(functions, pairs, models, tmp_pa
 @pytest.mark.parametrize(
     ("one", "several"),
     [
-        (BackTranslator("de-en"), BackTranslator(("de-en",))),
-        (BackTranslator(Path("de-en")), BackTranslator(("de-en",))),
-        (BackTranslator([Path("a"), "b"]), BackTranslator(("a", "b"))),
+        (Paraphraser("nllb"), Paraphraser(("nllb",))),
+        (Paraphraser(Path("nllb")), Paraphraser(("nllb",))),
+        (Paraphraser([Path("a"), "b"]), Paraphraser(("a", "b"))),
         (Decontaminator(Path("set.txt"), "text"), Decontaminator(("set.txt",), ("text",))),
         (PairFilter("bleu<=0.5", columns="bleu"), PairFilter(("bleu<=0.5",), columns=("bleu",))),
         (PairScorer("length"), PairScorer(("length",))),
@@ -197,7 +198,7 @@ def test_one_string_stands_for_a_tuple_of_it_and_not_for_its_letters(one, severa
 @pytest.mark.parametrize("given", [None, 3, ("de-en", None)])
 def test_what_is_no_string_is_refused_where_names_are_taken(given):
     with pytest.raises(UsageError, match=r"models is .*, of another type than list"):
-        BackTranslator(given)
+        Paraphraser(given)
 
 
 def test_reports_of_batches_add_up_join_and_keep_their_order():

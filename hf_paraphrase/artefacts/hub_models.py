@@ -18,7 +18,7 @@ from ..registry import WORDLLAMA as WORDLLAMA
 from .files import read_bytes, read_json_object
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
-FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "README.md", "onnx/model.onnx")
+FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "*.model", "*.spm", "README.md", "onnx/model.onnx")
 """What model folders hold except code; in a pattern of the Hub's client `*` also stands for `/`."""
 NOT_FETCHED = ("*checkpoint*/*", "data/*")
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN

@@ -128,6 +128,10 @@ JOURNEYS = {
             "translation.back_translation:back_translate",
             shared=True,
         ),
+        "paraphrase": Verb(
+            "paraphrase sentences by a round trip through other languages",
+            "translation.paraphrase:paraphrase_file",
+        ),
         "score": Verb(
             "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
             "filtering.scoring:score",

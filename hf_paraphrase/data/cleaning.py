@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ _WIDE_SPACES: dict[int, list[bytes]] = {}
 for _code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000):
     _bytes = chr(_code).encode()
     _WIDE_SPACES.setdefault(_bytes[0], []).append(_bytes[1:])
-# The complement of what `str.split` splits at, in the notation of RE2, whose own \s is ASCII only.
-_VISIBLE = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"
+_VISIBLE = r"[^\p{Cc}\p{Cf}\p{Z}]"
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+"""The same as categories of Unicode: control and format characters, such as U+200B, and white space."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,13 @@ def _white_space(data: np.ndarray) -> np.ndarray:
     return space
 
 
+def is_blank(text: str) -> bool:
+    """Returns whether a text is empty, or white space and invisible characters only."""
+    return all(unicodedata.category(character) in _INVISIBLE for character in text)
+
+
 def has_words(texts: pa.Array) -> np.ndarray:
-    """Returns which texts are more than white space: (sentences,), bool; faster than counting their words."""
+    """Returns which texts are not blank, as :func:`is_blank`: (sentences,), bool."""
     return pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
 
 
@@ -105,7 +112,7 @@ def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table,
 
     lengths = count_words(source), count_words(target)
     shorter = np.minimum(*lengths)
-    drop("empty_side", shorter > 0)
+    drop("empty_side", has_words(source) & has_words(target))
     if rules.drop_identical:
         # Sides that are the same have as many words; only such rows are worth folding to lower case.
         likely = np.flatnonzero(keep & (lengths[0] == lengths[1]))

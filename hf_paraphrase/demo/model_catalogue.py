@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,10 @@ _STATIC = "static"
 _DEEPEST = 6
 _MOST_OPEN = 6
 """Models that stay open; the one that was not used for longest goes first."""
-TRANSLATION = "rnn_search"
+TRANSLATION = "translation"
+"""What all sequence-to-sequence models count as."""
+_TRANSLATORS = ("ForConditionalGeneration", "MTModel")
+"""How the names of their classes end."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class FoundModel:
 
     Attributes:
         place: Its folder, `builtin`, or a repository of the Hub.
-        model_type: As its `config.json` says.
+        model_type: As its `config.json` says; `translation` for a sequence-to-sequence model.
     """
 
     name: str
@@ -54,8 +57,11 @@ class ModelCatalogue:
     who have trained none yet.
     """
 
-    def __init__(self, places: Iterable[str], *, device: str | None = None) -> None:
+    def __init__(
+        self, places: Iterable[str], *, device: str | None = None, languages: Mapping[str, str | None] | None = None
+    ) -> None:
         self._device = device
+        self._languages = dict(languages or {})
         self.models: dict[str, FoundModel] = {}
         for place in dict.fromkeys([*places, BUILTIN]):
             for model in _models_of(place):
@@ -139,7 +145,7 @@ class ModelCatalogue:
             # The page is there sooner without PyTorch.
             from ..translation.loading import load_translation_model
 
-            model, tokenizer = load_translation_model(found.place, device=self._device)
+            model, tokenizer = load_translation_model(found.place, device=self._device, **self._languages)
             return model.eval(), tokenizer
         return SentenceEncoder.from_pretrained(found.place, device=self._device)
 
@@ -195,7 +201,12 @@ def _is_model(folder: Path) -> bool:
 
 def _type_of(folder: Path) -> str | None:
     """Reads the type of a model from its `config.json`; a table of sentence-transformers has a type of our own."""
-    model_type = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
-    if model_type is None:
+    settings = read_json_object(folder / _SETTINGS) if (folder / _SETTINGS).is_file() else {}
+    architectures = [str(name) for name in settings.get("architectures") or []]
+    if settings.get("model_type") == "rnn_search" or (
+        settings.get("is_encoder_decoder") and any(name.endswith(_TRANSLATORS) for name in architectures)
+    ):
+        return TRANSLATION
+    if settings.get("model_type") is None:
         return _STATIC if static_modules(folder) is not None else None
-    return str(model_type)
+    return str(settings["model_type"])

@@ -35,6 +35,10 @@ class DemoSettings(DeviceSettings):
         [BUILTIN],
         path=True,
     )
+    model_source_lang: str | None = setting(
+        "language to translate from, by the code of translation models that know several", None
+    )
+    model_target_lang: str | None = setting("language to translate into, likewise", None)
     port: int = setting(
         "the port on 127.0.0.1; 0 takes a free one", 7860, at_least=0, at_most=65_535, excludes="output"
     )
@@ -73,7 +77,11 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
         _environment({"GRADIO_ANALYTICS_ENABLED": "False", "GRADIO_TEMP_DIR": work}),
     ):
         gr = require_gradio()
-        catalogue = ModelCatalogue(settings.models, device=settings.device)
+        catalogue = ModelCatalogue(
+            settings.models,
+            device=settings.device,
+            languages={"source_lang": settings.model_source_lang, "target_lang": settings.model_target_lang},
+        )
         page = build_page(catalogue)
         try:
             _, url, _ = page.queue(default_concurrency_limit=4, api_open=False).launch(

@@ -45,14 +45,22 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
         The columns of back-translated pairs and of :data:`MEASURES`, the best translation first; without a reference
         `sentence1` is empty, and the measures that need it are NaN.
     """
-    from ..translation.table_translator import SearchOptions, TableTranslator
+    from ..translation.back_translator import back_translated
+    from ..translation.search_settings import SearchOptions
+    from ..translation.translator import Translator
 
     options = SearchOptions(num_beams=beams, num_return_sequences=beams)
-    row = ("1", source, reference or _NO_REFERENCE, source_language(model), str(model.config.target_lang or "en"))
+    row = (
+        "1",
+        source,
+        reference or _NO_REFERENCE,
+        source_language(model),
+        str(getattr(model.config, "target_lang", None) or "en"),
+    )
     bitext = pa.table(dict(zip(BITEXT.names, ([value] for value in row), strict=True)), schema=BITEXT)
-    pairs, skipped = TableTranslator(model, tokenizer, options).translate_table(bitext)
+    pairs, report = back_translated(Translator(model, tokenizer, options), bitext)
     if not pairs.num_rows:
-        raise InputError(f"there is no translation: {skipped[0]['reason']}", remedy="type another sentence")
+        raise InputError(f"there is no translation: {report['skipped'][0]['reason']}", remedy="type another sentence")
     measured = add_measures(pairs, MEASURES)
     if reference:
         return measured
@@ -67,24 +75,31 @@ def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Atte
     """Computes where the model looks while it reads out a translation, cut into units as its tokenizer cuts it."""
     import torch
 
-    from ..translation.bitext import normalize_punctuation
+    from ..translation.bitext import normalized_sources
+    from ..translation.loading import decoder_start, end_units, source_units, target_units
 
-    (source,) = normalize_punctuation([source], source_language(model))
-    source_ids = tokenizer([source])["input_ids"][0]
-    target_ids = tokenizer(text_target=[translation])["input_ids"][0]
-    labels = torch.tensor([target_ids], device=model.device)
+    sources = normalized_sources(model, [source], source_language(model))
+    (source_ids,) = source_units(model, tokenizer, sources, truncation=True)
+    start = decoder_start(model)
+    target_ids = [*target_units(tokenizer, [translation])[0], end_units(model, tokenizer)[0]]
+    if model.config.model_type != "rnn_search":
+        # Faster kernels keep no weights.
+        model.set_attn_implementation("eager")
     with torch.inference_mode():
         output = model(
             input_ids=torch.tensor([source_ids], device=model.device),
             attention_mask=torch.ones(1, len(source_ids), dtype=torch.long, device=model.device),
-            decoder_input_ids=model.prepare_decoder_input_ids_from_labels(labels),
+            decoder_input_ids=torch.tensor([[*start, *target_ids[:-1]]], device=model.device),
             use_cache=False,
             output_attentions=True,
             return_dict=True,
         )
-    backend = getattr(tokenizer, "source_tokenizer", None) or tokenizer.backend_tokenizer
-    return Attention(
-        [backend.id_to_token(number) for number in source_ids],
-        tokenizer.convert_ids_to_tokens(target_ids),
-        output.cross_attentions[0][0].float().cpu().numpy(),
-    )
+    backend = getattr(tokenizer, "source_tokenizer", None)
+    names = tokenizer.convert_ids_to_tokens(source_ids)
+    if backend is not None:
+        names = [backend.id_to_token(number) for number in source_ids]
+    weights = output.cross_attentions[-1][0].float()
+    if weights.dim() == 3:
+        # Of a model with several heads, their mean in the last layer.
+        weights = weights.mean(0)
+    return Attention(names, tokenizer.convert_ids_to_tokens(target_ids), weights[len(start) - 1 :].cpu().numpy())

@@ -1,9 +1,9 @@
-"""Translation: bitext in; RNNsearch models, their BLEU, and n-best back-translations out (paper 000, section 3).
+"""Translation: bitext in; RNNsearch models, their BLEU, n-best back-translations and paraphrases out (paper 000, §3).
 
-Start at `train.py` and `back_translation.py`, the recipes of the two main verbs: a bitext (`bitext.py`) is cut into
-batches (`batching.py`) for the `TranslationTrainer`; a model is opened (`loading.py`, `ensemble.py`) and searched by
-beam (`beam_search.py`, down to `fast_search.py` and `decoder_steps.py`), shard by shard (`table_translator.py`),
-over all units or a few candidates (`lexical_table.py`, `candidates.py`).
+Start at `train.py`, `back_translation.py` and `paraphrase.py`, the recipes of the main verbs. A bitext (`bitext.py`)
+is cut into batches (`batching.py`) for the `TranslationTrainer`; any sequence-to-sequence model is opened
+(`loading.py`) and searched by beam (`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and
+`decoder_steps.py`), over all units or a few candidates (`lexical_table.py`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from .back_translator import BackTranslator
     from .beam_search import Hypothesis, translate, translate_batch
     from .bleu import corpus_scores
-    from .constraints import SearchConstraints
-    from .ensemble import load_translation_models
     from .evaluate import evaluate_translation
     from .lexical_table import estimate_lexical_table
     from .loading import load_translation_model
+    from .paraphrase import paraphrase, paraphrase_file
+    from .paraphraser import Paraphraser
     from .scoring import score_translations
-    from .table_translator import SearchOptions, TableTranslator
+    from .search_settings import SearchConstraints, SearchOptions
     from .train import train_translation
     from .trainer import TranslationTrainer, TranslationTrainingArguments
+    from .translator import Translator
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

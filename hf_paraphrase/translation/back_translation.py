@@ -10,37 +10,37 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..artefacts.artefact import Card, check_early
 from ..artefacts.files import write_text_whole
+from ..artefacts.hub_models import repository_name
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
+from ..data.batch_function import Report
 from ..data.folder import DataFolder
-from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError
-from ..jobs.shard_settings import ShardSettings
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.run import done_by_first
 from .bleu import translation_table
-from .search_settings import SearchSettings
-
-if TYPE_CHECKING:
-    from .table_translator import SearchOptions
+from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
+_COUNTS = ("sentences", "pairs", "copies", "loops")
 _LISTED_SKIPPED = 1_000
 """How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
+_ODD_SHARE = 0.05
+"""Share of copies or loops among translations from which on a run says so."""
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _PATIENCE = datetime.timedelta(days=30)
 """How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
 
 @dataclass(kw_only=True)
-class BackTranslationSettings(SearchSettings, ShardSettings):
+class BackTranslationSettings(SearchSettings, SearchJobSettings):
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
     bitext: str = setting(
@@ -76,15 +76,7 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         only_with="lexical_table",
     )
     max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
-    max_source_tokens: int = setting("longer sources are skipped and recorded, in sub-word units", 250, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
-    precision: str = setting(
-        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it; int8 multiplies in 8 "
-        "bits, on processors with instructions for it",
-        "auto",
-        choices=["auto", "bf16", "fp32", "int8"],
-    )
-    resume: bool = setting("continue the incomplete job for this output", False)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
@@ -93,10 +85,6 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
             raise UsageError(
                 f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
             )
-        if self.precision == "int8" and len(self.model) > 1:
-            raise UsageError("--precision int8 is for one model, not for an ensemble")
-        if self.precision == "int8" and (self.device or "cpu") != "cpu":
-            raise UsageError(f"--precision int8 is for processors, not for --device {self.device}")
 
     @property
     def returned(self) -> int:
@@ -142,8 +130,13 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     device = settings.device or (str(state.device) if settings.computes_here else "cpu")
-    options = _options(settings, device)
-    inputs = [*settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])]
+    options = settings.options(
+        device,
+        num_return_sequences=settings.returned,
+        candidates_from_reference=settings.candidates_from_reference,
+        **settings.candidates,
+    )
+    inputs = [settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])]
     output = ShardedOutput(
         settings.output,
         settings,
@@ -154,11 +147,11 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         job={"bf16": options.bf16, "int8": options.int8, "rows": rows},
         free=["device", "precision", "max_sentences"],
     )
-    translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, device)
+    translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
     own = output.own(shards)
-    with _says_how_to_continue(), contextlib.ExitStack() as stack:
+    with how_to_continue_said(), contextlib.ExitStack() as stack:
 
         def begin() -> Path | None:
             stack.enter_context(output)
@@ -178,7 +171,9 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         )
         state.wait_for_everyone()
         if state.is_main_process and output.is_whole(shards):
-            _finish(settings, options, device, output, reports(shards, output.place), bool(model.config.lowercase))
+            results = merged_reports(output.place, reports(shards, output.place), _COUNTS)
+            results["lower_case"] = bool(getattr(model.config, "lowercase", False))
+            _finish(settings, options, device, output, results)
             log(f"back-translated pairs: {settings.output}")
             log(f"load them: load_dataset({settings.output!r}, split='train')")
     # The other processes open what the first one has moved to its place.
@@ -186,25 +181,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     return DataFolder(staging if staging.is_dir() else output.target)
 
 
-def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
-    from ..training.devices import is_bf16
-    from .table_translator import SearchOptions
-
-    return SearchOptions(
-        num_beams=settings.num_beams,
-        num_return_sequences=settings.returned,
-        length_penalty=settings.length_penalty,
-        max_source_tokens=settings.max_source_tokens,
-        bf16=settings.precision == "int8" or is_bf16(settings.precision, device),
-        int8=settings.precision == "int8",
-        constraints=settings.constraints(),
-        candidates_from_reference=settings.candidates_from_reference,
-        **settings.candidates,
-    )
-
-
 @contextlib.contextmanager
-def _says_how_to_continue() -> Iterator[None]:
+def how_to_continue_said() -> Iterator[None]:
     """Adds a remedy to the errors of writing, which leave the finished shards where they are."""
     try:
         yield
@@ -215,88 +193,71 @@ def _says_how_to_continue() -> Iterator[None]:
         raise
 
 
-def _one_or_all(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else values
+def model_name(model: str) -> str:
+    """Returns what a card calls a model: its name on the Hub, or that of its folder."""
+    return repository_name(model) or to_path(model).resolve().name
 
 
-def _folder_name(folder: str) -> str:
-    return to_path(folder).resolve().name
+def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
+    """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
+    results: dict[str, Any] = dict.fromkeys(counts, 0) | {"skipped_sentences": 0, "skipped": []}
+
+    def lines() -> Iterator[str]:
+        for report in found:
+            skipped = report["skipped"]
+            results.update({name: results[name] + report[name] for name in counts})
+            results["skipped_sentences"] += len(skipped)
+            results["skipped"] += skipped[: _LISTED_SKIPPED - len(results["skipped"])]
+            for entry in skipped:
+                yield json.dumps(entry, ensure_ascii=False) + "\n"
+
+    write_text_whole(folder / "skipped.jsonl", lines())
+    return results
 
 
-def _results_of(model: str) -> dict[str, Any]:
-    results = read_provenance(model).get("results", {})
-    return {key: value for key, value in results.items() if key != "log"}
+def values_of_data(data: DataFolder) -> dict[str, Any]:
+    """Returns what a card says of the files, the columns and the first pairs of a data folder."""
+    schema = data.schema()
+    first = next(iter(data.batches("train", batch_size=250)), None)
+    rows: list[dict[str, Any]] = [] if first is None else first.to_pylist()
+    return {
+        "splits": data.sizes(),
+        "columns": [
+            {"name": field.name, "dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
+            for field in schema
+        ],
+        "examples": [row for row in rows if row["rank"] == 0][:5],
+    }
 
 
 def _finish(
-    settings: BackTranslationSettings,
-    options: SearchOptions,
-    device: str,
-    output: ShardedOutput,
-    reports: Iterable[dict[str, Any]],
-    lower_case: bool,
+    settings: BackTranslationSettings, options: SearchOptions, device: str, output: ShardedOutput, results: Report
 ) -> None:
-    """Turns the finished shards into a data folder: reports merged, provenance and card written."""
-    staging = output.place
-    results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
+    """Turns the finished shards into a data folder, with provenance and card."""
     # The settings may leave to the machine what decides about the result.
     results["search"] = {**dataclasses.asdict(options), "device": device}
-    results["lower_case"] = lower_case
-    write_text_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
-    results["model_results"] = _one_or_all([_results_of(folder) for folder in settings.model])
+    record = read_provenance(settings.model)
+    results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    examples = _first_rows(staging, 5 * settings.returned)
+    described = values_of_data(DataFolder(output.place))
+    candidates = {name.removeprefix("candidates_"): value for name, value in settings.candidates.items()}
     values = {
+        **described,
         "license": inherited_metadata(settings.bitext)["license"],
-        "name": Path(settings.output).name,
         # A card is published: the paths of the folders are in the provenance alone.
         "settings": {
             **recorded,
-            "model": " + ".join(map(_folder_name, settings.model)),
-            "bitext": _folder_name(settings.bitext),
+            "model": model_name(settings.model),
+            "bitext": to_path(settings.bitext).resolve().name,
         },
         "results": results,
-        "several": len(settings.model) > 1,
-        "tested": [
-            (_folder_name(model), table)
-            for model in settings.model
-            if (table := translation_table(read_provenance(model).get("evaluations", {})))
-        ],
-        "candidates": None
-        if settings.lexical_table is None
-        else {
-            "frequent": settings.candidates["candidates_frequent"],
-            "per_unit": settings.candidates["candidates_per_unit"],
-            "from_reference": settings.candidates_from_reference,
-        },
-        "splits": DataFolder(staging).sizes(),
-        "columns": [
-            {"name": field.name, "dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
-            for field in BACK_TRANSLATED
-        ],
-        "examples": [row for row in examples if row["rank"] == 0][:5],
-        "source_lang": examples[0]["source_lang"] if examples else "und",
+        "tested": translation_table(record.get("evaluations", {})),
+        "candidates": candidates and {**candidates, "from_reference": settings.candidates_from_reference},
+        "source_lang": described["examples"][0]["source_lang"] if described["examples"] else "und",
     }
     output.finish(results=results, card=Card("back_translated", values), settings=recorded)
+    for name, what in (("copies", "copies of their sources"), ("loops", "loops")):
+        if results[name] > _ODD_SHARE * results["pairs"]:
+            log(f"{results[name]:,} of {results['pairs']:,} translations are {what}: check model and languages")
     if skipped := results["skipped_sentences"]:
         log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
-
-
-def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of `skipped.jsonl` and counts in `results` what the reports say, one shard at a time."""
-    for report in reports:
-        results["sentences"] += report["sentences"]
-        results["pairs"] += report["pairs"]
-        results["skipped_sentences"] += len(report["skipped"])
-        results["skipped"] += report["skipped"][: _LISTED_SKIPPED - len(results["skipped"])]
-        for entry in report["skipped"]:
-            yield json.dumps(entry, ensure_ascii=False) + "\n"
-
-
-def _first_rows(folder: Path, count: int) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for batch in DataFolder(folder).batches("train", batch_size=count):
-        rows += batch.slice(0, count - len(rows)).to_pylist()
-        if len(rows) == count:
-            break
-    return rows

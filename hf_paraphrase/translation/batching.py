@@ -1,7 +1,8 @@
-"""Length-bucketed mini-batches of a tokenised bitext, and their pieces where sentences are long."""
+"""Length-bucketed mini-batches of a tokenised bitext."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,7 +13,9 @@ from torch.utils.data import Dataset, Sampler
 from transformers import PreTrainedTokenizerBase
 
 from ..errors import InputError
-from .bpe_dropout import BpeMerges, RedrawnSentences
+
+VARIANTS = 4
+"""How many ways to cut words an epoch has, with BPE-dropout."""
 
 
 class TokenizedBitext(Dataset[dict[str, list[int]]]):
@@ -30,23 +33,65 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
     def __getitem__(self, index: int) -> dict[str, list[int]]:
         return {"input_ids": self.input_ids[index], "labels": self.labels[index]}
 
-    @property
-    def is_redrawn(self) -> bool:
-        """Whether its words are cut again in every epoch."""
-        return isinstance(self.labels, RedrawnSentences)
-
-    def set_epoch(self, epoch: int) -> np.ndarray:
-        """Draws the segmentations of an epoch, where they change, and returns the lengths as they are then."""
-        for side in (self.input_ids, self.labels):
-            if isinstance(side, RedrawnSentences):
-                side.set_epoch(epoch)
-        return self.lengths()
-
     def lengths(self) -> np.ndarray:
         """Returns the length of the longer side of every pair, in units."""
         return np.array(
             [max(len(a), len(b)) for a, b in zip(self.input_ids, self.labels, strict=True)], dtype=np.int64
         )
+
+
+class RedrawnBitext(TokenizedBitext):
+    """Sentence pairs whose words are cut into other units in every epoch (Provilkov et al. 2020, BPE-dropout).
+
+    The dropout of the `tokenizers` library has no seed, so that a run could not be repeated. Here each epoch has
+    :data:`VARIANTS` tokenizers that lack some of the merges, drawn from the seed and the epoch, and every sentence is
+    cut by one of them. Before the first epoch the units are those of all merges.
+    """
+
+    def __init__(
+        self,
+        bitext: TokenizedBitext,
+        tokenizer: PreTrainedTokenizerBase,
+        texts: tuple[Sequence[str], Sequence[str]],
+        *,
+        dropout: float,
+        seed: int,
+    ) -> None:
+        super().__init__(bitext.input_ids, bitext.labels)
+        backend: Tokenizer = tokenizer.backend_tokenizer
+        self._backends = (getattr(tokenizer, "source_tokenizer", None) or backend, backend)
+        self._texts, self._dropout, self._seed = texts, dropout, seed
+        for side in self._backends:
+            if json.loads(side.to_str())["model"]["type"] != "BPE":
+                raise ValueError("BPE-dropout is for BPE tokenizers")
+
+    def set_epoch(self, epoch: int) -> np.ndarray:
+        """Draws the units of an epoch, and returns the lengths as they are then."""
+        self.input_ids, self.labels = (
+            self._cut(texts, backend, np.random.default_rng([self._seed, epoch, side]))
+            for side, (texts, backend) in enumerate(zip(self._texts, self._backends, strict=True))
+        )
+        return self.lengths()
+
+    def _cut(self, texts: Sequence[str], backend: Tokenizer, generator: np.random.Generator) -> list[list[int]]:
+        variants = [_without_some_merges(backend, self._dropout, generator) for _ in range(VARIANTS)]
+        chosen = generator.integers(VARIANTS, size=len(texts))
+        rows: list[list[int]] = [[] for _ in texts]
+        for number, variant in enumerate(variants):
+            indices = np.flatnonzero(chosen == number).tolist()
+            encodings = variant.encode_batch([texts[index] for index in indices])
+            for index, encoding in zip(indices, encodings, strict=True):
+                rows[index] = encoding.ids
+        return rows
+
+
+def _without_some_merges(backend: Tokenizer, dropout: float, generator: np.random.Generator) -> Tokenizer:
+    """Copies a BPE tokenizer without a random share of its merges."""
+    state = json.loads(backend.to_str())
+    merges = state["model"]["merges"]
+    kept = generator.random(len(merges)) >= dropout
+    state["model"]["merges"] = [merge for merge, is_kept in zip(merges, kept, strict=True) if is_kept]
+    return Tokenizer.from_str(json.dumps(state))
 
 
 def tokenize_bitext(
@@ -65,14 +110,12 @@ def tokenize_bitext(
         sources: Source sentences.
         targets: Their translations.
         max_units: Pairs with a side of more units are left out (the reference: 50), the end token not counted.
-        bpe_dropout: Share of the merges left out at random, redrawn in every epoch (Provilkov et al. 2020); the length
-            limits are for sentences with all merges.
+        bpe_dropout: Share of the merges left out at random, redrawn in every epoch; the length limits are for
+            sentences with all merges.
         seed: Seed of what is left out.
     """
-    source_side = tokenizer(list(sources), truncation=True)
-    target_side = tokenizer(text_target=list(targets), truncation=True)
-    input_ids, labels = source_side["input_ids"], target_side["input_ids"]
-    kept: list[int] | None = None
+    input_ids = tokenizer(list(sources), truncation=True)["input_ids"]
+    labels = tokenizer(text_target=list(targets), truncation=True)["input_ids"]
     if max_units is not None:
         kept = [
             index
@@ -84,23 +127,13 @@ def tokenize_bitext(
                 f"none of the {len(labels)} sentence pairs has at most {max_units} units on both sides",
                 remedy="raise --max-units or --vocab-size",
             )
-        input_ids, labels = [input_ids[index] for index in kept], [labels[index] for index in kept]
-    if not bpe_dropout:
-        return TokenizedBitext(input_ids, labels)
-    target_tokenizer: Tokenizer = tokenizer.backend_tokenizer
-    source_tokenizer: Tokenizer = getattr(tokenizer, "source_tokenizer", target_tokenizer)
-    sides = [
-        RedrawnSentences(
-            side.encodings if kept is None else [side.encodings[index] for index in kept],
-            BpeMerges(backend),
-            tokenizer.unk_token_id,
-            dropout=bpe_dropout,
-            # Any two numbers that differ: equal words of both sides are cut independently.
-            seed=2 * seed + offset,
+        sources, targets, input_ids, labels = (
+            [rows[index] for index in kept] for rows in (sources, targets, input_ids, labels)
         )
-        for offset, (side, backend) in enumerate([(source_side, source_tokenizer), (target_side, target_tokenizer)])
-    ]
-    return TokenizedBitext(*sides)
+    bitext = TokenizedBitext(input_ids, labels)
+    if not bpe_dropout:
+        return bitext
+    return RedrawnBitext(bitext, tokenizer, (sources, targets), dropout=bpe_dropout, seed=seed)
 
 
 class MaxiBatchSampler(Sampler[list[int]]):
@@ -178,50 +211,18 @@ class TranslationCollator:
 
     def __call__(self, pairs: Sequence[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
         """Pads `input_ids` and `labels` of the pairs, each to its longest."""
-        input_ids = _padded([pair["input_ids"] for pair in pairs], self.pad_token_id)
+        input_ids = padded([pair["input_ids"] for pair in pairs], self.pad_token_id)
         lengths = torch.tensor([len(pair["input_ids"]) for pair in pairs])
         return {
             "input_ids": input_ids,
             "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
-            "labels": _padded([pair["labels"] for pair in pairs], -100),
+            "labels": padded([pair["labels"] for pair in pairs], -100),
         }
 
 
-def split_batch(batch: dict[str, torch.Tensor], largest: int) -> list[dict[str, torch.Tensor]]:
-    """Cuts a padded mini-batch into pieces of equally many pairs, so that each meets a limit on memory.
-
-    What a training step keeps of the attention grows with pairs * source length * target length. The gradients of the
-    pieces, each weighted by its share of the target units, add up to that of the whole mini-batch.
-
-    Args:
-        batch: `input_ids` and `attention_mask`, (pairs, source length), and `labels`, (pairs, target length), padded
-            on the right.
-        largest: Most attention weights a piece may have: pairs * source length * target length. A single pair may
-            have more.
-
-    Returns:
-        The mini-batch itself if it is small enough; otherwise its pieces in order, without the padding that none of
-        their pairs needs.
-    """
-    pairs, source_length = batch["input_ids"].shape
-    most = max(1, largest // (source_length * batch["labels"].shape[1]))
-    if pairs <= most:
-        return [batch]
-    size = math.ceil(pairs / math.ceil(pairs / most))
-    return [
-        _without_padding({name: tensor[start : start + size] for name, tensor in batch.items()})
-        for start in range(0, pairs, size)
-    ]
-
-
-def _without_padding(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    source_length = int(batch["attention_mask"].sum(1).max())
-    target_length = int((batch["labels"] != -100).sum(1).max())
-    return {name: tensor[:, : target_length if name == "labels" else source_length] for name, tensor in batch.items()}
-
-
-def _padded(rows: Sequence[list[int]], value: int) -> torch.Tensor:
-    padded = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+def padded(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+    """Pads rows of units on the right to the longest, (rows, length)."""
+    filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return torch.from_numpy(padded)
+        filled[index, : len(row)] = row
+    return torch.from_numpy(filled)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from ..data.cleaning import is_blank
 from ..data.folder import DataFolder
-from ..data.languages import language_tag
+from ..data.languages import primary_language
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides
     kept = [
         (source, target)
         for source, target in zip(sources, targets, strict=True)
-        if 0 < len(source.split()) <= max_words and 0 < len(target.split()) <= max_words
+        if all(not is_blank(side) and len(side.split()) <= max_words for side in (source, target))
     ]
     if not kept:
         raise InputError(
@@ -112,33 +114,38 @@ def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides
     return BitextSides([item[0] for item in kept], [item[1] for item in kept], table.num_rows - len(kept))
 
 
-def check_languages(folders: Sequence[str], model: Any, bitext: str | DataFolder, split: str) -> None:
+def check_languages(folder: str, model: Any, bitext: str | DataFolder, split: str) -> None:
     """Refuses bitext with a side in another language than a model's, where both are known.
 
-    Variants of a language, such as `fr` and `fr-CA`, are one.
-
-    Args:
-        folders: The folders of the models.
-        model: The model, or their ensemble in the same order.
-        bitext: The folder of the bitext; its first row speaks for all. Without `source_lang` or `target_lang`, that
-            side is not known.
-        split: Its split.
+    Variants of a language, such as `fr` and `fr-CA`, are one. The first row of the bitext speaks for all; without
+    `source_lang` or `target_lang`, that side is not known.
     """
     data = DataFolder.open(bitext)
     present = [name for side in _SIDES if (name := f"{side}_lang") in data.schema(split).names]
     rows = next(iter(data.batches(split, present, batch_size=1)), None) if present else None
     if rows is None or not rows.num_rows:
         return
-    languages = rows.slice(0, 1).to_pylist()[0]
-    for folder, member in zip(folders, getattr(model, "members", [model]), strict=True):
-        for name, language in languages.items():
-            own, side = getattr(member.config, name, None), name.removesuffix("_lang")
-            if len({_without_variant(code) for code in (own, language)} - {None}) == 2:
-                raise InputError(
-                    f"the {side} side is {language}, but the model {folder} {_SIDES[side]} {own}",
-                    path=data.path,
-                    remedy="give a model and bitext of the same two languages",
-                )
+    for name, language in rows.slice(0, 1).to_pylist()[0].items():
+        own, side = getattr(model.config, name, None), name.removesuffix("_lang")
+        if are_different(language, own):
+            raise InputError(
+                f"the {side} side is {language}, but the model {folder} {_SIDES[side]} {own}",
+                path=data.path,
+                remedy="give a model and bitext of the same two languages",
+            )
+
+
+def are_different(one: str | None, other: str | None) -> bool:
+    """Returns whether two codes are of different languages; false where one is not known."""
+    known = [primary_language(re.split("[-_]", code)[0]) for code in (one, other) if code and code != "und"]
+    return len(set(known)) == 2
+
+
+def normalized_sources(model: Any, texts: Iterable[str], language: str | None) -> list[str]:
+    """Returns sources as a model wants them: normalised as its training data for RNNsearch, else as they are."""
+    if model.config.model_type != "rnn_search":
+        return list(texts)
+    return normalize_punctuation(texts, language or "en")
 
 
 def _texts(table: pa.Table, column: str) -> list[str]:
@@ -148,9 +155,3 @@ def _texts(table: pa.Table, column: str) -> list[str]:
 def _language(table: pa.Table, column: str) -> str:
     values: Sequence[Any] = table[column].slice(0, 1).to_pylist() if column in table.column_names else []
     return str(values[0]) if values and values[0] else "en"
-
-
-def _without_variant(code: str | None) -> str | None:
-    if not code or code == "und":
-        return None
-    return (language_tag(code) or code).split("-")[0].lower()

@@ -24,13 +24,7 @@ class TranslationScore:
 
 
 def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True) -> TranslationScore:
-    """Scores translations against one reference each.
-
-    Args:
-        hypotheses: Detokenised translations.
-        references: Detokenised references, as many.
-        lowercase: Whether case is ignored (sacrebleu's `-lc`).
-    """
+    """Scores detokenised translations against one reference each; `lowercase` ignores case (sacrebleu's `-lc`)."""
     from sacrebleu.metrics import BLEU, CHRF
 
     bleu, chrf = BLEU(lowercase=lowercase), CHRF(lowercase=lowercase)

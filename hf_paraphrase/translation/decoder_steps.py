@@ -23,15 +23,11 @@ _ELEMENTS_AT_ONCE = 1 << 20
 
 
 class AttentionKeys(NamedTuple):
-    """The keys of a batch of sentences, laid out for many queries.
-
-    Attributes:
-        keys: As the model computes them, (batch, source length, attention).
-        doubled: exp(2 * keys) in fp32; None where :meth:`energies` takes the hyperbolic tangent itself.
-    """
+    """The keys of a batch of sentences, (batch, source length, attention), laid out for many queries."""
 
     keys: Tensor
     doubled: Tensor | None
+    """exp(2 * keys) in fp32; None where :meth:`energies` takes the hyperbolic tangent itself."""
 
     @classmethod
     def prepare(cls, keys: Tensor, dtype: torch.dtype) -> AttentionKeys:
@@ -53,13 +49,7 @@ class AttentionKeys(NamedTuple):
 
         tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)), so the exponentials of a sentence's keys serve all its queries,
         and what is left for a pair of them is a product, a sum and a reciprocal, all in fp32.
-
-        Args:
-            query: (batch, width, attention).
-            vector: v, (attention,).
-
-        Returns:
-            (batch, width, source length), fp32 or the arithmetic of the keys.
+        Queries are (batch, width, attention), the result is (batch, width, source length).
         """
         if self.doubled is None or float(query.abs().amax()) > _GREATEST:
             hidden = self.keys.unsqueeze(1) + query.unsqueeze(2)
@@ -79,18 +69,14 @@ class AttentionKeys(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """What follows from a decoder state alone, before the next word is known.
-
-    Attributes:
-        state: s_{i-1}, (rows, hidden).
-        gates: The next GRU step's pre-activations without the word's part, (rows, 3 * hidden): context, and state for
-            the two gates.
-        readout: The readout without the previous word's part, (rows, readout).
-    """
+    """What follows from a decoder state alone, before the next word is known."""
 
     state: Tensor
+    """s_{i-1}, (rows, hidden)."""
     gates: Tensor
+    """The next GRU step's pre-activations without the word's part, (rows, 3 * hidden)."""
     readout: Tensor
+    """The readout without the previous word's part, (rows, readout)."""
 
     def select(self, rows: Tensor) -> Attended:
         """Takes over some rows; the readout has been used by then and is left out."""
@@ -98,16 +84,13 @@ class Attended(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """What is attended to, one row a sentence.
-
-    Attributes:
-        values: (batch, source length, 3 * hidden + readout).
-        penalty: What is added to the energies, −inf or nearly for padding, fp32 (batch, source length).
-    """
+    """What is attended to, one row a sentence."""
 
     keys: AttentionKeys
     values: Tensor
+    """(batch, source length, 3 * hidden + readout)."""
     penalty: Tensor
+    """What is added to the energies, −inf or nearly for padding, fp32 (batch, source length)."""
 
     def select(self, rows: Tensor | slice) -> Annotated:
         """Takes over some sentences."""
@@ -115,12 +98,7 @@ class Annotated(NamedTuple):
 
 
 class Product:
-    """Computes inputs @ weight.T + bias in the arithmetic of the weight.
-
-    Args:
-        weight: (output size, input size).
-        bias: (output size,).
-    """
+    """Computes inputs @ weight.T + bias, with a weight (output size, input size), in its arithmetic."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
@@ -135,10 +113,8 @@ class DecoderMatrices:
 
     All matrices that multiply the state are joined into one, likewise those that multiply the previous word.
 
-    Args:
-        model: The model.
-        dtype: Arithmetic of the matrix products; that of the weights if not given.
-        int8: Multiply in 8 bits instead; `dtype` is the arithmetic of all else and must be bfloat16.
+    `dtype` is the arithmetic of the products, that of the weights if not given; with `int8`, which multiplies in 8
+    bits, that of all else.
     """
 
     def __init__(
@@ -221,14 +197,7 @@ class DecoderSteps:
         return torch.tanh(self.matrices.start(first))
 
     def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """Projects previous words.
-
-        Args:
-            words: Target units, (rows,).
-
-        Returns:
-            Their parts in the GRU's pre-activations (rows, 3 * hidden) and in the readout (rows, readout).
-        """
+        """Projects previous words (rows,) for the GRU, (rows, 3 * hidden), and for the readout."""
         distinct, position = words, words
         if words.device.type == "cpu":
             # In a long n-best list the same few words come again and again; how few, a GPU would be waited for.
@@ -261,12 +230,7 @@ class DecoderSteps:
         return Annotated(AttentionKeys.prepare(keys, self.dtype), values.to(self.dtype), penalty)
 
     def attend(self, state: Tensor, annotated: Annotated) -> Attended:
-        """Attends from states to the sentences they belong to.
-
-        Args:
-            state: (batch * width, hidden), as many rows for every sentence.
-            annotated: The sentences.
-        """
+        """Attends from states (batch * width, hidden), as many for every sentence, to their sentences."""
         keys, values, penalty = annotated
         gates, query, readout = self.project_state(state)
         query = query.reshape(values.shape[0], -1, query.shape[-1])
@@ -278,13 +242,6 @@ class DecoderSteps:
         return Attended(state, context, from_context + readout)
 
     def logits(self, readout: Tensor) -> Tensor:
-        """Computes the output layer.
-
-        Args:
-            readout: Complete readout, (rows, readout).
-
-        Returns:
-            Logits (rows, candidates) in the arithmetic of the matrix products.
-        """
+        """Computes logits (rows, candidates) of complete readouts (rows, readout)."""
         maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
         return self.output(self.matrices.maxout(maxout))

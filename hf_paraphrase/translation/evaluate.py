@@ -17,7 +17,7 @@ from ..artefacts.files import write_text_whole
 from ..artefacts.provenance import fingerprint, read_provenance, versions
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from ..messages import log
 from ..settings import recipe, setting
 from .bleu import TranslationScore, corpus_scores, translation_table
@@ -47,12 +47,6 @@ class TranslationEvaluationSettings(SearchSettings):
         False,
     )
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.update_card and len(self.model) > 1:
-            raise UsageError("--update-card with several models", remedy="an ensemble has no card: give one --model")
-
 
 @dataclass(frozen=True)
 class BeamScore(TranslationScore):
@@ -68,11 +62,7 @@ class BeamScore(TranslationScore):
 
 @dataclass(frozen=True)
 class EvaluatedTranslation:
-    """What an evaluation found.
-
-    Attributes:
-        scores: Those of every beam width, in order.
-    """
+    """The scores of every beam width, in order, and the translations of the last."""
 
     scores: list[BeamScore]
     translations: list[str]
@@ -91,7 +81,7 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
 
 def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
-        check_evaluated_card(settings.model[0])
+        check_evaluated_card(settings.model)
     bitext = DataFolder(settings.bitext)
     table = bitext.table(settings.split, ["source", "target", "source_lang"])
     table = table.slice(0, settings.max_sentences)
@@ -99,13 +89,13 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext)
 
     from .beam_search import translate
-    from .bitext import check_languages, normalize_punctuation
-    from .ensemble import load_translation_models
+    from .bitext import check_languages, normalized_sources
 
-    model, tokenizer = load_translation_models(settings.model, device=settings.device)
+    model, tokenizer = settings.open_model(settings.device)
     check_languages(settings.model, model, bitext, settings.split)
-    language = table["source_lang"][0].as_py()
-    sources = normalize_punctuation([text or "" for text in table["source"].to_pylist()], language or "en")
+    sources = normalized_sources(
+        model, [text or "" for text in table["source"].to_pylist()], table["source_lang"][0].as_py()
+    )
     references = [text or "" for text in table["target"].to_pylist()]
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
@@ -145,9 +135,8 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore
         "settings": settings.record(),
         "versions": versions(),
     }
-    (folder,) = settings.model
     name = f"evaluate-nmt {data}/{settings.split}"
-    measured = {**read_provenance(folder).get("evaluations", {}), name: evaluation}
+    measured = {**read_provenance(settings.model).get("evaluations", {}), name: evaluation}
     text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{translation_table(measured)}"
     measurements = [
         Measurement(
@@ -165,5 +154,5 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore
             ("chrf", "chrF2", score.chrf, score.chrf_signature),
         )
     ]
-    add_results(folder, name, evaluation, measurements, section=CARD_SECTION, text=text)
-    log(f"scores in {Path(folder) / 'README.md'}")
+    add_results(settings.model, name, evaluation, measurements, section=CARD_SECTION, text=text)
+    log(f"scores in {Path(settings.model) / 'README.md'}")

@@ -62,16 +62,14 @@ def fast_beam_search(
         generation_config: Settings; beams, number of returned sequences, lengths, length penalty, early stopping.
         limits: For each sentence, the greatest number of units of a translation, with the end token. A hypothesis
             that reaches it is ended there at a cost of 1e6 nats, so that it ranks below every finished one.
-        candidates: Units that may be produced, distinct, with the end token, int64 (candidates,): the output layer
-            multiplies only their rows and its softmax is over them alone.
+        candidates: Units that may be produced, distinct, with the end token, (candidates,): the softmax is over them.
         matrices: Those of the model, or of the one whose units it is restricted to, where they are laid out already.
         stop: Ends the search at its next step once it is set, from another thread.
         model_kwargs: `encoder_outputs` with the decoder's projections, as the model prepares it.
 
     Returns:
-        What `generate` returns: units with the start token, (batch * returned sequences, length), or with
-        `return_dict_in_generate` an output object with `sequences` and `sequences_scores` (scores of single steps are
-        not kept). Where there are fewer hypotheses than asked for, the best one is repeated with a score of −1e9.
+        What `generate` returns, without scores of single steps. Where there are fewer hypotheses than asked for, the
+        best one is repeated with a score of −1e9.
     """
     _check_settings(generation_config, stopping_criteria, input_ids)
     steps_dtype = None

@@ -29,12 +29,7 @@ def int8_is_fast(device: str | None = None) -> bool:
 
 
 class Int8Product:
-    """Computes inputs @ weight.T + bias, both factors rounded to 8 bits, the sums exact, the result in bfloat16.
-
-    Args:
-        weight: (output size, input size).
-        bias: (output size,).
-    """
+    """Computes inputs @ weight.T + bias, both factors rounded to 8 bits, the sums exact, the result in bfloat16."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         weight = weight.detach().to(torch.float32, copy=True)

@@ -9,7 +9,7 @@ whose alignments prefer the diagonal.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,11 +90,7 @@ class LexicalTable:
 
 
 def recorded_units(path: str | os.PathLike[str]) -> str | None:
-    """Reads which units a table is about, from a file that :meth:`LexicalTable.load` can read.
-
-    Returns:
-        The fingerprint that it was saved with; None if there is none, as in the tables of earlier versions.
-    """
+    """Reads the fingerprint of the units that a table is about; None where there is none, as in earlier versions."""
     from safetensors import safe_open
 
     with safe_open(path, framework="numpy") as file:
@@ -171,17 +167,9 @@ def estimate_from_units(
 ) -> LexicalTable:
     """Estimates p(target unit | source unit) by expectation maximisation from uniform probabilities.
 
-    Time and memory grow with the pairs of units that stand in one sentence pair, the latter with the distinct ones.
-
-    Args:
-        sources: Source units of every sentence, without special tokens.
-        targets: Target units of every sentence, as many.
-        source_vocab_size: Number of source units.
-        target_vocab_size: Number of target units.
-        iterations: Rounds of expectation and maximisation.
-        tension: How strongly alignments prefer the diagonal (fast_align starts from 4); 0 is IBM model 1.
-        translations: How many translations of a source unit are kept at most.
-        min_probability: Less likely translations are not kept.
+    Units are without special tokens. Time and memory grow with the pairs of units that stand in one sentence pair, the
+    latter with the distinct ones. `tension` says how strongly alignments prefer the diagonal (fast_align starts from
+    4; 0 is IBM model 1); at most so many `translations` of a source unit are kept, and no less likely ones.
     """
     bitext = _Bitext(sources, targets, null=source_vocab_size)
     if not len(bitext.targets):
@@ -212,6 +200,44 @@ def estimate_from_units(
         probabilities=probabilities[order].astype(np.float32),
         target_counts=np.bincount(bitext.targets, minlength=target_vocab_size).astype(np.int64),
     )
+
+
+class CandidateVocabulary:
+    """Chooses the few target units that a batch of sentences may be translated with (Jean et al. 2015).
+
+    They are the frequent ones, and likely translations of its source units.
+
+    Args:
+        table: The lexical table of the model's units.
+        frequent: How many of the most frequent target units are always among them (K; paper 000: 10,000).
+        per_unit: How many translations of every source unit are (K'; paper 000: 25).
+        always: Units that are among them in any case: the special ones.
+    """
+
+    def __init__(self, table: LexicalTable, *, frequent: int, per_unit: int, always: Iterable[int]) -> None:
+        self.table = table
+        self.per_unit = per_unit
+        # Stable, so that of equally frequent units the smaller numbers come first.
+        most_frequent = np.argsort(-table.target_counts, kind="stable")[:frequent]
+        self.always = np.union1d(most_frequent, np.fromiter(always, dtype=np.int64))
+
+    def for_batch(
+        self, input_ids: Sequence[Sequence[int]], references: Sequence[Sequence[int]] | None = None
+    ) -> np.ndarray:
+        """Returns the candidates of a batch, one list for all its sentences, in ascending order, (candidates,).
+
+        Args:
+            input_ids: Source units of every sentence.
+            references: Target units of every reference, if they shall be among the candidates. This is what paper 000
+                does, and it tells the search which rare words the reference has.
+        """
+        unit_lists = [self.always]
+        for unit in {unit for ids in input_ids for unit in ids}:
+            begin, end = self.table.offsets[unit], self.table.offsets[unit + 1]
+            unit_lists.append(self.table.targets[begin : min(end, begin + self.per_unit)].astype(np.int64))
+        for units in references or []:
+            unit_lists.append(np.asarray(units, dtype=np.int64))
+        return np.unique(np.concatenate(unit_lists))
 
 
 @dataclass(kw_only=True)
@@ -257,7 +283,7 @@ def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
 
     model, tokenizer = load_translation_model(settings.model, device="cpu")
     for folder in folders:
-        check_languages([settings.model], model, folder, settings.split)
+        check_languages(settings.model, model, folder, settings.split)
     sides = trainable_rows(pa.concat_tables(tables), max_words=settings.max_words)
     log(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
     table = estimate_from_units(

@@ -1,81 +1,317 @@
-"""Opens a translation model for use."""
+"""Opens translation models: RNNsearch, and any `AutoModelForSeq2SeqLM` with its languages and task prefix.
+
+What the model is to translate is kept where transformers looks for it: the languages in `tokenizer.src_lang` and
+`tgt_lang` and in the forced first token, a task prefix in `config.prefix`. `config.source_lang` and `target_lang`
+name the languages of every model here.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
-from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..errors import ModelError
+from ..artefacts.files import opening, read_json_object
+from ..artefacts.hub_models import model_folder
+from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
+from ..data.cleaning import is_blank
+from ..errors import ModelError, UsageError
+from ..models.joined_tokenizers import PARTS_FILE
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from .bitext import are_different
 
 _GENERATION = ("num_beams", "max_length", "length_penalty", "early_stopping")
 """What `train-nmt` writes into `generation_config.json`, but for the special units."""
+_TOKENIZER_FILES = ("tokenizer.json", PARTS_FILE, "vocab.json", "vocab.txt", "*.model", "*.spm", "merges.txt")
+_TASK = re.compile(r"translation_(\w+?)_to_(\w+)")
+"""The names of the tasks of a T5 model."""
 
 
 def load_translation_model(
-    folder: str | os.PathLike[str], *, device: str | None = None
-) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Opens a translation model folder on the fastest device.
-
-    Of its `generation_config.json` what `train-nmt` writes counts: all else would reach a model that does not know it.
-    Padding and end are those of the tokenizer.
+    folder: str | os.PathLike[str],
+    *,
+    device: str | None = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
+    task_prefix: str | None = None,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Opens a translation model on the fastest device, in fp32.
 
     Args:
-        folder: The folder.
+        folder: A model folder, or the name of a model on the Hub.
         device: Where to compute; a GPU if there is one and None is given.
+        source_lang: The language to translate from, by the model's own code, where it knows several.
+        target_lang: The language to translate into, likewise.
+        task_prefix: What stands before every source; that of the languages if not given.
 
     Raises:
         ModelError: If the folder is missing, damaged, or holds another kind of model, weights that are not finite, or
             units to begin, pad and end with that it does not have.
+        UsageError: If the model does not know a language, or knows several and none is given.
     """
-    check_translation_model(folder)
-    model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
-    units = _special_units(model, tokenizer, folder)
-    settings = {name: getattr(model.generation_config, name) for name in _GENERATION}
-    model.generation_config = GenerationConfig(**units, **settings)
+    path = check_translation_model(folder)
+    model_class = _model_class(path)
+    model = load_weights(path, model_class, dtype=torch.float32)
+    tokenizer: PreTrainedTokenizerBase = load_tokenizer(path, model.config.vocab_size)
+    if model_class is RnnSearchForConditionalGeneration:
+        # All else in its generation config would reach a search that does not know it.
+        own = {name: getattr(model.generation_config, name) for name in _GENERATION}
+        start = _start_unit(model)
+        model.generation_config = GenerationConfig(**own, decoder_start_token_id=start, bos_token_id=start)
+    _set_languages(model, tokenizer, source_lang, target_lang, task_prefix, folder)
+    _complete_special_units(model, tokenizer, folder)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 
-def check_translation_model(folder: str | os.PathLike[str]) -> None:
-    """Checks that there is a translation model under a name, without reading its weights."""
-    check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+def check_translation_model(folder: str | os.PathLike[str]) -> Path:
+    """Checks that a name is that of a translation model, without reading its weights; returns its folder."""
+    path = model_folder(folder, any_type=True)
+    _model_class(path)
+    if not any(file for pattern in _TOKENIZER_FILES for file in path.glob(pattern)):
+        raise ModelError("the model has no tokenizer", path=path, remedy="save the tokenizer in the same folder")
+    return path
 
 
-def _special_units(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: str | os.PathLike[str]
-) -> dict[str, int]:
-    """Returns the special units of a search by the names of their settings."""
+def _model_class(folder: Path) -> type[PreTrainedModel]:
+    """Returns the class of a sequence-to-sequence model by its configuration."""
+    from transformers import AutoConfig
+    from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
+
+    settings = folder / "config.json"
+    kind = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
+    if kind == "rnn_search" or not settings.is_file():
+        check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+        return RnnSearchForConditionalGeneration
+    with opening("the model", settings):
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING or not config.is_encoder_decoder:
+        raise ModelError(
+            f"a model of type `{str(kind)[:80]}` is not a translation model",
+            path=folder,
+            remedy="give a sequence-to-sequence model of transformers, or one made by train-nmt",
+        )
+    check_model_type(folder, [str(kind)], kind="translation model", verb="train-nmt")
+    model_class: type[PreTrainedModel] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[type(config)]
+    return model_class
+
+
+def _start_unit(model: PreTrainedModel) -> int | None:
+    for settings in (model.generation_config, model.config):
+        for name in ("decoder_start_token_id", "bos_token_id"):
+            if (unit := getattr(settings, name, None)) is not None:
+                return int(unit)
+    return None
+
+
+def _complete_special_units(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]
+) -> None:
+    """Completes the units that a search begins, pads and ends with, and checks that the model has them."""
     settings = model.generation_config
-    start = None if settings is None else settings.decoder_start_token_id
-    if start is None and settings is not None:
-        start = settings.bos_token_id
-    units = {
-        "padding": tokenizer.pad_token_id,
-        "end": tokenizer.eos_token_id,
-        "unknown": tokenizer.unk_token_id,
-        "start": start,
-    }
-    for name, unit in units.items():
+    assert settings is not None
+    settings.decoder_start_token_id = _start_unit(model)
+    settings.pad_token_id = tokenizer.pad_token_id
+    if settings.eos_token_id is None:
+        settings.eos_token_id = tokenizer.eos_token_id
+    units = {"start": settings.decoder_start_token_id, "padding": settings.pad_token_id}
+    ends = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
+    if isinstance(model, RnnSearchForConditionalGeneration):
+        units["unknown"] = tokenizer.unk_token_id
+    for name, unit in [*units.items(), *(("end", end) for end in ends)]:
         if not isinstance(unit, int) or not 0 <= unit < model.config.vocab_size:
             raise ModelError(
                 f"the {name} unit of the translation model is {unit!r}, none of its {model.config.vocab_size:,} units",
                 path=folder,
                 remedy="save the model and its tokenizer again",
             )
+
+
+# ----- languages
+
+
+def _set_languages(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    source_lang: str | None,
+    target_lang: str | None,
+    task_prefix: str | None,
+    folder: str | os.PathLike[str],
+) -> None:
+    """Makes a model translate between two languages that it knows."""
+    config: Any = model.config
+    own: Any = tokenizer
+    tasks = _tasks(config)
+    if codes := language_units(tokenizer):
+        source = source_lang or own.init_kwargs.get("src_lang")
+        target = target_lang or own.init_kwargs.get("tgt_lang") or _forced_language(model, codes)
+        source = _checked_code(source, list(codes), "source", folder)
+        target = _checked_code(target, list(codes), "target", folder)
+        own.src_lang, own.tgt_lang = source, target
+        _force_first_unit(model, codes[target], codes)
+        config.source_lang, config.target_lang, config.prefix = source, target, task_prefix
+    elif prefixes := _target_prefixes(tokenizer):
+        if task_prefix is None:
+            task_prefix = prefixes[_checked_code(target_lang, list(prefixes), "target", folder)]
+        config.source_lang, config.target_lang = source_lang or own.source_lang, target_lang
+        config.prefix = task_prefix
+    elif tasks:
+        if task_prefix is None:
+            source_lang = _checked_code(source_lang, [source for source, _ in tasks], "source", folder)
+            targets = [target for source, target in tasks if source == source_lang]
+            task_prefix = tasks[source_lang, _checked_code(target_lang, targets, "target", folder)]
+        config.source_lang, config.target_lang, config.prefix = source_lang, target_lang, task_prefix
+    else:
+        for side, code in (("source", source_lang), ("target", target_lang)):
+            name = f"{side}_lang"
+            known = getattr(config, name, None) or getattr(tokenizer, name, None)
+            if are_different(code, known):
+                _checked_code(code, [str(known)], side, folder)
+            setattr(config, name, known or code)
+        config.prefix = task_prefix if task_prefix is not None else getattr(config, "prefix", None)
+
+
+def language_units(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    """Returns the language codes that a tokenizer knows, with their units; empty if its model is for two languages."""
+    own: Any = tokenizer
+    if not hasattr(own, "src_lang"):
+        return {}
+    if known := getattr(own, "lang_code_to_id", None):
+        return {str(code): int(unit) for code, unit in known.items()}
+    named = {getattr(own, f"{name}_token") for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
+    codes = [token for token in own.all_special_tokens if token not in named]
+    return {code: int(own.convert_tokens_to_ids(code)) for code in codes}
+
+
+def _target_prefixes(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
+    """Returns, for a Marian model of several target languages, the mark of each, which begins the source."""
+    marks = getattr(tokenizer, "supported_language_codes", None) or []
+    return {mark.strip("><"): f"{mark} " for mark in marks}
+
+
+def _tasks(config: Any) -> dict[tuple[str, str], str]:
+    """Returns the task prefixes of a T5 model by source and target language."""
+    named = getattr(config, "task_specific_params", None) or {}
+    found = {name: _TASK.fullmatch(name) for name in named}
     return {
-        "decoder_start_token_id": units["start"],
-        "bos_token_id": units["start"],
-        "pad_token_id": units["padding"],
-        "eos_token_id": units["end"],
+        (match[1], match[2]): str(named[name]["prefix"])
+        for name, match in found.items()
+        if match and "prefix" in named[name]
     }
 
 
-def unit_fingerprint(tokenizer: PreTrainedTokenizerFast) -> str:
+def _forced_language(model: PreTrainedModel, codes: dict[str, int]) -> str | None:
+    """Returns the target language that the model's own generation config says."""
+    settings: Any = model.generation_config
+    forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
+    return next((code for code, unit in codes.items() if unit in forced), None)
+
+
+def _force_first_unit(model: PreTrainedModel, unit: int, codes: dict[str, int]) -> None:
+    """Makes translations begin with a language: as the start of the decoder in some models, behind it in others."""
+    settings: Any = model.generation_config
+    start = settings.decoder_start_token_id
+    if start is None:
+        start = getattr(model.config, "decoder_start_token_id", None)
+    if start is None or start in codes.values():
+        settings.decoder_start_token_id = unit
+    else:
+        settings.forced_bos_token_id = unit
+
+
+def _checked_code(code: str | None, known: Sequence[str], side: str, folder: str | os.PathLike[str]) -> str:
+    """Returns the code of a language if the model knows it; the error lists those that it knows."""
+    known = list(dict.fromkeys(known))
+    if code is not None and code in known:
+        return code
+    what = f"the model does not know the {side} language `{code}`" if code else "the model knows several languages"
+    raise UsageError(what, path=folder, remedy=f"give --model-{side}-lang, one of {', '.join(known)}")
+
+
+# ----- texts to units
+
+
+def source_units(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
+) -> list[list[int]]:
+    """Turns source texts into units, with the model's prefix; a text without anything visible has none.
+
+    Args:
+        model: The model, which knows its prefix and how much it reads.
+        tokenizer: Its tokenizer.
+        texts: The texts.
+        truncation: Whether to cut what is longer than the model reads.
+    """
+    if not texts:
+        return []
+    prefix = getattr(model.config, "prefix", None) or ""
+    limit = source_limit(model, tokenizer)
+    options: dict[str, Any] = {"truncation": True, "max_length": limit} if truncation and limit else {}
+    with_nothing = len(tokenizer([prefix])["input_ids"][0])
+    encoded = tokenizer([prefix + text for text in texts], verbose=False, **options)["input_ids"]
+    return [
+        [] if is_blank(text) or len(ids) <= with_nothing else list(ids)
+        for text, ids in zip(texts, encoded, strict=True)
+    ]
+
+
+def target_units(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:
+    """Turns translations into units, without special ones."""
+    if not texts:
+        return []
+    encoded = tokenizer(text_target=list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+    return [list(ids) for ids in encoded]
+
+
+def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """Returns how many units a model reads, special ones included; None for any number."""
+    limits = [tokenizer.model_max_length, positions(model)]
+    return min((limit for limit in limits if limit and limit < 1 << 40), default=None)
+
+
+def target_limit(model: PreTrainedModel) -> int | None:
+    """Returns how many units a model can write behind the start, by its positions and its generation config."""
+    limits = [positions(model)]
+    if not isinstance(model, RnnSearchForConditionalGeneration):
+        settings: Any = model.generation_config
+        limits.append(settings.max_length)
+    known = [limit - len(decoder_start(model)) for limit in limits if limit]
+    return max(1, min(known)) if known else None
+
+
+def positions(model: PreTrainedModel) -> int | None:
+    """Returns how many positions a side of the model has; None for any number."""
+    value = getattr(model.config, "max_position_embeddings", None)
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def decoder_start(model: PreTrainedModel) -> list[int]:
+    """Returns the units that every translation begins with: the start, and the language of some models."""
+    settings: Any = model.generation_config
+    forced = settings.forced_bos_token_id
+    start = _start_unit(model)
+    assert start is not None
+    return [start] if forced is None else [start, int(forced)]
+
+
+def end_units(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Returns the units that end a translation."""
+    settings: Any = model.generation_config
+    ends = settings.eos_token_id
+    if ends is None:
+        ends = tokenizer.eos_token_id
+    if ends is None:
+        raise ValueError("the translation model has no end token")
+    return list(ends) if isinstance(ends, list) else [int(ends)]
+
+
+def unit_fingerprint(tokenizer: Any) -> str:
     """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides.
 
     How texts are cut into them is left out: its written form changes with the versions of the `tokenizers` library.

@@ -47,17 +47,8 @@ def prefix_tree_scores(
 ) -> list[float]:
     """Computes Σ log p of the units of each hypothesis, as teacher forcing does.
 
-    Args:
-        model: The model, normally in fp32.
-        input_ids: Sources, (batch, source length).
-        attention_mask: 1 for real source units, (batch, source length).
-        sentences: For each hypothesis the row of its source, in any order.
-        hypotheses: Units, with the end token where it is to be scored.
-        candidates: Units over which the softmax is taken, as in the search; all if not given.
-
-    Returns:
-        Total log-probabilities in nats, 0 for a hypothesis without units, −inf for one with a unit that is not among
-        the candidates.
+    `sentences` has for each hypothesis the row of its source; `candidates` are the units over which the softmax is
+    taken, all if not given. A hypothesis without units has 0, one with a unit that is no candidate −inf.
     """
     depths, paths = _prefix_tree(sentences, hypotheses)
     device = input_ids.device

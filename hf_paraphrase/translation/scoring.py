@@ -1,19 +1,26 @@
-"""Scores given translations under a translation model by teacher forcing."""
+"""Scores translations under a translation model by teacher forcing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.modeling_outputs import BaseModelOutput
 
+from ..data.cleaning import is_blank
 from ..tokenization.token_lookup import list_of_texts
-from .batching import TranslationCollator
+from .batching import padded
+from .fast_search import fast_search_applies
+from .loading import decoder_start, end_units, positions, source_limit, source_units, target_units
+from .prefix_scoring import prefix_tree_scores
 
-_ROWS_PER_BATCH = 256
-_LOGITS_PER_BATCH = 1 << 26
+_ROWS_PER_BATCH = 640
+_LOGITS_PER_BATCH = 1 << 27
+"""Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
 
 
 class TranslationScores(NamedTuple):
@@ -21,7 +28,7 @@ class TranslationScores(NamedTuple):
 
     Attributes:
         log_probs: Σ log p of the units and the end token in nats, float64 (translations,); NaN where the source or
-            the translation is empty.
+            the translation is empty or longer than the model reads.
         num_tokens: Units without the end token, int64 (translations,).
     """
 
@@ -48,41 +55,93 @@ def score_translations(
         translations: A translation of each.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
+    input_ids, units = source_units(model, tokenizer, sources), target_units(tokenizer, translations)
     log_probs = np.full(len(sources), np.nan)
-    num_tokens = np.zeros(len(sources), dtype=np.int64)
-    if not len(sources):
+    num_tokens = np.array([len(row) for row in units], dtype=np.int64)
+    if not sources:
         return TranslationScores(log_probs, num_tokens)
-    input_ids = tokenizer(sources)["input_ids"]
-    labels = tokenizer(text_target=translations)["input_ids"]
-    num_tokens[:] = [max(0, len(ids) - 1) for ids in labels]
-    pad = tokenizer.pad_token_id
-    if not isinstance(pad, int):
-        raise ValueError(f"the tokenizer lacks a padding token: {pad!r}")
-    collate = TranslationCollator(pad)
-    filled = [index for index in range(len(sources)) if len(input_ids[index]) > 1 and num_tokens[index] > 0]
-    filled.sort(key=lambda index: (len(labels[index]), len(input_ids[index]), index))
-    for chosen in _batches(filled, [len(ids) for ids in labels], int(model.config.vocab_size)):
-        batch = collate([{"input_ids": input_ids[index], "labels": labels[index]} for index in chosen])
-        targets = batch["labels"].to(model.device)
-        logits = model(
-            input_ids=batch["input_ids"].to(model.device),
-            attention_mask=batch["attention_mask"].to(model.device),
-            decoder_input_ids=model.prepare_decoder_input_ids_from_labels(targets),
-            use_cache=False,
-            return_dict=True,
-        ).logits
-        units = logits.float().log_softmax(-1).gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-        log_probs[chosen] = units.masked_fill(targets == -100, 0.0).cpu().double().sum(1).numpy()
+    end = end_units(model, tokenizer)[0]
+    longest_source = source_limit(model, tokenizer) or np.inf
+    longest_target = (positions(model) or np.inf) - len(decoder_start(model))
+    chosen = [
+        index
+        for index in range(len(sources))
+        if 0 < len(input_ids[index]) <= longest_source
+        and 0 < len(units[index]) <= longest_target
+        and not is_blank(translations[index])
+    ]
+    lengths = [len(units[index]) + 1 for index in chosen]
+    for batch in scoring_batches(lengths, int(model.config.vocab_size)):
+        indices = [chosen[position] for position in batch]
+        batch_ids, mask = padded_sources(model, tokenizer, [input_ids[index] for index in indices])
+        hypotheses = [[*units[index], end] for index in indices]
+        log_probs[indices] = hypothesis_scores(model, batch_ids, mask, range(len(indices)), hypotheses)
     return TranslationScores(log_probs, num_tokens)
 
 
-def _batches(indices: Sequence[int], lengths: Sequence[int], vocab_size: int) -> Iterator[list[int]]:
-    """Yields runs of indices, ordered by ascending length, so few that their logits fit in memory."""
+def padded_sources(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, input_ids: Sequence[Sequence[int]]
+) -> tuple[Tensor, Tensor]:
+    """Returns the units and the mask of sources, (batch, source length) each, where the model computes."""
+    pad = tokenizer.pad_token_id
+    if not isinstance(pad, int):
+        raise ValueError(f"the tokenizer lacks a padding token: {pad!r}")
+    lengths = torch.tensor([len(ids) for ids in input_ids])
+    units = padded(input_ids, pad)
+    mask = (torch.arange(units.shape[1]) < lengths.unsqueeze(1)).long()
+    return units.to(model.device), mask.to(model.device)
+
+
+@torch.inference_mode()
+def hypothesis_scores(
+    model: PreTrainedModel,
+    sources: Tensor,
+    mask: Tensor,
+    rows: Sequence[int],
+    hypotheses: Sequence[Sequence[int]],
+) -> list[float]:
+    """Computes Σ log p of the units of hypotheses behind what every translation of the model begins with.
+
+    What `generate` reports depends on its arithmetic and its processors.
+
+    Args:
+        model: The model.
+        sources: Source units, (batch, source length).
+        mask: 1 for real source units, (batch, source length).
+        rows: For each hypothesis the row of its source.
+        hypotheses: Units, with the end token where it is to be scored.
+    """
+    if fast_search_applies(model):
+        return prefix_tree_scores(model, sources, mask, rows, hypotheses)
+    start = decoder_start(model)
+    own: Any = model
+    annotations = own.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True).last_hidden_state
+    scores = [0.0] * len(hypotheses)
+    for chosen in scoring_batches([len(units) for units in hypotheses], int(model.config.vocab_size)):
+        targets = padded([[*start, *hypotheses[position]] for position in chosen], -100).to(sources.device)
+        own_rows = torch.tensor([rows[position] for position in chosen], device=sources.device)
+        logits = model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=annotations[own_rows]),
+            attention_mask=mask[own_rows],
+            decoder_input_ids=targets[:, :-1].clamp(min=0),
+            use_cache=False,
+            return_dict=True,
+        ).logits
+        logits, targets = logits[:, len(start) - 1 :], targets[:, len(start) :]
+        log_probs = logits.float().log_softmax(-1).gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        # On the processor, for not every device has numbers of double precision.
+        totals = log_probs.masked_fill(targets == -100, 0.0).cpu().double().sum(1).tolist()
+        for position, total in zip(chosen, totals, strict=True):
+            scores[position] = total
+    return scores
+
+
+def scoring_batches(lengths: Sequence[int], vocab_size: int) -> Iterator[list[int]]:
+    """Yields indices of hypotheses of similar length, shortest first, so few that their logits fit in memory."""
     batch: list[int] = []
-    for index in indices:
-        if batch and (
-            len(batch) == _ROWS_PER_BATCH or (len(batch) + 1) * lengths[index] * vocab_size > _LOGITS_PER_BATCH
-        ):
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        logits = (len(batch) + 1) * lengths[index] * vocab_size
+        if batch and (len(batch) == _ROWS_PER_BATCH or logits > _LOGITS_PER_BATCH):
             yield batch
             batch = []
         batch.append(index)

@@ -1,35 +1,25 @@
-"""The settings of the verbs that translate, for their models and their beam search."""
+"""What a search for translations is given: the model and its languages, limits on the output, and the arithmetic."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import UsageError
+from ..jobs.shard_settings import ShardSettings
 from ..settings import Settings, setting
 from ..training.devices import check_device
 
 if TYPE_CHECKING:
-    from .constraints import SearchConstraints
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 @dataclass(kw_only=True)
-class SearchSettings(Settings):
-    """The models that translate, and limits on their output."""
+class SearchConstraints:
+    """Limits on translations; lengths are in units and count the end token on both sides, as in the reference."""
 
-    GROUP: ClassVar[str] = "search for translations"
-
-    model: list[str] = setting(
-        "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
-        "log-probability",
-        path=True,
-    )
-    length_penalty: float = setting(
-        "exponent of the length by which scores are divided to rank, -50 to 50; 0 ranks by the sum",
-        1.0,
-        at_least=-50,
-        at_most=50,
-    )
     min_length_ratio: float = setting(
         "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0, at_least=0
     )
@@ -44,6 +34,27 @@ class SearchSettings(Settings):
         "no run of so many units comes twice in a translation; 0: no ban", 0, at_least=0
     )
 
+    def longest(self, source_length: int) -> int:
+        """Returns the greatest length of a translation, in units with the end token, at least 1."""
+        return max(1, min(self.max_target_units, math.floor(self.max_length_ratio * source_length)))
+
+    def shortest(self, source_length: int) -> int:
+        """Returns the least length of a translation, in units with the end token, at most the greatest one."""
+        return min(self.longest(source_length), math.floor(self.min_length_ratio * source_length) + 1)
+
+
+@dataclass(kw_only=True)
+class LimitSettings(SearchConstraints, Settings):
+    """The limits of a search, how it ranks, and where it computes."""
+
+    GROUP: ClassVar[str] = "search for translations"
+
+    length_penalty: float = setting(
+        "exponent of the length by which scores are divided to rank, -50 to 50; 0 ranks by the sum",
+        1.0,
+        at_least=-50,
+        at_most=50,
+    )
     device: str | None = setting(
         "where the models compute: cpu, or a device of this machine as torch names it, such as cuda or cuda:1 "
         "[default: a GPU if there is one, of several processes each on its own]",
@@ -61,13 +72,109 @@ class SearchSettings(Settings):
             )
 
     def constraints(self) -> SearchConstraints:
-        """Returns the limits as the search takes them."""
-        from .constraints import SearchConstraints
+        """Returns the limits alone."""
+        names = [field.name for field in dataclasses.fields(SearchConstraints)]
+        return SearchConstraints(**{name: getattr(self, name) for name in names})
 
-        return SearchConstraints(
-            min_length_ratio=self.min_length_ratio,
-            max_length_ratio=self.max_length_ratio,
-            max_units=self.max_target_units,
-            forbid_unknown=self.forbid_unknown,
-            no_repeat_ngram_size=self.no_repeat_ngram_size,
+
+@dataclass(kw_only=True)
+class SearchSettings(LimitSettings):
+    """The model that translates, its languages, and limits on its output."""
+
+    GROUP: ClassVar[str] = "search for translations"
+
+    model: str = setting(
+        "translation model: a folder from train-nmt, or any sequence-to-sequence model of transformers (Marian, NLLB, "
+        "M2M100, mBART, T5), as a folder or by its name on the Hub",
+        path=True,
+    )
+    model_source_lang: str | None = setting(
+        "language to translate from, by the model's own code, such as fra_Latn; for a model of several languages", None
+    )
+    model_target_lang: str | None = setting("language to translate into, likewise", None)
+    task_prefix: str | None = setting(
+        "what stands before every source, as T5 models need it, such as 'translate French to English: '; that of the "
+        "languages if not given",
+        None,
+    )
+
+    def open_model(self, device: str | None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        """Opens the model for its languages."""
+        from .loading import load_translation_model
+
+        return load_translation_model(self.model, device=device, **self.languages)
+
+    @property
+    def languages(self) -> dict[str, str | None]:
+        """The languages and the prefix, by the names of the arguments of `load_translation_model`."""
+        return {
+            "source_lang": self.model_source_lang,
+            "target_lang": self.model_target_lang,
+            "task_prefix": self.task_prefix,
+        }
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Settings of a search; together with the model and the sentences they determine every byte of the result.
+
+    Attributes:
+        num_beams: Beam width.
+        num_return_sequences: Length of the n-best list.
+        length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
+        max_source_tokens: Longer sources are skipped, in sub-word units.
+        bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
+        int8: Whether the decoder multiplies in 8 bits besides, see :mod:`.int8_products`; with `bf16`, RNNsearch and
+            more than one beam.
+        constraints: Length limits and bans.
+        candidates_frequent: How many of the most frequent target units may be used; all units if not given.
+        candidates_per_unit: How many likely translations of every source unit may be used besides.
+        candidates_from_reference: Whether the units of the references may be used besides (as in paper 000; it tells
+            the search what it should find).
+    """
+
+    num_beams: int = 50
+    num_return_sequences: int = 50
+    length_penalty: float = 1.0
+    max_source_tokens: int = 250
+    bf16: bool = False
+    int8: bool = False
+    constraints: SearchConstraints = dataclasses.field(default_factory=SearchConstraints)
+    candidates_frequent: int | None = None
+    candidates_per_unit: int | None = None
+    candidates_from_reference: bool = False
+
+
+@dataclass(kw_only=True)
+class SearchJobSettings(LimitSettings, ShardSettings):
+    """A search for translations of many sentences, in shards."""
+
+    num_beams: int = setting("beam width", 5, at_least=1)
+    max_source_tokens: int = setting("longer sentences are skipped and recorded, in sub-word units", 250, at_least=1)
+    precision: str = setting(
+        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it; int8 multiplies in 8 "
+        "bits, for RNNsearch on processors with instructions for it",
+        "auto",
+        choices=["auto", "bf16", "fp32", "int8"],
+    )
+    resume: bool = setting("continue the incomplete job for this output", False)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.precision == "int8" and (self.device or "cpu") != "cpu":
+            raise UsageError(f"--precision int8 is for processors, not for --device {self.device}")
+
+    def options(self, device: str | None, **more: Any) -> SearchOptions:
+        """Returns the settings of the search, with what the machine decides where they leave it open."""
+        from ..training.devices import is_bf16
+
+        return SearchOptions(
+            num_beams=self.num_beams,
+            length_penalty=self.length_penalty,
+            max_source_tokens=self.max_source_tokens,
+            bf16=self.precision == "int8" or is_bf16(self.precision, device),
+            int8=self.precision == "int8",
+            constraints=self.constraints(),
+            **more,
         )

@@ -14,17 +14,14 @@ _CHUNK = 1 << 19
 
 
 class Continuations(NamedTuple):
-    """The best continuations of each sentence's beam, best first.
-
-    Attributes:
-        scores: Total log-probabilities, fp32 (batch, count); −inf where there are fewer.
-        parents: Which hypothesis of the beam each continues, (batch, count).
-        columns: By which column of the logits, (batch, count).
-    """
+    """The best continuations of each sentence's beam, best first, (batch, count) each."""
 
     scores: Tensor
+    """Total log-probabilities in fp32; −inf where there are fewer."""
     parents: Tensor
+    """Which hypothesis of the beam each continues."""
     columns: Tensor
+    """By which column of the logits."""
 
 
 def log_normalizers(logits: Tensor) -> Tensor:
@@ -54,12 +51,8 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
     best blocks; only those are examined (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
     the logits.
 
-    Args:
-        logits: (batch * width, columns).
-        offsets: What is added to every logit of a row, total log-probability minus log normaliser, fp32
-            (batch, width); −inf for a hypothesis that does not exist.
-        count: How many to find.
-        block: Logits in a block.
+    Logits are (batch * width, columns); what is added to all of a row, (batch, width), is the total log-probability
+    minus the log normaliser, −inf for a hypothesis that does not exist.
     """
     batch, width = offsets.shape
     columns = logits.shape[1]

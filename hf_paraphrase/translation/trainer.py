@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,7 @@ from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
 from ..training.processes import refuse_sharding, wait_for_all
-from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, split_batch, tokenize_bitext
+from .batching import MaxiBatchSampler, RedrawnBitext, TokenizedBitext, TranslationCollator, tokenize_bitext
 from .beam_search import translate
 from .bitext import BitextSides, trainable_rows
 from .bleu import corpus_scores
@@ -48,8 +47,6 @@ from .bleu import corpus_scores
 if TYPE_CHECKING:
     from datasets import Dataset
 
-ATTENTION_BYTES = 1 << 30
-"""Most memory, in bytes, of the attention's hidden layer in a training step; a step takes some five times as much."""
 ALL_WORDS = 10_000
 """Words of the longest dev sentence that is translated."""
 USUAL_WARMUP_STEPS = 400
@@ -172,7 +169,6 @@ class TranslationTrainer(Trainer):
             **settings,
         )
         keep_standard_output(self)
-        self._share = 1.0
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; from a checkpoint behind the last update, where the Trainer might make one more, loads the best."""
@@ -193,7 +189,7 @@ class TranslationTrainer(Trainer):
             self.args.per_device_train_batch_size,
             seed=self.args.seed,
             processes=self.args.world_size,
-            lengths_of_epoch=dataset.set_epoch if dataset.is_redrawn else None,
+            lengths_of_epoch=dataset.set_epoch if isinstance(dataset, RedrawnBitext) else None,
             drops_last=self.args.dataloader_drop_last,
         )
         batches = len(sampler) // self.args.world_size
@@ -203,53 +199,13 @@ class TranslationTrainer(Trainer):
         )
         return training_batches(self, dataset, sampler)
 
-    def training_step(
-        self, model: torch.nn.Module, inputs: dict[str, Any], num_items_in_batch: Tensor | int | None = None
-    ) -> Tensor:
-        """Makes a step on a mini-batch; one of long sentences goes through in pieces, with the gradient of the whole.
-
-        Args:
-            model: The model.
-            inputs: The mini-batch, as :class:`TranslationCollator` makes it.
-            num_items_in_batch: As the Trainer passes it on.
-
-        Returns:
-            The mean loss of a target unit over the mini-batch.
-        """
-        attention_size = self.accelerator.unwrap_model(model).config.attention_size
-        width = attention_size * (2 if self.args.bf16 else 4)
-        pieces = split_batch(inputs, ATTENTION_BYTES // width)
-        if len(pieces) == 1:
-            return super().training_step(model, inputs, num_items_in_batch)
-        # From here on a GPU is waited for, some times in a step that is long anyway.
-        units = int((inputs["labels"] != -100).sum())
-        total = torch.zeros((), device=self.args.device)
-        for index, piece in enumerate(pieces, 1):
-            self._share = int((piece["labels"] != -100).sum()) / units
-            # Processes exchange gradients once a step, however many pieces each of them has.
-            with self.accelerator.no_sync(model) if index < len(pieces) else nullcontext():
-                total += super().training_step(model, piece, num_items_in_batch)
-        self._share = 1.0
-        return total
-
-    def compute_loss(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the loss of a piece of a mini-batch, weighted by its share of the target units."""
-        loss = super().compute_loss(*args, **kwargs)
-        return (loss[0] * self._share, *loss[1:]) if isinstance(loss, tuple) else loss * self._share
-
     def evaluate(
         self,
         eval_dataset: Dataset | BitextSides | None = None,
         ignore_keys: list[str] | None = None,
         metric_key_prefix: str = "eval",
     ) -> dict[str, float]:
-        """Translates the dev set greedily and returns `eval_bleu` (case-insensitive, in percent) and other metrics.
-
-        Args:
-            eval_dataset: Another set than the trainer's, of the same kinds.
-            ignore_keys: Unused.
-            metric_key_prefix: What stands before the names of the metrics.
-        """
+        """Translates the dev set greedily and returns `eval_bleu` (case-insensitive, in percent) and other metrics."""
         dev = self.eval_dataset if eval_dataset is None else _sides(eval_dataset)
         if dev is None:
             raise ValueError("there is no eval_dataset to translate")
@@ -276,12 +232,7 @@ class TranslationTrainer(Trainer):
     def keep_mean_if_better(self, count: int, history: Sequence[dict[str, float]]) -> dict[str, float]:
         """Measures the mean of the weights of the last checkpoints, and leaves it in the model if it is the best.
 
-        Args:
-            count: How many checkpoints, at most.
-            history: The log of the training.
-
-        Returns:
-            The entry for the log, with `averaged_checkpoints`.
+        At most `count` of them are taken. Returns the entry for the log, with `averaged_checkpoints`.
         """
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         best = {name: value.detach().clone() for name, value in model.state_dict().items()}
@@ -317,11 +268,8 @@ def finished_checkpoints(folder: Path) -> list[Path]:
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
     """Computes the mean of the weights of checkpoints of one training run.
 
-    The weights of late checkpoints are in one basin, so their mean is a model too, about as good as an ensemble of
-    them and as fast as one of them (Junczys-Dowmunt et al. 2016 §4.1 found so for Adadelta-trained RNNsearch models).
-
-    Returns:
-        The mean of each weight, taken in float64, in the type in which the first checkpoint has it.
+    The weights of late checkpoints are in one basin, so their mean is a model too (Junczys-Dowmunt et al. 2016 §4.1).
+    The mean of each weight is taken in float64, and has the type of the first checkpoint.
     """
     from safetensors.torch import load_file
 

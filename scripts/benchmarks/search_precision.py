@@ -18,10 +18,12 @@ from typing import Any
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.translation.back_translator import COLUMNS, back_translated
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.table_translator import COLUMNS, SearchOptions, TableTranslator
+from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.translator import Translator
 from interleaved import (
     CLOCK,
     CLOCKS,
@@ -67,13 +69,13 @@ def run(arguments: argparse.Namespace) -> None:
         options["int8"] = SearchOptions(**width, bf16=True, int8=True)
     found: dict[str, Lists] = {}
 
-    def search(name: str, translator: TableTranslator) -> float:
-        seconds, (pairs, _) = timed(lambda: translator.translate_table(bitext), arguments.clock)
+    def search(name: str, translator: Translator) -> float:
+        seconds, (pairs, _) = timed(lambda: back_translated(translator, bitext), arguments.clock)
         found[name] = by_sentence(pairs)
         return len(bitext) / seconds
 
     contestants = [
-        Contestant(name, name, partial(search, name, TableTranslator(model, tokenizer, chosen)))
+        Contestant(name, name, partial(search, name, Translator(model, tokenizer, chosen)))
         for name, chosen in options.items()
     ]
     rates = {

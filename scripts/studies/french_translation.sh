@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two hours on two cores. Translation models of French at their full size: of image captions, an ensemble of them, and of
+# Two hours on two cores. Translation models of French at their full size: of image captions, and of
 # Tatoeba, with their BLEU.
 # Usage: bash scripts/studies/french_translation.sh DATA WORK
 #   DATA  holds multi30k/ manythings/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
@@ -27,22 +27,6 @@ done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --
 # 2. Translation models and their BLEU.
 done_already "$work/multi30k_nmt" || hf-paraphrase train-nmt --bitext "$work/multi30k" --output "$work/multi30k_nmt" \
   --epochs 16 --evaluations 8 --warmup-steps 200 --resume
-# Two more of them, at the same time: what an ensemble gains.
-started=()
-# Each in a process group of its own, which ends with this script.
-set -m
-trap 'kill -- "${started[@]/#/-}" 2>/dev/null || true' EXIT
-for seed in 1 2; do
-  { done_already "$work/multi30k_nmt_$seed" || OMP_NUM_THREADS=1 hf-paraphrase train-nmt --bitext "$work/multi30k" \
-    --output "$work/multi30k_nmt_$seed" --epochs 16 --evaluations 8 --warmup-steps 200 --seed "$seed" --resume; } &
-  started+=($!)
-done
-for process in "${started[@]}"; do wait "$process"; done
-trap - EXIT
-set +m
-done_already "$work/multi30k_ensemble_bleu.json" || hf-paraphrase evaluate-nmt --bitext "$work/multi30k" \
-  --model "$work/multi30k_nmt_1" "$work/multi30k_nmt_2" --num-beams 5 50 --length-penalty 0.6 \
-  --output "$work/multi30k_ensemble_bleu.json"
 done_already "$work/tatoeba_nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/tatoeba_nmt" \
   --epochs 1.5 --evaluations 4 --warmup-steps 200 --resume
 for corpus in multi30k tatoeba; do

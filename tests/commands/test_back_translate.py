@@ -11,9 +11,11 @@ from huggingface_hub import DatasetCard
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
+from hf_paraphrase.translation.back_translator import back_translated
 from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
+from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.translator import Translator
 
 
 def skipped(folder):
@@ -146,14 +148,14 @@ def test_an_int8_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32(t
 
 def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
     model, tokenizer = load_translation_model(tiny_model)
-    translator = TableTranslator(model, tokenizer, SearchOptions(4, 3))
+    translator = Translator(model, tokenizer, SearchOptions(4, 3))
     table = DataFolder(awkward_bitext).table()
-    first, _ = translator.translate_table(table.slice(0, 4))
-    translator.translate_table(table.slice(4))
-    again, _ = translator.translate_table(table.slice(0, 4))
+    first, _ = back_translated(translator, table.slice(0, 4))
+    back_translated(translator, table.slice(4))
+    again, _ = back_translated(translator, table.slice(0, 4))
     assert first.equals(again)
-    empty, none = translator.translate_table(table.slice(0, 0))
-    assert empty.num_rows == 0 and none == [] and empty.schema == BACK_TRANSLATED
+    empty, report = back_translated(translator, table.slice(0, 0))
+    assert empty.num_rows == 0 and report["skipped"] == [] and empty.schema == BACK_TRANSLATED
 
 
 def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, write_bitext, tmp_path, capsys):

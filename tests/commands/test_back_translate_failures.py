@@ -10,8 +10,10 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.jobs import shards
-from hf_paraphrase.translation import table_translator
+from hf_paraphrase.translation import translator as translators
+from hf_paraphrase.translation.back_translator import back_translated
 from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.search_settings import SearchOptions
 
 SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
 
@@ -50,14 +52,14 @@ def data(folder):
 
 def failing(monkeypatch, fails, error):
     """Makes the search raise an error for batches of which `fails` is true."""
-    search = table_translator.translate_batch
+    search = translators.translate_batch
 
     def translate_batch(model, tokenizer, input_ids, **settings):
         if fails(input_ids):
             raise error
         return search(model, tokenizer, input_ids, **settings)
 
-    monkeypatch.setattr(table_translator, "translate_batch", translate_batch)
+    monkeypatch.setattr(translators, "translate_batch", translate_batch)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +135,9 @@ def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitex
     model, tokenizer = load_translation_model(tiny_model, device="cpu")
     with torch.no_grad():
         model.lm_head.bias.fill_(float("nan"))
-    translator = table_translator.TableTranslator(model, tokenizer, table_translator.SearchOptions(num_beams, 1))
+    translator = translators.Translator(model, tokenizer, SearchOptions(num_beams, 1))
     with pytest.raises(ModelError, match="the model's probabilities are not finite; nor can any other"):
-        translator.translate_table(DataFolder(bitext).table())
+        back_translated(translator, DataFolder(bitext).table())
 
 
 def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_same_bytes(
@@ -181,11 +183,11 @@ def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs
 
 def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path, monkeypatch):
     hypotheses = [
-        table_translator.Hypothesis("cut", -1.0, 3, False),
-        table_translator.Hypothesis("", -1.5, 0, True),
-        table_translator.Hypothesis("whole", -2.0, 1, True),
+        translators.Hypothesis("cut", -1.0, 3, False),
+        translators.Hypothesis("", -1.5, 0, True),
+        translators.Hypothesis("whole", -2.0, 1, True),
     ]
-    monkeypatch.setattr(table_translator, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
+    monkeypatch.setattr(translators, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
     rows = DataFolder(tmp_path / "pairs").table().to_pylist()
     assert {(row["sentence2"], row["rank"], row["log_prob"]) for row in rows} == {("whole", 0, -2.0)}
@@ -199,8 +201,9 @@ PROGRAM = """
 import resource, sys
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.translation.table_translator import TableTranslator
-TableTranslator.translate_table = lambda self, table, progress: (BACK_TRANSLATED.empty_table(), [])
+from hf_paraphrase.translation import back_translator
+counts = dict(sentences=1, pairs=0, copies=0, loops=0, skipped=[])
+back_translator.back_translated = lambda *inputs: (BACK_TRANSLATED.empty_table(), counts)
 assert main(sys.argv[1:]) == 0
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

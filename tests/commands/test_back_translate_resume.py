@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import shutil
@@ -18,10 +17,10 @@ from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.back_translator import BackTranslator
-from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
+from hf_paraphrase.translation.back_translator import BackTranslator, back_translated
 from hf_paraphrase.translation.int8_products import int8_is_fast
-from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
+from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.translator import Translator
 
 KILLED = """
 import os, signal, sys
@@ -99,7 +98,7 @@ def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bite
     options = SearchOptions(4, 3, max_source_tokens=50)
     shards = cut("train", 17, 4)
     for rank in (2, 0, 1):
-        translator = BackTranslator((str(tiny_model),), options)
+        translator = BackTranslator(str(tiny_model), options)
         list(run_shards(ShardJob(DataFolder(awkward_bitext), {"train": translator}, 4), shards[rank::3], tmp_path))
         assert sum(shard.is_finished(tmp_path) for shard in shards) == {2: 1, 0: 3, 1: 5}[rank]
     for path in (translated / "data").iterdir():
@@ -157,44 +156,47 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize(
-    ("members", "precision"),
+    "precision",
     [
-        *itertools.product([1, 2], [{}, {"bf16": True}]),
+        {},
+        {"bf16": True},
         pytest.param(
-            1,
             {"bf16": True, "int8": True},
             marks=pytest.mark.skipif(not int8_is_fast(), reason="no instructions for products in 8 bits"),
         ),
     ],
 )
 def test_the_number_of_threads_does_not_change_a_bit(
-    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, members, precision
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, plain, precision, monkeypatch
 ):
     bitext = write_bitext(tmp_path / "bitext", train=number_pairs(40, 50))
     table = pq.read_table(next((bitext / "data").glob("train-*")))
-    models = [make_model(seed) for seed in range(members)]
-    model = models[0] if members == 1 else RnnSearchEnsemble(models)
+    model = make_model(0)
+    if plain:
+        if precision.get("int8"):
+            pytest.skip("for the fast search alone")
+        monkeypatch.setattr("hf_paraphrase.translation.translator.fast_search_applies", lambda model: False)
+        monkeypatch.setattr("hf_paraphrase.translation.beam_search.fast_search_applies", lambda model: False)
     found = []
     for count in (1, 4):
         threads(count)
-        translator = TableTranslator(model, tokenizer, SearchOptions(40, 40, **precision))
-        assert translator.threads == min(count, 4 if members == 1 else 2)
-        found.append(translator.translate_table(table)[0])
+        translator = Translator(model, tokenizer, SearchOptions(40, 40, **precision))
+        assert translator.threads == min(count, 2 if plain else 4)
+        found.append(back_translated(translator, table)[0])
         assert torch.get_num_threads() == count
     assert found[0].num_rows > 1_000 and found[0].equals(found[1])
 
 
-@pytest.mark.parametrize("members", [1, 2])
 def test_an_interruption_ends_the_searches_under_way(
-    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, members
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads
 ):
     bitext = write_bitext(tmp_path / "bitext", train=number_pairs(130, 50))
     table = pq.read_table(next((bitext / "data").glob("train-*")))
     threads(2)
-    models = [make_model(seed) for seed in range(members)]
-    model = models[0] if members == 1 else RnnSearchEnsemble(models)
-    translator = TableTranslator(model, tokenizer, SearchOptions(2, 2))
+    model = make_model(0)
+    translator = Translator(model, tokenizer, SearchOptions(2, 2))
     begun, ended = threading.Event(), threading.Event()
     search = translator._search
 
@@ -223,5 +225,5 @@ def test_an_interruption_ends_the_searches_under_way(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        translator.translate_table(table, interrupting)
+        back_translated(translator, table, interrupting)
     assert ended.wait(60), "the search goes on"

@@ -151,7 +151,7 @@ def test_a_part_may_name_its_device(words, tmp_path):
 @pytest.mark.parametrize("words", ["back-translate"], indirect=True)
 def test_parts_in_bf16_and_in_8_bits_are_not_mixed(words, tmp_path, monkeypatch, capsys):
     assert run([*words, "--precision", "bf16"], tmp_path / "out", "--shard", "1/2") == 0
-    monkeypatch.setattr("hf_paraphrase.translation.table_translator.int8_is_fast", lambda device: True)
+    monkeypatch.setattr("hf_paraphrase.translation.translator.int8_is_fast", lambda device: True)
     assert run([*words, "--precision", "int8"], tmp_path / "out", "--shard", "2/2") == 2
     assert "the incomplete run had other settings: int8" in capsys.readouterr().err
 

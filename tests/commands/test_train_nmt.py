@@ -12,7 +12,7 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.trainer import finished_checkpoints
+from hf_paraphrase.translation.trainer import TranslationTrainer, finished_checkpoints
 
 
 def weights(folder):
@@ -162,3 +162,30 @@ def test_bad_settings_are_one_line_and_leave_nothing_behind(tiny_bitext, tmp_pat
     err = capsys.readouterr().err
     assert problem in err and err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("warmup", ["--warmup-steps=12", "--warmup-steps=14"])
+def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed_one(
+    tiny_bitext, tmp_path, monkeypatch, warmup
+):
+    words = ["--evaluations=8", warmup]
+    rates = {"whole": [], "resumed": []}
+    step = TranslationTrainer.training_step
+    running, stops_at = "whole", None
+
+    def noted(self, *inputs):
+        if self.state.global_step == stops_at:
+            raise KeyboardInterrupt
+        rates[running].append((self.state.global_step, self.optimizer.param_groups[0]["lr"]))
+        return step(self, *inputs)
+
+    monkeypatch.setattr(TranslationTrainer, "training_step", noted)
+    assert train(tiny_bitext, tmp_path / "whole", *words) == 0
+    running, stops_at = "resumed", 5
+    assert train(tiny_bitext, tmp_path / "resumed", *words) == 130
+    stops_at = None
+    assert train(tiny_bitext, tmp_path / "resumed", *words, "--resume") == 0
+    assert len(rates["whole"]) == 16 and dict(rates["resumed"]) == dict(rates["whole"])
+    assert len(rates["resumed"]) == 17, "the step behind the last checkpoint is made again"
+    whole, resumed = ((tmp_path / folder / "model.safetensors").read_bytes() for folder in rates)
+    assert whole == resumed

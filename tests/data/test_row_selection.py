@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
-from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, normalize_punctuation
+from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, has_words, is_blank, normalize_punctuation
 from hf_paraphrase.data.row_selection import first_occurrences, hold_out, repeat_keys, shuffled, text_keys
 from hf_paraphrase.data.row_store import RowStore
 
@@ -43,6 +43,19 @@ def counted(rows: list[tuple[str, str]], **rules) -> dict[str, int]:
 def test_sides_that_are_the_same_but_for_case_and_outer_spaces_are_left_out():
     rows = [("É  a", "é  a "), ("a", "a."), ("b", "b"), ("c", "d")]
     assert counted(rows, drop_identical=True) == {"identical_sides": 2}
+
+
+BLANK = ["", " ", "\t", "\u00a0", "\u200b", "\ufeff", "\u200e", "\u00ad\u2003", "\u0000"]
+
+
+def test_white_space_and_invisible_characters_are_an_empty_side():
+    assert all(is_blank(text) for text in BLANK) and not is_blank("\u200ba")
+    texts = [*BLANK, "a", "\u200b\u00e9", None]
+    assert has_words(pa.array(texts)).tolist() == [text is not None and not is_blank(text) for text in texts]
+    sides = [text for text in texts if text is not None]
+    for names in (("source", "target"), ("target", "source")):
+        kept, counts = clean(pa.table(dict(zip(names, (sides, ["b"] * len(sides)), strict=True))))
+        assert kept.num_rows == 2 and counts["empty_side"] == len(BLANK)
 
 
 def test_lengths_count_words_or_characters():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hf_paraphrase.training.threads import in_threads, one_thread
-from hf_paraphrase.translation.table_translator import MOST_PLAIN_THREADS, MOST_THREADS, threads_for
+from hf_paraphrase.translation.translator import MOST_PLAIN_THREADS, MOST_THREADS, threads_for
 
 CPU = torch.device("cpu")
 

@@ -259,9 +259,9 @@ def test_settings_that_the_search_does_not_know_are_refused():
 
 
 def test_only_plain_models_are_searched_fast():
-    class Ensemble(RnnSearchForConditionalGeneration):
+    class Subclass(RnnSearchForConditionalGeneration):
         pass
 
     model = make()
     assert fast_search_applies(model)
-    assert not fast_search_applies(Ensemble(model.config))
+    assert not fast_search_applies(Subclass(model.config))

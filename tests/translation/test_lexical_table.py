@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.translation import lexical_table
-from hf_paraphrase.translation.candidates import CandidateVocabulary
-from hf_paraphrase.translation.lexical_table import LexicalTable, estimate_from_units, recorded_units
+from hf_paraphrase.translation.lexical_table import (
+    CandidateVocabulary,
+    LexicalTable,
+    estimate_from_units,
+    recorded_units,
+)
 
 NULL = -1
 

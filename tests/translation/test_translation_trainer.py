@@ -11,6 +11,7 @@ from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGene
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.training.devices import bf16_is_fast, is_bf16
 from hf_paraphrase.translation import TranslationTrainer, TranslationTrainingArguments, load_translation_model
+from hf_paraphrase.translation.batching import RedrawnBitext
 
 FRENCH, ENGLISH = ["un", "deux", "trois", "quatre", "cinq", "six"], ["one", "two", "three", "four", "five", "six"]
 
@@ -176,7 +177,7 @@ def test_limits_and_a_missing_column_of_a_dataset(parts, tmp_path):
     assert len(made(train)) == len(train)
     assert len(made(train, max_words=2)) == sum(len(text.split()) <= 2 for text in train["source"]) < len(train)
     assert 0 < len(made(train, max_units=4)) < len(train)
-    assert made(train, bpe_dropout=0.1).is_redrawn
+    assert isinstance(made(train, bpe_dropout=0.1), RedrawnBitext)
     with pytest.raises(InputError, match="no bitext: the columns are source, english"):
         made(train.rename_column("target", "english"))
 

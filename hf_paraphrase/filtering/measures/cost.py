@@ -30,10 +30,16 @@ class TranslationCost(Measure):
     models = ("translation_model",)
     columns = ("cost", "cost_with_end")
     translation_model: str | None = setting(
-        "translation model folder, for the cost of pairs that have no log_prob and num_tokens; needs source",
+        "translation model, a folder or a name on the Hub, for the cost of pairs that have no log_prob and "
+        "num_tokens; needs source",
         None,
         path=True,
     )
+    model_source_lang: str | None = setting(
+        "language of the sources, by the code of a translation model that knows several", None
+    )
+    model_target_lang: str | None = setting("language of the translations, likewise", None)
+    task_prefix: str | None = setting("what stands before every source, as T5 models need it", None)
 
     @property
     def requires(self) -> tuple[str, ...]:
@@ -63,17 +69,22 @@ class TranslationCost(Measure):
     def _opened(self) -> tuple[Any, Any]:
         from ...translation.loading import load_translation_model
 
-        model, tokenizer = load_translation_model(str(self.translation_model))
+        model, tokenizer = load_translation_model(
+            str(self.translation_model),
+            source_lang=self.model_source_lang,
+            target_lang=self.model_target_lang,
+            task_prefix=self.task_prefix,
+        )
         return model.eval(), tokenizer
 
     def _rescored(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-        from ...translation.bitext import normalize_punctuation
+        from ...translation.bitext import normalized_sources
         from ...translation.scoring import score_translations
 
         batch = PairBatch(table)
         languages = batch.texts("source_lang") if "source_lang" in table.schema.names else ["en"] * table.num_rows
         sources = [
-            normalize_punctuation([text], language or "en")[0]
+            normalized_sources(self._opened[0], [text], language)[0]
             for text, language in zip(batch.texts("source"), languages, strict=True)
         ]
         scores = score_translations(*self._opened, sources, batch.texts("sentence2"))

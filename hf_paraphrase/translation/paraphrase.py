@@ -1,0 +1,272 @@
+"""The recipe of the verb `paraphrase`: sentences in, pairs with paraphrases out, by a round trip of translation."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..artefacts.artefact import Card, check_early
+from ..artefacts.provenance import inherited_metadata
+from ..data.folder import DataFolder, write_split
+from ..data.sentences import DEFAULT_COLUMNS, SentenceCorpus
+from ..errors import InputError, UsageError
+from ..jobs.sharded_output import ShardedOutput
+from ..jobs.shards import ShardJob, cut, reports
+from ..messages import log
+from ..settings import recipe, setting
+from .back_translation import how_to_continue_said, merged_reports, model_name, values_of_data
+from .search_settings import SearchJobSettings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .paraphraser import Paraphraser
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(kw_only=True)
+class ParaphraseSettings(SearchJobSettings):
+    """Paraphrase sentences: translate them into other languages and back, and keep what is alike but not the same."""
+
+    models: list[str] = setting(
+        "translation models, folders or names on the Hub: for every round trip one into another language and one "
+        "back; or one model of several languages for all",
+        path=True,
+    )
+    input: str = setting(
+        "sentences: a text file, one a line, - for standard input; a Parquet file; or a data folder", path=True
+    )
+    output: str = setting("data folder for the pairs; it appears whole at the end")
+    column: str | None = setting(
+        f"column of the sentences in a Parquet file or data folder; if not given, the first of "
+        f"{', '.join(DEFAULT_COLUMNS)} that is there",
+        None,
+    )
+    split: str = setting("split of the data folder", "train")
+    language: str | None = setting(
+        "language of the sentences, by the code of models that know several, such as eng_Latn",
+        None,
+        names=["--language", "--lang"],
+    )
+    pivots: list[str] = setting("language in between, likewise, one for every round trip", [])
+    num: int = setting("paraphrases kept per sentence, at most", 5, at_least=1)
+    num_beams: int = setting(
+        "beam width of both directions: so many translations, each with so many back", 5, at_least=1
+    )
+    encoder: str | None = setting(
+        "sentence encoder that measures similarity; builtin if not given and the sentences are English",
+        None,
+        path=True,
+    )
+    min_similarity: float = setting(
+        "least similarity of a paraphrase to its sentence; -1 keeps all", 0.7, at_least=-1, at_most=1
+    )
+    min_edit_distance: float = setting(
+        "least edit distance of a paraphrase to its sentence, as a share of the characters; nearer ones are "
+        "near-copies",
+        0.15,
+        at_least=0,
+        at_most=1,
+    )
+    max_sentences: int | None = setting("paraphrase only the first N sentences", None, at_least=1)
+    shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 200, at_least=1)
+
+    def __post_init__(self) -> None:
+        """Takes the word for standard input as the name of its file, which every recipe copies first."""
+        if self.input == STANDARD_INPUT:
+            self.input = "/dev/stdin"
+
+    def paraphraser(self, device: str | None) -> Paraphraser:
+        """Returns the batch function of these settings."""
+        from .paraphraser import Paraphraser
+
+        options = self.options(device, num_return_sequences=self.num_beams)
+        names = ("num", "language", "encoder", "min_similarity", "min_edit_distance")
+        own = {name: getattr(self, name) for name in names}
+        return Paraphraser(tuple(self.models), options=options, pivots=tuple(self.pivots), device=device, **own)
+
+
+def paraphrase(
+    sentences: str | Sequence[str], *, models: str | Sequence[str], num: int = 5, **settings: Any
+) -> list[list[str]]:
+    """Paraphrases sentences by a round trip through another language, or several.
+
+        paraphrase(["How are you?"], models=["Helsinki-NLP/opus-mt-en-fr", "Helsinki-NLP/opus-mt-fr-en"])
+
+    Args:
+        sentences: The sentences; a single one is a list of one.
+        models: For every round trip the model into another language and the one back; or one model of several
+            languages.
+        num: Paraphrases of a sentence, at most.
+        **settings: Other settings of :func:`paraphrase_file`, such as `pivots`, `num_beams` or `min_similarity`.
+
+    Returns:
+        The paraphrases of every sentence, a likely and different one first; none where no candidate is left.
+    """
+    import pyarrow as pa
+
+    from ..tokenization.token_lookup import list_of_texts
+    from .paraphraser import SENTENCES
+
+    texts = list_of_texts(sentences)
+    chosen = [models] if isinstance(models, str | os.PathLike) else list(models)
+    checked = ParaphraseSettings(models=chosen, input="sentences", output="none", num=num, **settings)
+    checked.check()
+    function = checked.paraphraser(checked.device)
+    found: list[list[str]] = [[] for _ in texts]
+    for start in range(0, len(texts), checked.shard_size):
+        rows = {"id": list(map(str, range(start, len(texts)))), "sentence": texts[start:]}
+        pairs, _ = function.reported(pa.table(rows, schema=SENTENCES).slice(0, checked.shard_size))
+        for index, text in zip(pairs.column("id").to_pylist(), pairs.column("sentence2").to_pylist(), strict=True):
+            found[int(index)].append(text)
+    return found
+
+
+@recipe(ParaphraseSettings)
+def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
+    """Paraphrases the sentences of a file or data folder by round trips through other languages.
+
+    A job that was killed is continued with `resume`; the bytes are the same.
+
+    Returns:
+        The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
+    """
+    if not settings.resume and settings.shard is None:
+        check_early(settings.output, overwrite=settings.overwrite)
+    reader = _Sentences(settings)
+    device = settings.device or (None if settings.computes_here else "cpu")
+    function = settings.paraphraser(device)
+    here = settings.here(function)
+    encoder, trips = here.used_encoder, here.trips
+    if encoder is None:
+        log("similarity is not measured: the built-in encoder knows English alone; --encoder names another")
+    encoders = [] if settings.encoder is None else [settings.encoder]
+    output = ShardedOutput(
+        settings.output,
+        settings,
+        command="paraphrase",
+        inputs=[*settings.models, settings.input, *encoders],
+        resume=settings.resume,
+        job={"bf16": function.options.bf16, "int8": function.options.int8},
+        free=["device", "precision"],
+    )
+    with how_to_continue_said(), output:
+        if output.finished:
+            return DataFolder(output.target)
+        staging = output.begin()
+        sentences = reader.folder(output.work / "sentences")
+        shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
+        job = ShardJob(sentences, {"train": function}, settings.shard_size)
+        output.run(job, output.own(shards), staging=staging, what="paraphrase", unit="sentence")
+        if output.is_whole(shards):
+            results = merged_reports(output.place, reports(shards, output.place), function.COUNTS)
+            results["search"] = dataclasses.asdict(function.options)
+            results["encoder"] = None if encoder is None else model_name(encoder)
+            results["pivots"] = [trip.pivot for trip in trips]
+            _finish(settings, output, results)
+    return DataFolder(staging if staging.is_dir() else output.target)
+
+
+class _Sentences:
+    """The sentences of the input, which is checked at once."""
+
+    def __init__(self, settings: ParaphraseSettings) -> None:
+        self.path, self.column, self.most = Path(settings.input), settings.column, settings.max_sentences
+        self.parquet = self.path.suffix == ".parquet" and self.path.is_file()
+        if self.parquet:
+            from ..data.parquet_files import open_parquet
+
+            with open_parquet(self.path) as file:
+                self.column = self._chosen(file.schema_arrow.names)
+        elif self.path.is_dir():
+            names = DataFolder(self.path).schema(settings.split).names
+            self.column = self._chosen(names)
+            self.corpus = SentenceCorpus(self.path, [self.column], settings.split)
+        elif self.column is not None:
+            raise UsageError("--column is for a Parquet file or data folder", path=self.path, remedy="leave it out")
+        else:
+            self.corpus = SentenceCorpus(self.path)
+
+    def _chosen(self, names: Sequence[str]) -> str:
+        columns = [self.column] if self.column is not None else DEFAULT_COLUMNS
+        column = next((name for name in columns if name in names), None)
+        if column is None:
+            raise InputError(
+                f"no column is called {' or '.join(columns)}",
+                path=self.path,
+                remedy=f"name the column of the sentences with --column: {', '.join(names)}",
+            )
+        return column
+
+    def _blocks(self) -> Iterator[list[str | None]]:
+        if not self.parquet:
+            yield from self.corpus.blocks()
+            return
+        from ..data.parquet_files import batches_of, open_parquet
+
+        with open_parquet(self.path) as file:
+            for batch in batches_of(file, self.path, columns=[str(self.column)]):
+                yield batch.column(0).cast("string").to_pylist()
+
+    def _tables(self) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        from .paraphraser import SENTENCES
+
+        count = 0
+        for block in self._blocks():
+            texts = block if self.most is None else block[: self.most - count]
+            yield pa.table({"id": [str(count + place) for place in range(len(texts))], "sentence": texts}, SENTENCES)
+            count += len(texts)
+            if count == self.most:
+                return
+        if not count:
+            raise InputError("the file contains no sentences", path=self.path, remedy="give one sentence a line")
+
+    def folder(self, place: Path) -> DataFolder:
+        """Returns the sentences as a data folder, which is written where it is not there yet."""
+        if not place.is_dir():
+            from .paraphraser import SENTENCES
+
+            temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
+            write_split(temporary, "train", self._tables(), SENTENCES)
+            try:
+                temporary.rename(place)
+            except OSError:
+                # Another part of the job was faster.
+                shutil.rmtree(temporary)
+                if not place.is_dir():
+                    raise
+        return DataFolder(place)
+
+
+def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[str, Any]) -> None:
+    """Turns the finished shards into a data folder, with provenance and card."""
+    models = [model_name(model) for model in settings.models]
+    routes = (
+        zip(models[::2], models[1::2], strict=True)
+        if len(models) > 1
+        else [(models[0], models[0])] * len(results["pivots"])
+    )
+    values = {
+        **values_of_data(DataFolder(output.place)),
+        "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
+        "settings": settings.record(),
+        "trips": [(*route, pivot) for route, pivot in zip(routes, results["pivots"], strict=True)],
+        "results": results,
+    }
+    output.finish(results=results, card=Card("paraphrased", values))
+    log(
+        f"of {results['candidates']:,} candidates {results['copies']:,} are copies, {results['near_copies']:,} "
+        f"near-copies, {results['loops']:,} loops, {results['dissimilar']:,} dissimilar"
+    )
+    if skipped := results["skipped_sentences"]:
+        log(f"{skipped:,} of {results['sentences']:,} sentences have no paraphrase; skipped.jsonl says why")
+    log(f"{results['pairs']:,} pairs saved to {settings.output}")
+    log(f"Use them with: load_dataset({settings.output!r}, split='train')")

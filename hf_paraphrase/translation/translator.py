@@ -1,0 +1,284 @@
+"""Sentences into n-best lists with an open model: batches in threads, failures explained."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from threading import Event
+from typing import Any, NamedTuple
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..data.batch_function import Progress, no_progress
+from ..data.cleaning import is_blank
+from ..errors import InputError, ModelError, UsageError
+from ..training.threads import in_threads, one_thread
+from .beam_search import Hypothesis, search_batches, translate_batch
+from .bitext import normalized_sources
+from .decoder_steps import DecoderMatrices
+from .fast_search import fast_search_applies
+from .int8_products import int8_is_fast
+from .lexical_table import CandidateVocabulary, LexicalTable, recorded_units
+from .loading import end_units, source_limit, source_units, target_units, unit_fingerprint
+from .search_settings import SearchOptions
+
+_SENTENCES_PER_BATCH = 64
+"""Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
+MOST_THREADS = 8
+"""More threads than this wait for Python's lock more than they compute; more processes help then."""
+MOST_PLAIN_THREADS = 2
+"""The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
+_ORDINARY_UNITS = 20
+"""Units of the source by which a broken model or device is distinguished from sentences that are too much for it."""
+_LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
+
+
+class _Batch(NamedTuple):
+    """Sentences that are searched for together: their rows, their units, and the target units that may be used."""
+
+    indices: list[int]
+    input_ids: list[list[int]]
+    candidates: torch.Tensor | None
+
+
+class Translator:
+    """Translates sentences into n-best lists, with a model that is open.
+
+    Args:
+        model: The translation model, in fp32.
+        tokenizer: Its tokenizer.
+        options: The settings of the search.
+        lexical_table: The file of the lexical table from which candidate vocabularies are chosen, if the options want
+            them.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        options: SearchOptions,
+        lexical_table: str | None = None,
+    ) -> None:
+        self.model = model.eval()
+        fast = fast_search_applies(model)
+        if options.int8 and not (fast and options.bf16):
+            raise UsageError("int8 is for RNNsearch models", remedy="another --precision, such as auto")
+        if options.int8 and not int8_is_fast(model.device.type):
+            raise ModelError(
+                f"{model.device} has no instructions for products in 8 bits",
+                remedy="another --precision, such as auto",
+            )
+        self.vocabulary = None
+        if lexical_table is not None:
+            self.vocabulary = _candidate_vocabulary(lexical_table, model, tokenizer, options)
+        self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
+        self.tokenizer = tokenizer
+        self.options = options
+        self.threads = threads_for(model.device, fast=fast)
+        self.matrices = DecoderMatrices(self.search_model, int8=options.int8) if fast else None
+        self.stop = Event()
+        self.translatable: list[int] = []
+
+    def nbest_lists(
+        self,
+        sources: Sequence[str],
+        language: str | None = None,
+        *,
+        references: Sequence[str] | None = None,
+        progress: Progress = no_progress,
+    ) -> list[list[Hypothesis] | str]:
+        """Translates sentences.
+
+        Args:
+            sources: The sentences; for a blank one there is no search.
+            language: Their language, for the normalisation of RNNsearch.
+            references: Their translations, for candidate vocabularies that have their units.
+            progress: Called with the number of sentences done since the last call.
+
+        Returns:
+            For every sentence its translations, distinct texts that end within the limit, best first; or the reason
+            why there are none.
+
+        Raises:
+            ModelError: If the search fails for every sentence, or after a failure for one that was translated before.
+        """
+        sources = normalized_sources(self.model, sources, language)
+        input_ids = source_units(self.model, self.tokenizer, sources)
+        longest = min(self.options.max_source_tokens, source_limit(self.model, self.tokenizer) or math.inf)
+        outcomes: list[list[Hypothesis] | str] = ["empty source"] * len(sources)
+        todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
+        for index, ids in enumerate(input_ids):
+            if len(ids) > longest:
+                outcomes[index] = f"source of {len(ids)} units, more than {longest}"
+        progress(len(sources) - len(todo))
+        batches = self._batches(todo, input_ids, references)
+        failures = []
+        with one_thread(), closing(self._searched(batches)) as searched:
+            for batch, found in searched:
+                for index, nbest in zip(batch.indices, found or self._one_by_one(batch), strict=True):
+                    if isinstance(nbest, str):
+                        outcomes[index] = nbest
+                        failures.append(nbest)
+                    else:
+                        outcomes[index] = _usable(nbest)
+                        self.translatable = input_ids[index]
+                progress(len(batch.indices))
+            if failures:
+                self._check_search(f"{len(failures)} of {len(sources)} sentences cannot be translated: {failures[0]}")
+        return outcomes
+
+    def _batches(
+        self, todo: Sequence[int], input_ids: Sequence[list[int]], references: Sequence[str] | None
+    ) -> list[_Batch]:
+        lengths = [len(input_ids[index]) for index in todo]
+        # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
+        sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
+        batches = []
+        for places in search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences):
+            indices = [todo[place] for place in places]
+            chosen = [input_ids[index] for index in indices]
+            candidates = None
+            if self.vocabulary is not None:
+                units = None
+                if self.options.candidates_from_reference and references is not None:
+                    units = target_units(self.tokenizer, [references[index] for index in indices])
+                candidates = torch.from_numpy(self.vocabulary.for_batch(chosen, units))
+            batches.append(_Batch(indices, chosen, candidates))
+        return batches
+
+    def _searched(self, batches: Sequence[_Batch]) -> Generator[tuple[_Batch, list[list[Hypothesis]] | None]]:
+        """Yields batches with their n-best lists, in their order, and behind these the batches whose search failed."""
+        failed: list[tuple[_Batch, None]] = []
+        self.stop.clear()
+        try:
+            outcomes = in_threads(
+                lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads
+            )
+            for batch, outcome in zip(batches, outcomes, strict=True):
+                if isinstance(outcome, str):
+                    failed.append((batch, None))
+                else:
+                    yield batch, outcome
+        except BaseException:
+            # An interruption need not wait for the batches under way.
+            self.stop.set()
+            raise
+        yield from failed
+
+    def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
+        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures."""
+        # The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
+        # as if it had not.
+        outcomes = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
+        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in outcomes]
+
+    def _attempt(
+        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
+    ) -> list[list[Hypothesis]] | str:
+        # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
+        try:
+            hypotheses = self._search(input_ids, candidates)
+            if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
+                return "the search failed: the model's probabilities are not finite"
+            return hypotheses
+        except (MemoryError, torch.OutOfMemoryError):
+            return "the search ran out of memory"
+        except RuntimeError as error:
+            return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
+
+    def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
+        options = self.options
+        return translate_batch(
+            self.search_model,
+            self.tokenizer,
+            input_ids,
+            num_beams=options.num_beams,
+            num_return_sequences=options.num_return_sequences,
+            length_penalty=options.length_penalty,
+            constraints=options.constraints,
+            candidates=candidates,
+            scorer=self.model,
+            matrices=self.matrices,
+            stop=self.stop,
+        )
+
+    def _check_search(self, failure: str) -> None:
+        """Distinguishes sentences that cannot be translated from a model or a device that no longer works."""
+        if isinstance(self._attempt([self.translatable or self._ordinary_source()], None), str):
+            raise ModelError(
+                f"{failure}; nor can any other",
+                path=self.model.name_or_path or None,
+                remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
+            )
+
+    def _ordinary_source(self) -> list[int]:
+        """Makes a source as long as most sentences, of the first units that are not special."""
+        config: Any = self.model.config
+        special = set(self.tokenizer.all_special_ids)
+        size = int(getattr(config, "source_vocab_size", None) or config.vocab_size)
+        units = [unit for unit in range(size) if unit not in special]
+        return [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], end_units(self.model, self.tokenizer)[0]]
+
+
+def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
+    """Returns the translations that have an end and a text, each text once; or why there are none."""
+    # What was cut at the length limit has no end, so its score cannot be compared and its text stops anywhere.
+    ended = [item for item in nbest if item.finished]
+    # Several segmentations may spell the same text: the best one stands for it.
+    first: dict[str, Hypothesis] = {}
+    for item in ended:
+        if not is_blank(item.text):
+            first.setdefault(item.text, item)
+    if not ended:
+        return "no translation ends within the length limit"
+    return list(first.values()) or "the model translates it into nothing"
+
+
+def is_copy(translation: str, source: str) -> bool:
+    """Returns whether a model has only copied its source, but for case and white space."""
+    return translation.casefold().split() == source.casefold().split()
+
+
+def is_loop(text: str) -> bool:
+    """Returns whether a text repeats one to eight words four times in a row."""
+    return _LOOP.search(" ".join(text.casefold().split())) is not None
+
+
+def _candidate_vocabulary(
+    path: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: SearchOptions
+) -> CandidateVocabulary:
+    """Opens a lexical table, which must be about the units of the model."""
+    if not fast_search_applies(model):
+        raise UsageError("--lexical-table is for RNNsearch models", path=path, remedy="leave it out")
+    table, config = LexicalTable.load(path), model.config
+    remedy = "make one for this model with the verb lexical-table"
+    sizes = len(table.offsets) - 1, len(table.target_counts)
+    if sizes != (config.source_vocab_size, config.vocab_size):
+        raise InputError(
+            f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
+            f"{config.source_vocab_size} and {config.vocab_size}",
+            path=path,
+            remedy=remedy,
+        )
+    if recorded_units(path) not in {None, unit_fingerprint(tokenizer)}:
+        raise InputError(
+            f"the lexical table is about the units of another model than {model.name_or_path}",
+            path=path,
+            remedy=remedy,
+        )
+    return CandidateVocabulary(
+        table,
+        frequent=options.candidates_frequent or 0,
+        per_unit=options.candidates_per_unit or 0,
+        always=tokenizer.all_special_ids,
+    )
+
+
+def threads_for(device: torch.device, *, fast: bool = True) -> int:
+    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one."""
+    most = MOST_THREADS if fast else MOST_PLAIN_THREADS
+    return min(most, torch.get_num_threads()) if device.type == "cpu" else 1

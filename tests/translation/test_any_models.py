@@ -1,0 +1,346 @@
+"""Any sequence-to-sequence model of transformers as a translation model, against transformers itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+
+import pyarrow as pa
+import pytest
+import torch
+from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, save_model, translated
+from transformers import BertConfig, BertModel
+
+from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
+from hf_paraphrase.filtering.measuring import Measures, add_measures
+from hf_paraphrase.translation.beam_search import translate, translate_batch
+from hf_paraphrase.translation.loading import load_translation_model, source_units
+from hf_paraphrase.translation.scoring import score_translations
+from hf_paraphrase.translation.search_settings import SearchConstraints
+
+FORCED = dict.fromkeys(("m2m100", "nllb", "mbart50"), "forced_bos_token_id") | {"mbart": "decoder_start_token_id"}
+PREFIX = {"t5": "two four: "}
+LIMIT = 12
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """Makes the folder of a model when it is first asked for."""
+    made = {}
+
+    def folder(kind):
+        if kind not in made:
+            made[kind] = save_model(kind, tmp_path_factory.mktemp("seq2seq") / kind)
+        return made[kind]
+
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def opened(request, folders):
+    """The kind, the model and the tokenizer."""
+    kind = request.param
+    if kind in SLOW:
+        pytest.importorskip("sentencepiece")
+    return kind, *load_translation_model(folders(kind), device="cpu", **LANGUAGES.get(kind, {}))
+
+
+def language_id(tokenizer, kind):
+    """The unit of the target language, as the model cards of these types say to find it."""
+    code = LANGUAGES[kind]["target_lang"]
+    return tokenizer.get_lang_id(code) if kind == "m2m100" else tokenizer.convert_tokens_to_ids(code)
+
+
+def as_users_do(folder, kind, texts, **settings):
+    """Translates with transformers alone, sentence by sentence; returns lists of (text, decoder units)."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    if kind in FORCED:
+        tokenizer.src_lang = LANGUAGES[kind]["source_lang"]
+        settings[FORCED[kind]] = language_id(tokenizer, kind)
+    first, lists = 1 + (FORCED.get(kind) == "forced_bos_token_id"), []
+    for text in texts:
+        batch = tokenizer(PREFIX.get(kind, "") + text, return_tensors="pt")
+        rows = model.generate(**batch, num_beams=4, num_return_sequences=4, early_stopping=False, **settings).tolist()
+        texts_of_rows = [tokenizer.decode(row[first:], skip_special_tokens=True).strip() for row in rows]
+        lists.append([(batch, text_of_row, row) for text_of_row, row in zip(texts_of_rows, rows, strict=True)])
+    return model, tokenizer, lists
+
+
+@torch.no_grad()
+def unit_by_unit(model, batch, row, first, end):
+    """Σ log p of the units of a row from `first` to the end, each from a forward pass of its own."""
+    total = 0.0
+    for place in range(first, row.index(end, first) + 1):
+        logits = model(**batch, decoder_input_ids=torch.tensor([row[:place]]), use_cache=False).logits
+        total += float(logits[0, -1].double().log_softmax(-1)[row[place]])
+    return total
+
+
+def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened, folders):
+    kind, model, tokenizer = opened
+    first = 1 + (FORCED.get(kind) == "forced_bos_token_id")
+    theirs, _, expected = as_users_do(folders(kind), kind, SOURCES, max_new_tokens=LIMIT + 2)
+    found = translate_batch(
+        model,
+        tokenizer,
+        source_units(model, tokenizer, SOURCES),
+        num_beams=4,
+        num_return_sequences=4,
+        scorer=model,
+        constraints=SearchConstraints(max_length_ratio=100, max_target_units=LIMIT),
+    )
+    end = model.generation_config.eos_token_id
+    assert len({item.text for nbest in found for item in nbest}) > 3
+    for nbest, others in zip(found, expected, strict=True):
+        # What was cut at the limit is no translation; there it takes the place of one in the list.
+        rows = [item for item in others if end in item[2][first:] and item[2].index(end, first) - first < LIMIT]
+        scores = {row: unit_by_unit(theirs, batch, list(row), first, end) for batch, _, row in _as_tuples(rows)}
+        assert all(item.finished for item in nbest) and len(nbest) >= len(rows) > 0
+        nbest = nbest[: len(rows)]
+        assert [item.text for item in nbest] == [text for _, text, _ in rows]
+        assert [item.num_tokens for item in nbest] == [row.index(end, first) - first for _, _, row in rows]
+        assert [item.log_prob for item in nbest] == pytest.approx(list(scores.values()), abs=1e-4)
+
+
+def _as_tuples(rows):
+    return [(batch, text, tuple(row)) for batch, text, row in rows]
+
+
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_translations_do_not_depend_on_the_batch_and_blank_texts_have_none(opened, num_beams):
+    _, model, tokenizer = opened
+    texts = [*SOURCES, "", " \u200b\ufeff", *SOURCES[:1]]
+    alone = [translate(model, tokenizer, [text], num_beams=num_beams)[0] for text in texts]
+    assert translate(model, tokenizer, texts, num_beams=num_beams) == alone
+    assert alone[3] == alone[4] == "" and any(alone)
+
+
+def test_scores_of_given_translations_equal_the_models_own_loss(opened):
+    kind, model, tokenizer = opened
+    targets = [translated(text) for text in SOURCES]
+    scores = score_translations(model, tokenizer, [*SOURCES, SOURCES[0], ""], [*targets, "", "one"])
+    for source, target, log_prob, count in zip(SOURCES, targets, *scores, strict=False):
+        batch = tokenizer(PREFIX.get(kind, "") + source, text_target=target, return_tensors="pt")
+        labels = batch["labels"].clone()
+        if kind in FORCED:
+            # The language is given, not chosen.
+            labels[labels == language_id(tokenizer, kind)] = -100
+            batch["decoder_input_ids"] = shifted(batch["labels"], model)
+        with torch.no_grad():
+            logits = model(**batch).logits.log_softmax(-1)
+        kept = labels[0] != -100
+        expected = float(logits[0].gather(-1, labels[0].clamp(min=0).unsqueeze(-1)).squeeze(-1)[kept].sum())
+        assert log_prob == pytest.approx(expected, abs=1e-4)
+        assert count == int(kept.sum()) - 1
+    assert [math.isnan(value) for value in scores.log_probs] == [False] * 3 + [True] * 2
+
+
+def test_the_models_own_generation_config_holds(folders, tmp_path):
+    folder = shutil.copytree(folders("t5"), tmp_path / "model")
+    model, tokenizer = load_translation_model(folder, device="cpu", **LANGUAGES["t5"])
+    (text,) = translate(model, tokenizer, SOURCES[:1])
+    banned = [[unit] for unit in tokenizer(text, add_special_tokens=False)["input_ids"]]
+    model.generation_config.update(bad_words_ids=banned, max_length=3)
+    model.generation_config.save_pretrained(folder)
+    model, tokenizer = load_translation_model(folder, device="cpu", **LANGUAGES["t5"])
+    (nbest,) = translate_batch(model, tokenizer, source_units(model, tokenizer, SOURCES[:1]), num_beams=2)
+    assert nbest[0].num_tokens <= 2 and not set(nbest[0].text.split()) & set(text.split())
+
+
+@pytest.mark.parametrize("end", [[1, 5], 1])
+def test_several_end_units_all_end_a_translation(folders, end):
+    model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
+    model.generation_config.eos_token_id = end
+    units = source_units(model, tokenizer, SOURCES)
+    for nbest in translate_batch(model, tokenizer, units, num_beams=20, num_return_sequences=20, scorer=model):
+        assert all(item.finished for item in nbest)
+        assert any("ca" in item.text or item.num_tokens for item in nbest)
+
+
+def shifted(labels, model):
+    """Shifts labels to the right as the models of several languages do: their last unit but padding comes first."""
+    from transformers.models.mbart.modeling_mbart import shift_tokens_right
+
+    if model.config.decoder_start_token_id is None:
+        return shift_tokens_right(labels, model.config.pad_token_id)
+    return torch.cat([torch.full_like(labels[:, :1], model.config.decoder_start_token_id), labels[:, :-1]], 1)
+
+
+# ----- languages
+
+
+@pytest.mark.parametrize("kind", ["nllb", "mbart50", "t5"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_language_that_the_model_does_not_know_is_refused_with_those_it_knows(folders, kind, side):
+    known = LANGUAGES[kind][f"{side}_lang"]
+    for given in ("tlh", None):
+        with pytest.raises(UsageError) as refused:
+            load_translation_model(folders(kind), device="cpu", **{**LANGUAGES[kind], f"{side}_lang": given})
+        message = str(refused.value)
+        assert known in message and f"--model-{side}-lang" in message and "\n" not in message
+        assert ("`tlh`" in message) == (given is not None)
+
+
+def test_a_model_of_two_languages_takes_no_others(folders):
+    pytest.importorskip("sentencepiece")
+    model, _ = load_translation_model(folders("marian"), device="cpu")
+    assert (model.config.source_lang, model.config.target_lang) == ("fr", "en")
+    with pytest.raises(UsageError, match="does not know the source language `de`"):
+        load_translation_model(folders("marian"), device="cpu", source_lang="de")
+
+
+def test_a_task_prefix_stands_before_every_source(folders):
+    model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
+    other, _ = load_translation_model(folders("t5"), device="cpu", task_prefix="")
+    assert source_units(model, tokenizer, SOURCES) == tokenizer([PREFIX["t5"] + text for text in SOURCES])["input_ids"]
+    assert source_units(other, tokenizer, SOURCES) == tokenizer(SOURCES)["input_ids"]
+
+
+def test_the_target_language_of_a_marian_model_of_several_is_a_mark_before_the_source(folders, tmp_path):
+    pytest.importorskip("sentencepiece")
+    folder = shutil.copytree(folders("marian"), tmp_path / "model")
+    vocabulary = json.loads((folder / "vocab.json").read_text())
+    worst = max(vocabulary.items(), key=lambda item: item[1] if item[0] != "<pad>" else -1)
+    del vocabulary[worst[0]]
+    (folder / "vocab.json").write_text(json.dumps({**vocabulary, ">>deu<<": worst[1]}))
+    model, tokenizer = load_translation_model(folder, device="cpu", target_lang="deu")
+    assert source_units(model, tokenizer, ["un"])[0][0] == worst[1]
+    with pytest.raises(UsageError, match="--model-target-lang, one of deu"):
+        load_translation_model(folder, device="cpu", target_lang="fra")
+
+
+# ----- bad input
+
+
+def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_path):
+    BertModel(BertConfig(vocab_size=10, hidden_size=4, num_hidden_layers=1, num_attention_heads=1)).save_pretrained(
+        tmp_path / "bert"
+    )
+    bare = shutil.copytree(folders("t5"), tmp_path / "bare")
+    for file in [*bare.glob("*token*"), *bare.glob("spiece*")]:
+        file.unlink()
+    weightless = shutil.copytree(folders("t5"), tmp_path / "weightless")
+    (weightless / "model.safetensors").rename(weightless / "pytorch_model.bin")
+    for name, problem in {
+        "bert": "a model of type `bert` is not a translation model",
+        "bare": "no tokenizer",
+        "weightless": "no weights",
+        "absent": "no such model folder",
+    }.items():
+        with pytest.raises(ModelError, match=problem) as refused:
+            load_translation_model(tmp_path / name, device="cpu")
+        assert "\n" not in str(refused.value) and name in str(refused.value)
+    with pytest.raises(HubError, match="offline"):
+        load_translation_model("nobody/no-such-translation-model", device="cpu")
+
+
+def bitext(folder, rows):
+    columns = {name: [row[name] for row in rows] for name in BITEXT.names}
+    write_split(folder, "train", [pa.table(columns, schema=BITEXT)], BITEXT)
+    return folder
+
+
+def rows_of(sources):
+    return [
+        {"id": str(place), "source": text, "target": f"reference {place}", "source_lang": "fr", "target_lang": "en"}
+        for place, text in enumerate(sources)
+    ]
+
+
+def test_sources_longer_than_the_model_reads_are_skipped_or_cut(folders):
+    long = " ".join(["un"] * 80)
+    function = BackTranslator(
+        str(folders("mbart")), SearchOptions(num_beams=2, num_return_sequences=1), device="cpu", **LANGUAGES["mbart"]
+    )
+    sources = [SOURCES[0], long, "\u200e"]
+    table = pa.Table.from_pylist(rows_of(sources), schema=BITEXT)
+    pairs, report = function.reported(table)
+    assert [entry["id"] for entry in report["skipped"]] == ["1", "2"]
+    assert report["skipped"][0]["reason"].endswith("more than 60")
+    assert report["skipped"][1]["reason"] == "empty source"
+    assert pairs.num_rows == 1
+    assert translate(function.translator.model, function.translator.tokenizer, [long])[0]
+    scores = score_translations(function.translator.model, function.translator.tokenizer, [long], ["one"])
+    assert math.isnan(scores.log_probs[0])
+
+
+def test_copies_and_loops_are_counted(folders):
+    function = BackTranslator(str(folders("t5")), SearchOptions(2, 1), device="cpu", **LANGUAGES["t5"])
+    model, tokenizer = function.translator.model, function.translator.tokenizer
+    (text,) = translate(model, tokenizer, SOURCES[:1], num_beams=2)
+    _, report = function.reported(pa.Table.from_pylist(rows_of(SOURCES), schema=BITEXT))
+    assert report["copies"] == 0 and report["sentences"] == report["pairs"] == 3
+    from hf_paraphrase.translation.translator import is_copy, is_loop
+
+    assert is_copy("Un  chat", "un chat ") and not is_copy(text, SOURCES[0])
+    assert is_loop("so on and on and on and on and on") and not is_loop("no no no") and not is_loop("")
+
+
+# ----- the verbs
+
+
+@pytest.mark.parametrize("kind", ["nllb", "t5"])
+def test_shards_do_not_change_a_byte_and_the_card_says_what_was_done(folders, tmp_path, kind):
+    languages = {f"model_{name}": value for name, value in LANGUAGES[kind].items()}
+    common = {"model": str(folders(kind)), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES * 3)))}
+    common |= languages | {"num_beams": 3, "shard_size": 4, "precision": "fp32", "device": "cpu"}
+    whole = back_translate(**common, output=str(tmp_path / "whole"))
+    for part in ("2/2", "1/2"):
+        back_translate(**common, output=str(tmp_path / "parts"), shard=part)
+    files = sorted(path.name for path in (whole.path / "data").iterdir())
+    assert len(files) == 3
+    for name in files:
+        assert (whole.path / "data" / name).read_bytes() == (tmp_path / "parts" / "data" / name).read_bytes()
+    rows = DataFolder(whole.path).table().to_pylist()
+    assert {row["rank"] for row in rows} == {0, 1, 2} and all(math.isfinite(row["log_prob"]) for row in rows)
+    assert "copies of their source" in (whole.path / "README.md").read_text()
+    with pytest.raises(InputError, match="the source side is fr"):
+        other = {"nllb": {"model_source_lang": "deu_Latn"}, "t5": {"model_source_lang": "de", "task_prefix": ""}}
+        back_translate(**{**common, **other[kind]}, output=str(tmp_path / "wrong"))
+
+
+def test_any_model_is_evaluated_and_measures_cost(folders, tmp_path):
+    languages = {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
+    rows = rows_of(SOURCES)
+    for row in rows:
+        row["target"] = translated(row["source"])
+    data = bitext(tmp_path / "bitext", rows)
+    found = evaluate_translation(
+        model=str(folders("t5")), bitext=str(data), split="train", num_beams=[2], device="cpu", **languages
+    )
+    model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
+    assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2)
+    pairs = pa.table({"source": SOURCES, "sentence1": SOURCES, "sentence2": [row["target"] for row in rows]})
+    options = {"translation_model": str(folders("t5"))} | languages
+    costs = add_measures(pairs, ["cost"], measures=Measures(**options)).column("cost").to_pylist()
+    scores = score_translations(model, tokenizer, SOURCES, [row["target"] for row in rows])
+    assert costs == pytest.approx((-scores.log_probs / scores.num_tokens).tolist())
+
+
+@pytest.mark.parametrize("kind", ["mbart50", "t5"])
+def test_the_demo_page_offers_any_model_with_its_list_and_attention(folders, kind):
+    from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+    from hf_paraphrase.demo.translations import attention, nbest_list
+
+    catalogue = ModelCatalogue([str(folders(kind))], device="cpu", languages=LANGUAGES[kind])
+    assert catalogue.translators == [kind] and catalogue.encoders == ["builtin"]
+    with catalogue.translator(kind) as (model, tokenizer):
+        table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
+        looked = attention(model, tokenizer, SOURCES[0], "one cat")
+    (nbest,) = translate_batch(
+        model,
+        tokenizer,
+        source_units(model, tokenizer, SOURCES[:1]),
+        num_beams=3,
+        num_return_sequences=3,
+        scorer=model,
+    )
+    assert set(table.column("sentence2").to_pylist()) <= {item.text for item in nbest}
+    assert looked.weights.shape == (len(looked.target), len(looked.source)) == (3, len(looked.source))
+    assert looked.weights.sum(1) == pytest.approx([1.0] * 3, abs=1e-5)

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from seq2seq_models import save_model
+
+from hf_paraphrase import paraphrase, paraphrase_file
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.translation.beam_search import Hypothesis
+from hf_paraphrase.translation.paraphraser import SENTENCES, Paraphraser, RoundTrip
+
+LANGUAGES = {"language": "eng_Latn", "pivots": ["fra_Latn", "deu_Latn"]}
+TEXTS = ["one cat", "two four three", "", "three"]
+
+
+class Table:
+    """A translator that looks lists up: text → {translation: log-probability}."""
+
+    def __init__(self, source_lang, target_lang, lists):
+        self.model = SimpleNamespace(config=SimpleNamespace(source_lang=source_lang, target_lang=target_lang))
+        self.lists = lists
+        self.asked = []
+
+    def nbest_lists(self, sources, language=None):
+        self.asked += sources
+        return [
+            [Hypothesis(text, log_prob, len(text.split()), True) for text, log_prob in self.lists[source].items()]
+            if source in self.lists
+            else "empty source"
+            for source in sources
+        ]
+
+
+def made(*trips, num=5, **settings):
+    """A paraphraser over tables: for each round trip the lists there and those back."""
+    function = Paraphraser(("a", "b") * len(trips), num=num, **{"min_similarity": -1.0, **settings})
+    function.__dict__["trips"] = [
+        RoundTrip(Table("en", "fr", there), Table("fr", "en", back)) for there, back in trips
+    ]
+    return function
+
+
+def reported(function, texts):
+    return function.reported(pa.table({"id": list("0123456789")[: len(texts)], "sentence": texts}, schema=SENTENCES))
+
+
+def test_every_way_to_a_text_counts_and_round_trips_are_averaged():
+    first = (
+        {"a big dog": {"x": -1.0, "y": -2.0}},
+        {"x": {"a large hound": -0.5, "huge dogs": -3.0}, "y": {"A large hound!": -0.1}},
+    )
+    second = ({"a big dog": {"z": -0.7}}, {"z": {"a large hound": -1.5}})
+    pairs, report = reported(made(first, second), ["a big dog"])
+    rows = {row["sentence2"]: row for row in pairs.to_pylist()}
+    expected = math.log((math.exp(-1.5) + math.exp(-2.1) + math.exp(-2.2)) / 2)
+    assert rows["a large hound"]["log_prob"] == pytest.approx(expected)
+    assert rows["a large hound"]["source"] == "x", "the likeliest way"
+    assert rows["huge dogs"]["log_prob"] == pytest.approx(-4.0 - math.log(2))
+    assert set(rows) == {"a large hound", "huge dogs"}
+    assert (report["candidates"], report["pairs"], report["skipped"]) == (2, 2, [])
+
+
+def test_a_translation_of_several_sentences_is_translated_back_once():
+    function = made(({"one": {"x": -1.0}, "two": {"x": -1.0}}, {"x": {"a quite different text": -1.0}}))
+    reported(function, ["one", "two"])
+    assert function.trips[0].backward.asked == ["x"]
+
+
+def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out():
+    candidates = {
+        "The DOG, sleeps in the garden": -1.0,
+        "the dog sleeps in the gardens": -1.1,
+        "so it is so it is so it is so it is": -1.2,
+        "stock markets fell sharply": -1.3,
+        "in the garden a dog is sleeping": -1.4,
+    }
+    texts = ["the dog sleeps in the garden", "no way back", ""]
+    function = made(({texts[0]: {"x": -1.0}, texts[1]: {"y": -1.0}}, {"x": candidates}), min_similarity=0.6)
+    pairs, report = reported(function, texts)
+    assert pairs.column("sentence2").to_pylist() == ["in the garden a dog is sleeping"]
+    counts = {name: report[name] for name in function.COUNTS}
+    assert counts == {
+        "sentences": 3,
+        "pairs": 1,
+        "candidates": 5,
+        "copies": 1,
+        "loops": 1,
+        "near_copies": 1,
+        "dissimilar": 1,
+    }
+    assert report["skipped"] == [
+        {"id": "1", "reason": "no translation comes back"},
+        {"id": "2", "reason": "empty source"},
+    ]
+    assert {"overlap_1", "bleu", "edit_distance", "similarity"} <= set(pairs.column_names)
+
+
+def test_a_sentence_that_is_a_loop_itself_may_have_one():
+    loop = "and on and on and on and on"
+    function = made(({loop: {"x": -1.0}}, {"x": {"again and again and again and again and again": -1.0}}))
+    _, report = reported(function, [loop])
+    assert (report["loops"], report["pairs"]) == (0, 1)
+
+
+def test_different_paraphrases_come_before_likely_ones_of_the_same_words():
+    back = {"we must go home now": -1.0, "we must go home at once": -1.01, "it is time to leave": -3.0}
+    function = made(({"let us go": {"x": 0.0}}, {"x": back}), num=2)
+    pairs, _ = reported(function, ["let us go"])
+    assert pairs.column("rank").to_pylist() == [0, 1]
+    assert "it is time to leave" in pairs.column("sentence2").to_pylist()
+    likely = {**back, "it is time to leave": -60.0}
+    pairs, _ = reported(made(({"let us go": {"x": 0.0}}, {"x": likely}), num=2), ["let us go"])
+    assert "it is time to leave" not in pairs.column("sentence2").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("language", "encoder", "used"), [("en", None, "builtin"), ("de", None, None), ("de", "e", "e")]
+)
+def test_the_built_in_encoder_is_for_english(language, encoder, used):
+    function = Paraphraser(("a", "b"), encoder=encoder)
+    function.__dict__["trips"] = [RoundTrip(Table(language, "fr", {}), Table("fr", language, {}))]
+    assert function.used_encoder == used
+
+
+# ----- with models
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """One model of several languages."""
+    return str(save_model("nllb", tmp_path_factory.mktemp("paraphrase") / "nllb"))
+
+
+COMMON = {"num": 3, "num_beams": 3, "min_similarity": -1.0, "min_edit_distance": 0.0, "device": "cpu"}
+
+
+def test_the_function_and_the_verb_give_the_same_from_every_kind_of_input(model, tmp_path, monkeypatch):
+    expected = paraphrase(TEXTS, models=model, **LANGUAGES, **COMMON)
+    assert [len(found) for found in expected] == [len(set(found)) for found in expected]
+    assert expected[2] == [] and sum(map(len, expected)) > 3
+    (tmp_path / "lines.txt").write_text("".join(f"{text}\n" for text in TEXTS))
+    table = pa.table({"number": [1] * len(TEXTS), "text": TEXTS})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    write_split(tmp_path / "folder", "train", [table], table.schema)
+    for name, more in {"lines.txt": {}, "rows.parquet": {}, "folder": {"column": "text"}}.items():
+        options = {**LANGUAGES, **COMMON, **more, "input": tmp_path / name, "output": str(tmp_path / f"out {name}")}
+        rows = paraphrase_file(models=model, **options).table().to_pylist()
+        found = [[row["sentence2"] for row in rows if row["id"] == str(index)] for index in range(len(TEXTS))]
+        assert found == expected, name
+        assert all(row["sentence1"] == TEXTS[int(row["id"])] for row in rows)
+    output = tmp_path / "out lines.txt"
+    card, record = (output / "README.md").read_text(), json.loads((output / "provenance.json").read_text())
+    assert "| `fra_Latn` | `nllb` | `nllb` |" in card and "| `deu_Latn` | `nllb` | `nllb` |" in card
+    assert str(tmp_path) not in card
+    assert record["results"]["sentences"] == 4 and record["results"]["pairs"] == sum(map(len, expected))
+    assert [json.loads(line)["id"] for line in (output / "skipped.jsonl").read_text().splitlines()] == ["2"]
+
+
+def test_sentences_come_from_standard_input(model, tmp_path):
+    words = ["paraphrase", "--models", model, "--language", "eng_Latn", "--pivots", "fra_Latn", "--input", "-"]
+    words += ["--output", str(tmp_path / "out"), "--num-beams", "2", "--min-similarity", "-1"]
+    program = [sys.executable, "-m", "hf_paraphrase", *words]
+    result = subprocess.run(program, input="one cat\nthree\n", capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert DataFolder(tmp_path / "out").table().num_rows > 0 and result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"models": ["{model}"]}, "one model alone makes a round trip only if it knows several languages"),
+        ({"models": ["{model}"] * 3}, "3 models and 0 pivots are no round trips"),
+        ({"models": ["{model}"] * 2, **LANGUAGES}, "2 models and 2 pivots are no round trips"),
+        (
+            {"models": ["{model}"], "language": "eng_Latn", "pivots": ["tlh"]},
+            "does not know the target language `tlh`",
+        ),
+    ],
+)
+def test_models_that_make_no_round_trip_are_one_line(model, tmp_path, settings, problem):
+    (tmp_path / "lines.txt").write_text("one\n")
+    models = [name.format(model=model) for name in settings["models"]]
+    with pytest.raises(UsageError, match=problem) as refused:
+        paraphrase_file(**{**settings, "models": models}, input=tmp_path / "lines.txt", output=str(tmp_path / "out"))
+    assert "\n" not in str(refused.value) and [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
+
+
+@pytest.mark.parametrize("back", [("de", "en"), ("fr", "de")])
+def test_languages_that_do_not_meet_are_refused(back, monkeypatch):
+    def opened(self, name, source_lang, target_lang):
+        return Table(*{"there": ("en", "fr"), "back": back}[name], {})
+
+    monkeypatch.setattr(Paraphraser, "_opened", opened)
+    with pytest.raises(UsageError, match=r"no round trip: there translates .*, but back .* de"):
+        _ = Paraphraser(("there", "back")).trips
+
+
+def test_inputs_without_sentences_are_one_line(model, tmp_path, capsys):
+    pq.write_table(pa.table({"number": [1]}), tmp_path / "numbers.parquet")
+    (tmp_path / "empty.txt").write_text("")
+    common = {"models": model, **LANGUAGES, "output": str(tmp_path / "out")}
+    with pytest.raises(InputError, match="no column is called"):
+        paraphrase_file(**common, input=tmp_path / "numbers.parquet")
+    with pytest.raises(InputError, match="empty"):
+        paraphrase_file(**common, input=tmp_path / "empty.txt")
+    with pytest.raises(InputError, match="no such"):
+        paraphrase_file(**common, input=tmp_path / "absent.txt")
+    assert not (tmp_path / "out").exists()
