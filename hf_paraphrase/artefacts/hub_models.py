@@ -55,7 +55,9 @@ _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""
 
 
-def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False) -> Path:
+def model_folder(
+    name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False, with_code: bool = False
+) -> Path:
     """Returns the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
@@ -64,6 +66,7 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
             written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
         any_type: Fetch also models whose type is not one of this package's.
+        with_code: Fetch also their code, which somebody trusts.
 
     Returns:
         The folder. A name that is neither a folder nor a valid name of a repository is returned as a path.
@@ -89,7 +92,7 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
     key = (str(name), revision)
     if key in _FOLDERS and _FOLDERS[key].is_dir():
         return _FOLDERS[key]
-    folder, is_complete = _fetch(*repository, revision, any_type)
+    folder, is_complete = _fetch(*repository, revision, any_type, with_code)
     if is_complete:
         _FOLDERS[key] = folder
     return folder
@@ -136,7 +139,7 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     return repo_id, "/".join(parts[2:])
 
 
-def _fetch(repo_id: str, inner: str, revision: str | None, any_type: bool) -> tuple[Path, bool]:
+def _fetch(repo_id: str, inner: str, revision: str | None, any_type: bool, with_code: bool) -> tuple[Path, bool]:
     """Fetches a model; returns its folder, and whether it is complete or has the settings alone."""
     folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES))
     settings, modules = folder / _SETTINGS, folder / _MODULES
@@ -146,7 +149,8 @@ def _fetch(repo_id: str, inner: str, revision: str | None, any_type: bool) -> tu
     is_static = modules.is_file() and b"StaticEmbedding" in read_bytes(modules, ModelError)
     is_fast = model_type == "model2vec" or (model_type is None and is_static)
     if is_fast or (any_type and (settings.is_file() or modules.is_file())):
-        return _download(repo_id, inner, revision, _OTHER_LIBRARIES), True
+        names = (*_OTHER_LIBRARIES, "*.py") if with_code else _OTHER_LIBRARIES
+        return _download(repo_id, inner, revision, names), True
     if settings.is_file():
         return folder, False
     what = f"no folder {inner} with a model" if inner else "no model"

@@ -127,8 +127,6 @@ class ModelAverages:
         import torch
 
         model = self.model
-        if model.training:
-            model.eval()
         # What a model itself says of its device and type takes longer than a short text.
         weights = model.embeddings.detach()
         if weights.device.type == "cpu" and weights.dtype == torch.float32:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .letters import Letters
     from .objectives import DistillationObjective
     from .run import distill
-    from .teacher import Teacher
     from .teacher_vectors import TeacherVectors, UnitVectors
     from .texts import Texts, corpora_of, read_texts
     from .trainer import DistillationTrainer

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
 from ...settings import check_count
-from ..familiar_calls import normalized
+from ..vectors import normalized
 from .vector_file import VectorFile
 
 

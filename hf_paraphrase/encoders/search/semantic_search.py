@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...settings import check_count
-from ..familiar_calls import normalized
+from ..vectors import normalized
 from .nearest_neighbours import nearest_neighbours
 from .paraphrase_mining import BestPairs
 
 if TYPE_CHECKING:
     import torch
 
-    from ..familiar_calls import FamiliarCalls
+    from ..sentence_encoder import SentenceEncoder
 
     Vectors = NDArray[np.floating] | torch.Tensor
 
@@ -59,7 +59,7 @@ def semantic_search(
 
 
 def paraphrase_mining(
-    model: FamiliarCalls,
+    model: SentenceEncoder,
     sentences: Sequence[str],
     show_progress_bar: bool = False,
     batch_size: int = 256,
@@ -92,7 +92,7 @@ def paraphrase_mining(
     if isinstance(sentences, str):
         raise UsageError(f"the sentences are one string, {sentences!r}", remedy="give a list of sentences")
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
-    vectors = normalized(model.encode(list(sentences), **options))
+    vectors = normalized(model.encode(sentences, **options))
     # Most pairs are found from both of their sides.
     best = BestPairs(2 * max_pairs)
     for start in tqdm(
