@@ -32,7 +32,8 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
     inputs = [] if source is None else [source]
     with Artefact(output, command=command, settings=settings, inputs=inputs, overwrite=overwrite) as artefact:
         staging = artefact.staging
-        if hasattr(model, "transformer"):
+        is_third_party = hasattr(model, "transformer")
+        if is_third_party:
             from .pooled_transformer import save_transformer
 
             prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
@@ -49,6 +50,8 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         values = {
             **card_values(model, artefact.target.name),
             "hidden_size": encoder.dimension,
+            "third_party": is_third_party,
+            **({"library_name": "sentence-transformers"} if is_third_party else {}),
             "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
             "model_license": metadata.get("license"),
             "source": None if source is None else name or source.resolve().name,

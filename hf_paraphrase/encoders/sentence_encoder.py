@@ -14,7 +14,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from ..artefacts.hub_models import BUILTIN, WORDLLAMA, model_folder
 from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import MODELS, model_class
+from ..registry import trusts_remote_code
 from ..settings import check_count
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 
     from .pooled_transformer import PooledTransformer
 
-    Model = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
-    Texts = str | Sequence[str]
+    Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
+    Texts: TypeAlias = str | Sequence[str]
 
 _ROWS_PER_MEAN = 1024
 _ROWS_PER_BLOCK = 1 << 14
@@ -74,6 +75,18 @@ class SentenceEncoder:
         folder: The folder that it was opened from; None if there was none.
     """
 
+    results: dict[str, Any]
+    folder: Path | None
+    prompts: dict[str, str]
+    default_prompt_name: str | None
+    _table: VectorTable | None
+    _model: Any
+    _tokenizer: Any
+    _tokens: TextTokens
+    _averages: tuple[object, Averages | None] | None
+    _truncate_dim: int | None
+    _warned: bool
+
     def __init__(
         self,
         model: Model | str | os.PathLike[str] = BUILTIN,
@@ -85,25 +98,24 @@ class SentenceEncoder:
         default_prompt_name: str | None = None,
         reading: Reading | None = None,
     ) -> None:
-        self.results: dict[str, Any] = {}
-        self.folder: Path | None = None
+        self.results, self.folder = {}, None
         if isinstance(model, str | os.PathLike):
             opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
             self.__dict__.update(opened.__dict__)
             return
         self._table = model if isinstance(model, VectorTable) else None
-        self._model: Any = None if isinstance(model, VectorTable) else model
+        self._model = None if isinstance(model, VectorTable) else model
         self._tokenizer = tokenizer
         if reading is None:
             reading = Reading() if self._table is None else self._table.reading
         self._tokens = TextTokens(reading)
-        self._averages: tuple[object, Averages | None] | None = None
+        self._averages = None
         self._warned = False
         self.prompts = dict(prompts or {})
         self.default_prompt_name = default_prompt_name
         self.truncate_dim = truncate_dim
         if device not in {None, "cpu"}:
-            self.to(cast(str, device))
+            self.to(str(device))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_averages": None}
@@ -117,7 +129,7 @@ class SentenceEncoder:
         revision: str | None = None,
         truncate_dim: int | None = None,
         dtype: str | torch.dtype | None = None,
-        trust_remote_code: bool = False,
+        trust_remote_code: bool | None = None,
     ) -> SentenceEncoder:
         """Opens a model folder, a model of the Hub, or the encoder that is built in.
 
@@ -131,7 +143,8 @@ class SentenceEncoder:
             revision: The branch, tag or commit of the repository; `main` by default.
             truncate_dim: As for the class.
             dtype: The type in which a transformer of another library computes, e.g. `bfloat16`.
-            trust_remote_code: Run the code that the folder of such a transformer brings.
+            trust_remote_code: Run the code that the folder of such a transformer brings; None for what
+                `hf-paraphrase --trust-remote-code` says, by default no.
 
         Raises:
             ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
@@ -140,10 +153,11 @@ class SentenceEncoder:
             UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU; if there
                 is no such device, or its embeddings cannot be truncated so.
         """
-        encoder = open_model(folder, device, revision, dtype, trust_remote_code)
+        trusted = trusts_remote_code() if trust_remote_code is None else trust_remote_code
+        encoder = open_model(folder, device, revision, dtype, trusted)
         encoder.truncate_dim = truncate_dim
         if device not in {None, "cpu"}:
-            encoder.to(cast(str, device))
+            encoder.to(str(device))
         return encoder
 
     @property
@@ -267,8 +281,21 @@ class SentenceEncoder:
 
     @overload
     def encode(
-        self, texts: Texts, *, convert_to_tensor: Literal[True], convert_to_numpy: bool = ..., **options: Any
-    ) -> Tensor: ...
+        self,
+        texts: Texts,
+        *,
+        batch_size: int = ...,
+        normalize: bool = ...,
+        show_progress_bar: bool | None = ...,
+        normalize_embeddings: bool = ...,
+        convert_to_numpy: Literal[True] = ...,
+        convert_to_tensor: Literal[False] = ...,
+        precision: Precision = ...,
+        truncate_dim: int | None = ...,
+        prompt: str | None = ...,
+        prompt_name: str | None = ...,
+        device: str | None = ...,
+    ) -> NDArray[Any]: ...
 
     @overload
     def encode(
@@ -279,15 +306,14 @@ class SentenceEncoder:
         normalize: bool = ...,
         show_progress_bar: bool | None = ...,
         normalize_embeddings: bool = ...,
+        convert_to_numpy: bool = ...,
+        convert_to_tensor: bool = ...,
         precision: Precision = ...,
         truncate_dim: int | None = ...,
         prompt: str | None = ...,
         prompt_name: str | None = ...,
         device: str | None = ...,
-    ) -> NDArray[Any]: ...
-
-    @overload
-    def encode(self, texts: Texts, **options: Any) -> Any: ...
+    ) -> Any: ...
 
     def encode(
         self,

@@ -278,7 +278,7 @@ def test_a_dense_layer_that_is_invalid_is_refused(bert, tmp_path, settings, mess
         SentenceEncoder.from_pretrained(tmp_path / "st")
 
 
-def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path):
+def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path, monkeypatch):
     folder = write_transformer(tmp_path / "bert")
     ran = tmp_path / "ran"
     (folder / "own.py").write_text(
@@ -293,6 +293,12 @@ def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path):
     with pytest.raises(ModelError, match="needs the code that it brings"):
         SentenceEncoder.from_pretrained(folder)
     assert not ran.exists()
+    (tmp_path / "text").write_text("\n".join(TEXTS))
+    words = ["encode", "--model", str(folder), "--input", str(tmp_path / "text")]
+    assert main(words) == 2 and not ran.exists()
+    monkeypatch.setenv("HF_PARAPHRASE_TRUST_REMOTE_CODE", "")
+    assert main(["--trust-remote-code", *words]) == 0
+    np.testing.assert_allclose(np.load(tmp_path / "text.npy"), expected, atol=1e-6)
     trusted = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
     assert ran.exists()
     np.testing.assert_allclose(trusted.encode(TEXTS), expected, atol=1e-6)

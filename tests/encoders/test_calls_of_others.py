@@ -17,7 +17,7 @@ import torch
 from tiny_encoders import write_average
 from tiny_transformers import write_transformer
 
-from hf_paraphrase import SentenceEncoder, paraphrase_mining
+from hf_paraphrase import SentenceEmbedder, SentenceEncoder, paraphrase_mining
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
@@ -141,6 +141,28 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
     store.add_texts(texts)
     assert [document.page_content for document in store.similarity_search("w9 w8", k=1)] == ["w9 w8"]
     assert isinstance(encoder.embed_query("w1"), list) and len(encoder.embed_documents(texts)) == len(texts)
+
+
+def test_int8_folders_open_in_sentence_transformers_with_this_package(folders, tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    from hf_paraphrase import export_encoder
+    from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
+
+    export_encoder(model=folders["table"], output=tmp_path / "int8", format="safetensors", weights="int8")
+    for folder in (tmp_path / "int8", BUILTIN_FOLDER):
+        theirs = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
+        encoder = SentenceEncoder.from_pretrained(folder)
+        np.testing.assert_array_equal(theirs.encode(TEXTS, prompt="w1 "), encoder.encode(TEXTS, prompt="w1 "))
+        assert theirs.get_sentence_embedding_dimension() == encoder.dimension
+
+
+@pytest.mark.parametrize("form", [None, "arrow"])
+def test_a_dataset_is_mapped_with_and_without_the_arrow_format(folders, form):
+    rows = datasets.Dataset.from_dict({"text": TEXTS}).with_format(form)
+    embedder = SentenceEmbedder(str(folders["table"]), columns="text")
+    mapped = rows.map(embedder, batched=True, batch_size=4).with_format("numpy")
+    expected = SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS)
+    np.testing.assert_allclose(mapped["text_embedding"], expected, atol=1e-6)
 
 
 def test_a_name_opens_as_from_pretrained_does():
