@@ -12,9 +12,9 @@ import dataclasses
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,14 @@ from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
 from .kinds import encoder_type, own_classes
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
-from .padded_batches import embed_in_padded_batches, evaluation_mode, forward_options, with_progress_bar
+from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
 from .static_tables import MODEL2VEC, VectorTable, read_prompts, read_static, read_wordllama
 from .text_tokens import Reading, TextTokens
 from .vectors import Precision, check_precision, normalized, quantize_embeddings
-from .word_averages import Averages, ModelAverages
+from .word_averages import Averages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
     from transformers import PreTrainedModel
 
     from .pooled_transformer import PooledTransformer
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
     Texts: TypeAlias = str | Sequence[str]
 
-_ROWS_PER_MEAN = 1024
 _ROWS_PER_BLOCK = 1 << 14
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 _LOGGER = logging.getLogger(__name__)
@@ -145,13 +143,6 @@ class SentenceEncoder:
             dtype: The type in which a transformer of another library computes, e.g. `bfloat16`.
             trust_remote_code: Run the code that the folder of such a transformer brings; None for what
                 `hf-paraphrase --trust-remote-code` says, by default no.
-
-        Raises:
-            ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
-                repository.
-            HubError: If the Hub cannot be reached.
-            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU; if there
-                is no such device, or its embeddings cannot be truncated so.
         """
         trusted = trusts_remote_code() if trust_remote_code is None else trust_remote_code
         encoder = open_model(folder, device, revision, dtype, trusted)
@@ -279,42 +270,6 @@ class SentenceEncoder:
         prepared = self._tokens.prepared(texts, self._prompt(None, None))
         return TokenIds.joined(self._tokens.blocks(self.backend, prepared))
 
-    @overload
-    def encode(
-        self,
-        texts: Texts,
-        *,
-        batch_size: int = ...,
-        normalize: bool = ...,
-        show_progress_bar: bool | None = ...,
-        normalize_embeddings: bool = ...,
-        convert_to_numpy: Literal[True] = ...,
-        convert_to_tensor: Literal[False] = ...,
-        precision: Precision = ...,
-        truncate_dim: int | None = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        device: str | None = ...,
-    ) -> NDArray[Any]: ...
-
-    @overload
-    def encode(
-        self,
-        texts: Texts,
-        *,
-        batch_size: int = ...,
-        normalize: bool = ...,
-        show_progress_bar: bool | None = ...,
-        normalize_embeddings: bool = ...,
-        convert_to_numpy: bool = ...,
-        convert_to_tensor: bool = ...,
-        precision: Precision = ...,
-        truncate_dim: int | None = ...,
-        prompt: str | None = ...,
-        prompt_name: str | None = ...,
-        device: str | None = ...,
-    ) -> Any: ...
-
     def encode(
         self,
         texts: Texts,
@@ -426,13 +381,17 @@ class SentenceEncoder:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
         check_count("batch_size", batch_size)
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
-        averages = self._word_averages_of_model()
+        averages = self._word_averages()
+        finish = normalized if normalize else None
         with evaluation_mode(self._model):
             if averages is not None:
-                steps = self._word_averages(averages, tokenize, blocks, vectors, normalize)
+                steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
                 ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
-                steps = self._padded_batches(ids, batch_size, vectors, normalize)
+                pad = self.tokenizer.pad_token_id
+                steps = embed_by_model(
+                    self.model, ids, vectors, batch_size=batch_size, pad_token_id=pad, finish=finish
+                )
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
@@ -446,59 +405,13 @@ class SentenceEncoder:
             )
         return vectors
 
-    def _word_averages_of_model(self) -> Averages | None:
+    def _word_averages(self) -> Averages | None:
         """Returns what averages word vectors, or None if the model is not an average."""
         kept: object = self._table if self._model is None else self._model
         if self._averages is None or self._averages[0] is not kept:
-            if self._model is None:
-                averages: Averages | None = cast(VectorTable, self._table).averages(self.dimension)
-            else:
-                averages = ModelAverages(self._model) if _is_average(self._model) else None
-            self._averages = kept, averages
+            table = cast(VectorTable, self._table)
+            self._averages = kept, table.averages(self.dimension) if kept is table else averages_of_model(self._model)
         return self._averages[1]
-
-    def _word_averages(
-        self,
-        averages: Averages,
-        tokenize: Callable[[slice], TokenIds],
-        blocks: list[slice],
-        vectors: NDArray[np.float32],
-        normalize: bool,
-    ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
-        means = averages.prepared()
-
-        def embed(rows: slice) -> int:
-            ids = tokenize(rows)
-            for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
-                part = means(*ids.part(first, first + _ROWS_PER_MEAN))[:, : vectors.shape[1]]
-                start = rows.start + first
-                vectors[start : start + len(part)] = normalized(part) if normalize else part
-            return rows.stop - rows.start
-
-        yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
-
-    def _padded_batches(
-        self, ids: TokenIds, batch_size: int, vectors: NDArray[np.float32], normalize: bool
-    ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) in padded batches, and yields how many rows each of them had."""
-        model = self.model
-        options = forward_options(model)
-
-        def forward(ids: Tensor, mask: Tensor) -> Tensor:
-            whole: Tensor = model(ids, attention_mask=mask, **options).pooler_output
-            return whole[:, : self.dimension]
-
-        return embed_in_padded_batches(
-            forward,
-            ids,
-            vectors,
-            batch_size=batch_size,
-            pad_token_id=self.tokenizer.pad_token_id,
-            device=model.device,
-            finish=normalized if normalize else None,
-            is_transformer=hasattr(model, "transformer"),
-        )
 
     def similarity(
         self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
@@ -511,10 +424,6 @@ class SentenceEncoder:
             first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
             second: The same for the other side.
             **options: Passed to `encode`.
-
-        Raises:
-            TypeError: If a text is not a string.
-            ValueError: If an array of floats has more than two axes, or the sides differ in their components.
         """
         rows, columns = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape[1] != columns.shape[1]:
@@ -592,16 +501,11 @@ class SentenceEncoder:
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
 
+        The licence and the base model that the card of its folder names are on the new card too.
+
         Args:
             folder: The folder; it appears whole or not at all.
             overwrite: Replace an existing one.
-
-        Returns:
-            The folder.
-
-        Raises:
-            OutputError: If the folder is in the way, or is that of this encoder.
-            ModelError: If it is an ONNX model, or one that is not an average and was truncated.
         """
         from .saved_copy import save_copy
 
@@ -711,11 +615,3 @@ def _check_truncation(dimension: int, truncate_dim: int) -> None:
             f"embeddings of {dimension} components cannot be truncated to {truncate_dim}",
             remedy=f"keep 1 to {dimension} of them",
         )
-
-
-def _is_average(model: Any) -> bool:
-    """Returns whether a model is one of our averages; a subclass may compute something else."""
-    from ..models.modeling_avg import AvgModel
-    from ..models.modeling_concatenation import ConcatenationModel
-
-    return type(model) in (AvgModel, ConcatenationModel)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from ..artefacts.hub_models import BUILTIN, WORDLLAMA
 from .baselines import UNTRAINED_BASELINES, Scorer
@@ -30,7 +31,7 @@ def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = (
 
     whole = SentenceEncoder.from_pretrained(name, device=device)
     parts = {size: whole.truncated(size) for size in sizes}
-    options = {"batch_size": batch_size, "show_progress_bar": True}
+    options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
     return [
         Scorer.model(name, partial(whole.encode, **options)),
         *(Scorer.truncated(name, partial(part.encode, **options), size) for size, part in parts.items()),

@@ -217,7 +217,7 @@ def test_encoding_leaves_a_model_in_training_as_it_was(folders, name, interrupte
             raise KeyboardInterrupt
 
         monkeypatch.setattr("hf_paraphrase.encoders.sentence_encoder.in_threads", interrupt)
-        monkeypatch.setattr("hf_paraphrase.encoders.sentence_encoder.map", interrupt, raising=False)
+        monkeypatch.setattr("hf_paraphrase.encoders.word_averages.map", interrupt, raising=False)
         with pytest.raises(KeyboardInterrupt):
             encoder.encode(TEXTS)
     else:

@@ -238,17 +238,6 @@ def test_a_tokenizer_that_transformers_completes_is_opened_by_it(folders, tmp_pa
     assert encoder.tokenize(TEXTS) == tokenizer(TEXTS)["input_ids"]
 
 
-def test_a_truncated_table_has_the_first_components_and_saves_as_such(folders, tmp_path):
-    for name in ("words", "joined"):
-        whole = SentenceEncoder.from_pretrained(folders[name])
-        found = [SentenceEncoder.from_pretrained(folders[name], truncate_dim=3), whole.truncated(3)]
-        for encoder in found:
-            np.testing.assert_array_equal(encoder.encode(TEXTS), whole.encode(TEXTS)[:, :3])
-    small = SentenceEncoder.from_pretrained(folders["words"], truncate_dim=3)
-    opened = SentenceEncoder.from_pretrained(small.save_pretrained(tmp_path / "small"))
-    np.testing.assert_array_equal(opened.encode(TEXTS), small.encode(TEXTS))
-
-
 HEAVY = (
     "torch",
     "transformers",
@@ -552,31 +541,6 @@ def test_a_table_of_wordllama_is_the_mean_of_its_tokens_without_special_ones(tmp
     assert not vectors[-1].any()
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda folder: write_wordllama(folder, rows=20), "tokenizer has ids up to 43"),
-        (lambda folder: (folder / "tokenizers" / "tiny_tokenizer_config.json").write_text("{}"), "damaged tokenizer"),
-        (lambda folder: _spoil(folder / "weights" / "tiny_4.safetensors"), "is not finite"),
-        (
-            lambda folder: (folder / "weights" / "tiny_4.safetensors").write_bytes(b"x" * 50),
-            "the weights cannot be opened",
-        ),
-    ],
-)
-def test_a_damaged_table_is_refused(tmp_path, damage, message):
-    write_wordllama(tmp_path / "table")
-    damage(tmp_path / "table")
-    with pytest.raises(ModelError, match=message):
-        SentenceEncoder.from_pretrained(tmp_path / "table")
-
-
-def _spoil(path):
-    tensors = load_file(path)
-    tensors["embedding.weight"][3, 1] = np.nan
-    save_file(tensors, path)
-
-
 def test_the_installed_package_gives_the_vectors_that_it_gives_itself():
     package = pytest.importorskip("wordllama")
     root = Path(package.__file__).parent
@@ -605,11 +569,3 @@ def test_a_package_that_is_not_installed_is_one_line(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"wordllama: the package is not installed \(pip install wordllama\)"):
         SentenceEncoder.from_pretrained("wordllama")
-
-
-def test_opening_the_table_of_the_package_imports_none_of_it(monkeypatch):
-    pytest.importorskip("wordllama")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "wordllama"]:
-        monkeypatch.delitem(sys.modules, name)
-    SentenceEncoder.from_pretrained("wordllama")
-    assert "wordllama" not in sys.modules
