@@ -26,10 +26,7 @@ T = TypeVar("T")
 
 BUILTIN = "builtin"
 """The name of the sentence encoder that is installed with the package."""
-WORDLLAMA = "wordllama"
-"""The name of the table that is installed with the package of that name."""
 TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
-MODEL_NAMES = (BUILTIN, WORDLLAMA)
 _IMPORTED = "hf_paraphrase_import."
 """How the names of the modules of the user's files begin."""
 

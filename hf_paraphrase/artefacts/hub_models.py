@@ -13,7 +13,6 @@ from pathlib import Path
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
-from ..registry import WORDLLAMA as WORDLLAMA
 from .files import read_bytes, read_json_object
 
 _SETTINGS = "config.json"

@@ -30,7 +30,7 @@ from ..messages import (
     shown_messages,
     without_secrets,
 )
-from ..registry import MODEL_NAMES, TRUST_REMOTE_CODE, import_file
+from ..registry import BUILTIN, TRUST_REMOTE_CODE, import_file
 from .parser import parse
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
@@ -153,7 +153,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
     if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
         return problem
     path = Path(problem.path)
-    names = [*MODEL_NAMES] if isinstance(problem, ModelError) and problem.path == path.name else []
+    names = [BUILTIN] if isinstance(problem, ModelError) and problem.path == path.name else []
     with suppress(OSError, ValueError):
         names += [name for name in os.listdir(path.parent) if not name.startswith(".")]  # noqa: PTH208
     for name in difflib.get_close_matches(path.name, names, 1, 0.75):

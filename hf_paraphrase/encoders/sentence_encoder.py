@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.files import read_json_object
-from ..artefacts.hub_models import BUILTIN, WORDLLAMA, model_folder
+from ..artefacts.hub_models import BUILTIN, model_folder
 from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import MODELS, model_class
@@ -31,7 +31,7 @@ from ..training.threads import available_threads, in_threads
 from .kinds import encoder_type, own_classes
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
-from .static_tables import MODEL2VEC, VectorTable, read_prompts, read_static, read_wordllama
+from .static_tables import MODEL2VEC, VectorTable, read_prompts, read_static
 from .text_tokens import Reading, TextTokens
 from .vectors import Precision, check_precision, normalized, quantize_embeddings
 from .word_averages import Averages, averages_of_model, embed_averages
@@ -134,9 +134,8 @@ class SentenceEncoder:
         Args:
             folder: A folder of ours, or one that `export` made of it; of sentence-transformers (its pooling, dense
                 layers, normalisation, prompts and `max_seq_length` are followed); of an encoder of transformers (mean
-                of its token vectors); of model2vec or wordllama. Where there is no such folder, the name
-                `namespace/name` of a repository that holds one; `builtin`, the encoder that is installed with the
-                package and needs no network; or `wordllama`, the table of that package if it is installed.
+                of its token vectors); or of model2vec. Where there is no such folder, the name `namespace/name` of a
+                repository that holds one; or `builtin`, the encoder that is installed with the package.
             device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
             revision: The branch, tag or commit of the repository; `main` by default.
             truncate_dim: As for the class.
@@ -562,10 +561,6 @@ def open_model(
     trust_remote_code: bool = False,
 ) -> SentenceEncoder:
     """Opens what :meth:`SentenceEncoder.from_pretrained` takes, on the CPU unless it is an ONNX graph."""
-    if name == WORDLLAMA:
-        encoder = SentenceEncoder(read_wordllama())
-        encoder.folder = cast(VectorTable, encoder._table).folder
-        return encoder
     folder = model_folder(name, revision=revision)
     is_third_party = _is_third_party(folder)
     if is_third_party:

@@ -9,13 +9,10 @@ seconds to import, are not needed, and neither are the libraries that made the f
   (null: all), and before that its first `max_length` times m characters, where m is the median length of a token.
 * **sentence-transformers**: `modules.json` names a `StaticEmbedding`, and perhaps a `Normalize` behind it. Unknown
   tokens count like any other. Texts are read whole, unless `tokenizer.json` has a truncation.
-* **wordllama** (https://github.com/dleemiller/WordLlama): `NAME_DIM.safetensors` and `NAME_tokenizer_config.json`, in
-  a folder or in the installed package. A text is the mean of its tokens, without special ones.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Mapping
@@ -28,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.files import read_json, read_json_object
-from ..artefacts.hub_models import WORDLLAMA
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, TABLE, read_int8_table
 from ..artefacts.quiet_libraries import opening
 from ..artefacts.weights import TensorEntry, read_header, read_headers
@@ -143,8 +139,6 @@ def read_static(folder: Path) -> VectorTable | None:
             return None
         if (folder / _WEIGHTS).is_file() and _table_name(folder / _WEIGHTS) == TABLE:
             return _model2vec(folder, config)
-    elif (files := _wordllama_files(folder)) is not None:
-        return read_wordllama(folder, files)
     modules = static_modules(folder)
     return None if modules is None else _static_embedding(folder, modules)
 
@@ -294,41 +288,9 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
     return table
 
 
-def read_wordllama(folder: Path | None = None, files: tuple[Path, Path] | None = None) -> VectorTable:
-    """Opens the table of the installed package, or of a folder; of several the one with the most components."""
-    if folder is None:
-        spec = importlib.util.find_spec(WORDLLAMA)
-        # A folder of that name in the working directory has no origin.
-        places = [] if spec is None or spec.origin is None else list(spec.submodule_search_locations or [])
-        if not places:
-            raise ModelError("the package is not installed", path=WORDLLAMA, remedy="pip install wordllama")
-        folder = Path(places[0])
-        files = _wordllama_files(folder)
-    if files is None:
-        raise ModelError("there are no weights and tokenizer of wordllama", path=folder, remedy=_AGAIN)
-    weights, tokenizer_file = files
-    table = read_table(weights, _TABLE_OF_TORCH)
-    return _plain_average(table, open_tokenizer(tokenizer_file.parent, tokenizer_file.name), folder)
-
-
-def _wordllama_files(folder: Path) -> tuple[Path, Path] | None:
-    """Finds the widest table of a folder that has a tokenizer, and that tokenizer."""
-    candidates: list[tuple[int, Path, Path]] = []
-    for weights in sorted([*folder.glob("*.safetensors"), *folder.glob("weights/*.safetensors")]):
-        file = f"{weights.stem.rpartition('_')[0]}_tokenizer_config.json"
-        tokenizer = next((path for path in (folder / file, folder / "tokenizers" / file) if path.is_file()), None)
-        if tokenizer is not None:
-            shape = read_header(weights).get(_TABLE_OF_TORCH, TensorEntry("", (0,))).shape
-            candidates.append((shape[-1], weights, tokenizer))
-    return max(candidates)[1:] if candidates else None
-
-
 def _foreign_table(folder: Path, place: Path, name: str) -> VectorTable:
-    return _plain_average(read_table(place / _WEIGHTS, name), open_tokenizer(place), folder)
-
-
-def _plain_average(table: NDArray[np.float32], backend: Tokenizer, folder: Path) -> VectorTable:
-    """Makes the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
+    """Opens the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
+    table, backend = read_table(place / _WEIGHTS, name), open_tokenizer(place)
     _check_ids(backend, table, folder)
     # Texts are read without special tokens.
     backend.post_processor = None
@@ -411,13 +373,13 @@ def _read_bfloat16(path: Path, entry: TensorEntry) -> NDArray[np.float32]:
     return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry.shape)
 
 
-def open_tokenizer(folder: Path, name: str = "tokenizer.json") -> Tokenizer:
+def open_tokenizer(folder: Path) -> Tokenizer:
     """Opens the tokenizer of a folder, without padding and truncation."""
     from tokenizers import Tokenizer
 
-    path = folder / name
+    path = folder / "tokenizer.json"
     if not path.is_file():
-        raise ModelError(f"no {name}", path=folder, remedy=_REMEDY)
+        raise ModelError("no tokenizer.json", path=folder, remedy=_REMEDY)
     with opening("damaged tokenizer: it", path, _AGAIN):
         tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()

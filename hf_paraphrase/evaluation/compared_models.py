@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..artefacts.hub_models import BUILTIN, WORDLLAMA
+from ..artefacts.hub_models import BUILTIN
 from .baselines import UNTRAINED_BASELINES, Scorer
 
-BASELINES = (*UNTRAINED_BASELINES, BUILTIN, WORDLLAMA)
-"""What `evaluate --baseline` takes: baselines without training, the built-in encoder, and the table of wordllama."""
+BASELINES = (*UNTRAINED_BASELINES, BUILTIN)
+"""What `evaluate --baseline` takes: baselines without training, and the built-in encoder."""
 
 
 def baseline(name: str, *, device: str, batch_size: int) -> Scorer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -509,63 +508,3 @@ def test_modules_that_are_not_known_and_places_outside_are_refused(tmp_path):
     path.write_text(json.dumps([{**modules[0], "path": "elsewhere"}]))
     with pytest.raises(ModelError, match="no table of vectors"):
         SentenceEncoder.from_pretrained(tmp_path / "m")
-
-
-LLAMA_WORDS = [f"w{number}" for number in range(42)]
-LLAMA_TEXTS = ["w1 w2", "w3", "w4 w4 w1", ""]
-
-
-def write_wordllama(folder, size=4, rows=None):
-    """Weights and a tokenizer that adds a special token, as wordllama has them."""
-    vocabulary = {"[UNK]": 0, "<s>": 1, **{word: number + 2 for number, word in enumerate(LLAMA_WORDS)}}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    for name in ("weights", "tokenizers"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / "tokenizers" / "tiny_tokenizer_config.json"))
-    table = np.random.default_rng(0).normal(size=(rows or len(vocabulary), size)).astype(np.float16)
-    save_file({"embedding.weight": torch.from_numpy(table)}, folder / "weights" / f"tiny_{size}.safetensors")
-    return table, vocabulary
-
-
-def test_a_table_of_wordllama_is_the_mean_of_its_tokens_without_special_ones(tmp_path):
-    table, vocabulary = write_wordllama(tmp_path / "table", size=4)
-    write_wordllama(tmp_path / "table", size=6)
-    assert SentenceEncoder.from_pretrained(tmp_path / "table").dimension == 6
-    (tmp_path / "table" / "weights" / "tiny_6.safetensors").unlink()
-    vectors = SentenceEncoder.from_pretrained(tmp_path / "table").encode(LLAMA_TEXTS)
-    for text, vector in zip(LLAMA_TEXTS[:-1], vectors, strict=False):
-        expected = np.mean([table[vocabulary[word]] for word in text.split()], axis=0, dtype=np.float32)
-        np.testing.assert_allclose(vector, expected, atol=1e-6)
-    assert not vectors[-1].any()
-
-
-def test_the_installed_package_gives_the_vectors_that_it_gives_itself():
-    package = pytest.importorskip("wordllama")
-    root = Path(package.__file__).parent
-    texts = ["A man plays a guitar.", "", "日本語 😀 x", "  two  spaces "]
-    expected = package.WordLlama.load(cache_dir=root, disable_download=True).embed(texts)
-    np.testing.assert_allclose(SentenceEncoder.from_pretrained("wordllama").encode(texts), expected, atol=1e-6)
-
-
-def test_a_folder_called_wordllama_in_the_working_directory_is_not_the_package(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    write_wordllama(tmp_path / "wordllama", size=7)
-    assert (
-        SentenceEncoder.from_pretrained("./wordllama").dimension
-        == SentenceEncoder.from_pretrained(Path("wordllama")).dimension
-        == 7
-    )
-    if importlib.util.find_spec("wordllama").origin is None:
-        with pytest.raises(ModelError, match="the package is not installed"):
-            SentenceEncoder.from_pretrained("wordllama")
-    else:
-        assert SentenceEncoder.from_pretrained("wordllama").dimension != 7
-
-
-def test_a_package_that_is_not_installed_is_one_line(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r"wordllama: the package is not installed \(pip install wordllama\)"):
-        SentenceEncoder.from_pretrained("wordllama")
