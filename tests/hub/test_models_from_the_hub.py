@@ -45,7 +45,7 @@ def test_a_model_of_others_is_refused_before_its_weights_travel(published):
     files = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"much", "tokenizer.json": b"{}"}
     published.make("ann/llama", files=files)
     published.requests.clear()
-    with pytest.raises(ModelError, match="a model of type `llama` is not a sentence encoder"):
+    with pytest.raises(ModelError, match="a model of type `llama` is a decoder"):
         SentenceEncoder.from_pretrained("ann/llama")
     asked = published.sent("GET", "/ann/llama/resolve/*") + published.sent("HEAD", "/ann/llama/resolve/*")
     assert {path.rpartition("/")[2] for path in asked} == {"config.json"}

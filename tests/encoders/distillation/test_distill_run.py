@@ -273,7 +273,7 @@ def no_weights(copy):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (own_code, "cannot be opened"),
+        (own_code, "needs the code that it brings"),
         (own_tokenizer, "cannot be opened"),
         (no_numbers, "its vector is not finite for the text `"),
         (other_module, "module `CNN` is not supported"),
