@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from .encoders.distillation.run import distill
     from .encoders.encode_file import encode
     from .encoders.join import join_encoders
-    from .encoders.quantization import quantize_embeddings
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search
     from .encoders.search.semantic_search import paraphrase_mining, semantic_search
     from .encoders.sentence_embedder import SentenceEmbedder
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
+    from .encoders.vectors import quantize_embeddings
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .evaluation.run import evaluate
     from .export.run import export_encoder

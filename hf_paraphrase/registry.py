@@ -26,9 +26,7 @@ T = TypeVar("T")
 
 BUILTIN = "builtin"
 """The name of the sentence encoder that is installed with the package."""
-WORDLLAMA = "wordllama"
-"""The name of the table that is installed with the package of that name."""
-MODEL_NAMES = (BUILTIN, WORDLLAMA)
+TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
 _IMPORTED = "hf_paraphrase_import."
 """How the names of the modules of the user's files begin."""
 
@@ -108,6 +106,11 @@ def _origin(value: Any) -> str:
     if isinstance(value, str):
         return value
     return f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', repr(value))}"
+
+
+def trusts_remote_code() -> bool:
+    """Returns whether the user lets the code of model folders run, by `hf-paraphrase --trust-remote-code VERB …`."""
+    return os.environ.get(TRUST_REMOTE_CODE) == "1"
 
 
 def import_file(path: str | os.PathLike[str]) -> None:

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, error_of_the_system
 from .messages import as_given, stray_variables_hidden, without_secrets
-from .registry import MODEL_NAMES
+from .registry import BUILTIN
 from .streams import copied_streams
 
 P = ParamSpec("P")
@@ -261,7 +261,7 @@ def _plain(value: Any, *, is_list: bool) -> Any:
         return value
     path = os.fspath(value)
     # A path object is never the name of a model in a package.
-    return os.path.join(os.curdir, path) if path in MODEL_NAMES else path  # noqa: PTH118
+    return os.path.join(os.curdir, path) if path == BUILTIN else path  # noqa: PTH118
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:

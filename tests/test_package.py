@@ -26,7 +26,7 @@ def run(*words, **settings):
 
 def test_importing_the_package_imports_none_of_the_heavy_libraries():
     script = (
-        "import sys, hf_paraphrase.commands, hf_paraphrase.encoders.encode_settings\n"
+        "import sys, hf_paraphrase.commands, hf_paraphrase.encoders.encode_file\n"
         f"import {', '.join(SUBPACKAGES)}\n"
         "heavy = {'torch', 'transformers', 'datasets', 'numpy', 'pyarrow', 'evaluate', 'accelerate', 'yaml'}\n"
         "heavy |= {'filelock', 'importlib.metadata'}\n"

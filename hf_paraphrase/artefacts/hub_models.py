@@ -14,7 +14,6 @@ from ..errors import HubError, ModelError
 from ..messages import shown_line
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
-from ..registry import WORDLLAMA as WORDLLAMA
 from .files import read_bytes, read_json_object
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
@@ -26,7 +25,9 @@ _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""
 
 
-def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False) -> Path:
+def model_folder(
+    name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False, with_code: bool = False
+) -> Path:
     """Returns the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
@@ -35,6 +36,7 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
             written `./builtin`, or given as a path object. Any other name is returned as a path.
         revision: The branch, tag or commit of a repository; `main` by default.
         any_type: Fetch also models whose type is not one of this package's.
+        with_code: Fetch also their code, which somebody trusts.
 
     Raises:
         ModelError: If the name is empty, the Hub has no such model, or this installation has no built-in encoder.
@@ -51,11 +53,12 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
     if repository is None:
         return Path(name)
     key = (str(name), revision)
-    if key not in _FOLDERS:
-        folder = _download(*repository, revision, (_SETTINGS, _MODULES))
-        if not (_is_of_known_type(folder, str(name)) or any_type):
-            return folder  # its settings alone, with which it is refused
-        _FOLDERS[key] = _download(*repository, revision, FETCHED)
+    if key in _FOLDERS and _FOLDERS[key].is_dir():
+        return _FOLDERS[key]
+    folder = _download(*repository, revision, (_SETTINGS, _MODULES))
+    if not (_is_of_known_type(folder, str(name)) or any_type):
+        return folder  # its settings alone, with which it is refused
+    _FOLDERS[key] = _download(*repository, revision, (*FETCHED, "*.py") if with_code else FETCHED)
     return _FOLDERS[key]
 
 

@@ -132,14 +132,16 @@ def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreT
     return tokenizer
 
 
-def open_tokenizer_folder(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
+def open_tokenizer_folder(
+    folder: str | os.PathLike[str], *, trust_remote_code: bool = False
+) -> PreTrainedTokenizerFast:
     """Opens a tokenizer folder with transformers; a `ModelError` names the file that is damaged."""
     from transformers import AutoTokenizer
 
     _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
     files = [Path(folder) / name for name in ("tokenizer.json", PARTS_FILE)]
     with opening("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
 
 
 def _check_json(folder: Path, names: Sequence[str]) -> None:

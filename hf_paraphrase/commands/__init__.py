@@ -27,7 +27,7 @@ from ..messages import (
     shown_messages,
     without_secrets,
 )
-from ..registry import MODEL_NAMES, import_file
+from ..registry import BUILTIN, TRUST_REMOTE_CODE, import_file
 from .parser import parse
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
@@ -111,7 +111,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
     if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
         return problem
     path = Path(problem.path)
-    names = [*MODEL_NAMES] if isinstance(problem, ModelError) and problem.path == path.name else []
+    names = [BUILTIN] if isinstance(problem, ModelError) and problem.path == path.name else []
     with suppress(OSError, ValueError):
         names += [name for name in os.listdir(path.parent) if not name.startswith(".")]  # noqa: PTH208
     for name in difflib.get_close_matches(path.name, names, 1, 0.75):
@@ -121,7 +121,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
 
 
 def _run(words: list[str]) -> None:
-    words = _import_files(words)
+    words = _before_the_verb(words)
     if not words or words[0] in {"-h", "--help"}:
         show(_overview())
         return
@@ -153,10 +153,14 @@ def _run_verb(verb: str, words: list[str]) -> None:
         show(text)
 
 
-def _import_files(words: list[str]) -> list[str]:
-    """Imports the files of one's own that are named before the verb, `--import FILE`; returns the other words."""
-    while words and words[0].partition("=")[0] == "--import":
+def _before_the_verb(words: list[str]) -> list[str]:
+    """Does what flags before the verb say, `--import FILE` and `--trust-remote-code`; returns the other words."""
+    while words and (name := words[0].partition("=")[0]) in {"--import", "--trust-remote-code"}:
         _, equals, path = words.pop(0).partition("=")
+        if name == "--trust-remote-code":
+            # The processes of a job inherit it.
+            os.environ[TRUST_REMOTE_CODE] = "1"
+            continue
         if not equals and not words:
             raise UsageError("--import names no file", remedy="hf-paraphrase --import FILE VERB …")
         import_file(path if equals else words.pop(0))
@@ -165,7 +169,7 @@ def _import_files(words: list[str]) -> list[str]:
 
 def _overview() -> str:
     width = max(map(len, VERBS))
-    lines = ["usage: hf-paraphrase [--import FILE.py] <verb> [flags]"]
+    lines = ["usage: hf-paraphrase [--import FILE.py] [--trust-remote-code] <verb> [flags]"]
     for journey, verbs in JOURNEYS.items():
         lines += ["", f"{journey}:", *(f"  {verb:{width}}  {row.summary}" for verb, row in verbs.items())]
     return "\n".join([*lines, "", "hf-paraphrase <verb> --help explains every flag", ""])

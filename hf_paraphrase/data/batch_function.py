@@ -25,7 +25,7 @@ def no_progress(rows: int) -> None:
 
 
 class BatchFunction(ABC):
-    """A job over rows, as the verbs, `datasets.Dataset.map` (format "arrow") and Ray Data apply it to batches.
+    """A job over rows, as the verbs, `datasets.Dataset.map` (batched) and Ray Data apply it to batches.
 
     A subclass is a frozen dataclass. Its fields are all that it takes along to another process, with the files of the
     user that this one has imported; what it opens, a model above all, it opens when it is first needed and keeps as a
@@ -45,7 +45,11 @@ class BatchFunction(ABC):
                 object.__setattr__(self, field.name, tuple(names))
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Returns what the job makes of some rows."""
+        """Returns what the job makes of some rows: a table, or a dictionary of columns for a dictionary."""
+        if isinstance(table, Mapping):
+            import pyarrow as pa
+
+            return self.reported(pa.Table.from_pydict(dict(table)))[0].to_pydict()
         return self.reported(table)[0]
 
     @abstractmethod

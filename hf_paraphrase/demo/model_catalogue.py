@@ -14,12 +14,13 @@ from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..encoders.kinds import own_classes
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..encoders.static_folders import MODEL2VEC, static_modules
+from ..encoders.static_tables import MODEL2VEC
 from ..errors import HfParaphraseError, UsageError
-from ..models.registry import SENTENCE_ENCODERS
+from ..models.registry import MODELS, SENTENCE_ENCODERS
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
-_STATIC = "static"
+_OTHER = "sentence-transformers"
+"""The type of what `modules.json` describes."""
 _DEEPEST = 6
 _MOST_OPEN = 6
 """Models that stay open; the one that was not used for longest goes first."""
@@ -162,9 +163,9 @@ def _models_of(place: str) -> Iterator[FoundModel]:
         raise UsageError("no such folder", path=place, remedy="--models takes folders that hold models")
     if _is_model(folder):
         name = place if str(folder) != place else folder.resolve().name
-        yield FoundModel(name, place, _type_of(folder) or _STATIC)
+        yield FoundModel(name, place, _type_of(folder) or _OTHER)
         return
-    model_types = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _STATIC}
+    model_types = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _OTHER}
     model_types |= {kind.config_class.model_type for kind in own_classes().values()}
     empty = True
     for path in _model_folders(folder):
@@ -200,13 +201,14 @@ def _is_model(folder: Path) -> bool:
 
 
 def _type_of(folder: Path) -> str | None:
-    """Reads the type of a model from its `config.json`; a table of sentence-transformers has a type of our own."""
+    """Reads the type of a model from its `config.json`; what only `modules.json` describes has a type of its own."""
     settings = read_json_object(folder / _SETTINGS) if (folder / _SETTINGS).is_file() else {}
+    model_type = settings.get("model_type")
     architectures = [str(name) for name in settings.get("architectures") or []]
-    if settings.get("model_type") == "rnn_search" or (
+    if model_type == "rnn_search" or (
         settings.get("is_encoder_decoder") and any(name.endswith(_TRANSLATORS) for name in architectures)
     ):
         return TRANSLATION
-    if settings.get("model_type") is None:
-        return _STATIC if static_modules(folder) is not None else None
-    return str(settings["model_type"])
+    if (folder / _MODULES).is_file() and model_type not in MODELS:
+        return _OTHER
+    return None if model_type is None else str(model_type)

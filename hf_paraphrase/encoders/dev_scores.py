@@ -9,8 +9,8 @@ import numpy as np
 from transformers import EvalPrediction
 
 from ..errors import InputError, UsageError
-from .familiar_calls import normalized
 from .sentence_encoder import SentenceEncoder
+from .vectors import normalized
 
 CHOOSES = "eval_dev_mean"
 """The score that chooses the weights, where an evaluator gives several and none is named."""

@@ -1,21 +1,90 @@
-"""The recipe of the verb `encode`: lines of text in, a NumPy file of sentence embeddings out; or data folders."""
+"""The verb `encode`: lines of text in, a NumPy file of sentence embeddings out; or columns of a data folder."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.artefact import output_file
+from ..artefacts.artefact import Card, output_file
+from ..artefacts.hub_models import BUILTIN
 from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
-from ..errors import InputError
-from ..messages import log
-from ..settings import recipe
-from .encode_settings import STANDARD_INPUT, EncodeSettings
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..errors import InputError, UsageError
+from ..jobs.shard_settings import ShardSettings, shard_size_setting
+from ..messages import STREAM_COPIES, log
+from ..settings import recipe, setting
+from ..training.devices import DeviceSettings
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .sentence_embedder import SentenceEmbedder
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(kw_only=True)
+class EncodeSettings(ShardSettings, DeviceSettings):
+    """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32).
+
+    With --columns embed those of a data folder; the output is one too, with COLUMN_embedding for each.
+    """
+
+    model: str = setting(
+        "folder of a sentence encoder, of this package, sentence-transformers, transformers or model2vec, or "
+        "namespace/name of one on the Hub; builtin is the one that is installed with this package",
+        BUILTIN,
+        path=True,
+    )
+    input: str = setting(
+        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data "
+        "folder, or its address, e.g. s3://bucket/folder",
+        path=True,
+    )
+    output: str | None = setting(
+        "the .npy file to write, with --columns the data folder; it appears whole or not at all [default: the name of "
+        "the input with .npy behind it]",
+        None,
+    )
+    columns: list[str] = setting("columns of texts to embed, in every split; spaces or commas between them", [])
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    truncate_dim: int | None = setting(
+        "keep the first N components of each embedding, which is for encoders that were trained for it; "
+        "--normalize comes after it",
+        None,
+        at_least=1,
+    )
+    normalize: bool = setting("divide each embedding by its Euclidean norm", False)
+    precision: str = setting(
+        "arithmetic of the products of a network: fp32, bf16, or auto: bf16 where the machine multiplies it in "
+        "hardware; averages and ONNX models always compute in fp32",
+        "fp32",
+        choices=["auto", "bf16", "fp32"],
+    )
+    shard_size: int | None = shard_size_setting("rows", only_with="columns")
+    resume: bool = setting("with --columns: continue the incomplete job for this output", False, only_with="columns")
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.columns:
+            if self.output is None or Path(self.output).suffix == ".npy":
+                raise UsageError("--columns makes a data folder", remedy="give its name as --output")
+            return
+        if self.shard is not None or not self.computes_here:
+            raise UsageError(
+                f"--{'shard' if self.computes_here else 'engine ray'} is for data folders", remedy="give --columns too"
+            )
+        if self.output is None:
+            if self.input == STANDARD_INPUT or self.input in STREAM_COPIES:
+                raise UsageError(
+                    "standard input and other streams have no name to put .npy behind", remedy="give --output"
+                )
+            self.output = f"{self.input}.npy"
+        if Path(self.output).suffix != ".npy":
+            raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
 
 
 @dataclass(frozen=True)
@@ -78,13 +147,58 @@ def _is_bf16(settings: EncodeSettings) -> bool:
 
 
 def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
-    from .encode_folder import encode_folder
+    """Embeds columns of every split of a data folder."""
+    # Lines of text are embedded sooner than these are imported.
+    from ..artefacts.hub_models import model_folder
+    from ..artefacts.provenance import read_provenance
+    from ..data.batch_function import Report, add_report
+    from ..data.folder import DataFolder
+    from ..data.parquet_files import BATCH_ROWS
+    from ..data.schema import columns_named
+    from ..jobs.sharded_output import ShardedOutput
+    from ..jobs.shards import ShardJob, cut, reports
 
-    path, results = encode_folder(settings, embedder)
-    encoded = Encoded(path, results.get("rows", 0), results["dimension"], results.get("empty", 0))
-    if "rows" in results:
-        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components saved to {settings.output}")
-    return encoded
+    folder = DataFolder(settings.input)
+    columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)
+    settings, embedder = replace(settings, columns=columns), replace(embedder, columns=tuple(columns))
+    for split in folder.splits:
+        schema = folder.require(*embedder.columns, split=split)
+        for column in embedder.columns:
+            if not _is_text(schema.field(column).type):
+                raise InputError(
+                    f"split `{split}`: the column {column} holds {schema.field(column).type}, not text",
+                    path=settings.input,
+                    remedy="name columns of texts",
+                )
+    model_folder(settings.model)
+    with ShardedOutput(
+        str(settings.output),
+        settings,
+        command="encode",
+        inputs=[settings.model, settings.input],
+        resume=settings.resume,
+        # `auto` leaves to the machine what decides about the result.
+        job={"bf16": embedder.bf16},
+        free=["device", "precision"],
+    ) as output:
+        if output.finished:
+            results = read_provenance(output.target)["results"]
+            return Encoded(output.target, results["rows"], results["dimension"], results.get("empty", 0))
+        dimension = settings.here(embedder).encoder.dimension
+        shards = [shard for split in folder.splits for shard in cut(split, folder.count(split), settings.shard_size)]
+        job = ShardJob(folder, dict.fromkeys(folder.splits, embedder), BATCH_ROWS)
+        output.run(job, output.own(shards), what="encode", unit=" rows")
+        if not output.is_whole(shards):
+            return Encoded(output.place, 0, dimension, 0)
+        total: Report = {"empty": 0}
+        for report in reports(shards, output.place):
+            add_report(total, report)
+        made = DataFolder(output.place)
+        rows = {split: made.count(split) for split in made.splits}
+        results = {**total, "dimension": dimension, "bf16": embedder.bf16, "rows": sum(rows.values())}
+        output.finish(results=results, card=_card(settings, rows, results))
+    log(f"{results['rows']} rows with embeddings of {dimension} components saved to {settings.output}")
+    return Encoded(output.target, results["rows"], dimension, total["empty"])
 
 
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
@@ -114,3 +228,28 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                 progress.total = progress.n
     log(f"{writer.rows} embeddings of {dimension} components saved to {settings.output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(values) or pa.types.is_large_string(values))
+
+
+def _card(settings: EncodeSettings, rows: dict[str, int], results: dict[str, Any]) -> Card:
+    from ..artefacts.provenance import inherited_metadata
+    from ..artefacts.remote_paths import to_path
+
+    folder = to_path(settings.input)
+    values = {
+        **inherited_metadata(folder),
+        "title": f"{folder.resolve().name}, embedded",
+        "source": folder.resolve().name,
+        "splits": [{"name": split, "rows": count} for split, count in rows.items()],
+        "columns": settings.columns,
+        "model": to_path(settings.model).name,
+        "normalized": settings.normalize,
+        **{name: value for name, value in results.items() if name != "rows"},
+    }
+    return Card("embedded", values)

@@ -1,25 +1,33 @@
-"""Where initial word vectors come from: a text file, a saved model, or a sentence encoder to distil."""
+"""Where initial word vectors come from: a text file, a model that is a table, or a sentence encoder to distil."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import fetched_folder
+from ..artefacts.model_loading import check_model_type
 from ..data.text_files import numbered_lines
 from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import MODELS, SENTENCE_ENCODERS
-from ..training.word_vectors import Coverage, WordVectors, is_header, read_word_vectors
-from .distillation.teacher import Teacher
+from ..tokenization.token_ids import TokenIds
+from ..training.word_vectors import UNKNOWN_WORDS, Coverage, WordVectors, is_header, read_word_vectors
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
-from .saved_vectors import read_joined_vectors, read_saved_vectors, vector_table
+from .sentence_encoder import SentenceEncoder
+from .static_tables import CONCATENATION, find_table, open_tokenizer, read_table, unknown_token
+from .word_averages import TableAverages
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
@@ -29,6 +37,7 @@ FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
     "distilled from the sentence encoder",
 )
 _REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
+_PIECES_AT_A_TIME = 10_000
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
@@ -40,7 +49,7 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
     if path.is_dir():
         if (path / PARTS_FILE).is_file():
             return SIDE_BY_SIDE
-        if vector_table(path) is not None:
+        if find_table(path) is not None:
             return SAVED_MODEL
         _check_encoder(path)
         return SENTENCE_ENCODER
@@ -78,15 +87,17 @@ def read_initial_vectors(
         words: The wanted words, each once; the words to distil.
         first: Keep the first N words of the source too. A sentence encoder has none.
         dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
-        pieces: As for :func:`~hf_paraphrase.encoders.saved_vectors.read_saved_vectors`.
+        pieces: As for :func:`read_saved_vectors`.
         device: Where a sentence encoder computes; None for the CPU.
         show_progress_bar: Show the progress of a sentence encoder on standard error.
     """
     kind, path = kind_of_source(source), fetched_folder(source) or Path(source)
     if kind == SENTENCE_ENCODER:
-        teacher = Teacher.from_pretrained(path, device=device)
+        encoder = SentenceEncoder.from_pretrained(path, device=device)
+        # The lengths of the vectors of words count.
+        encoder.reading = dataclasses.replace(encoder.reading, normalizes=False)
         vectors = distill_word_vectors(
-            teacher, words, dimension=dimension or DISTILLED_DIMENSION, show_progress_bar=show_progress_bar
+            encoder, words, dimension=dimension or DISTILLED_DIMENSION, show_progress_bar=show_progress_bar
         )
         vectors.source = Path(source)
         return vectors
@@ -104,6 +115,102 @@ def read_initial_vectors(
             remedy="leave --hidden-size out",
         )
     return vectors
+
+
+def read_saved_vectors(
+    folder: str | os.PathLike[str],
+    words: Collection[str],
+    *,
+    first: int = 0,
+    pieces: Sequence[str] | None = None,
+) -> WordVectors:
+    """Reads the vectors of words from a saved model.
+
+    A word-level model has a vector for each of its words. Of one over sub-word pieces a word has what it adds to a
+    sentence: the sum of the vectors of its pieces, unknown pieces left out. If the new model has the very
+    vocabulary of the old one, the pieces keep their own vectors.
+
+    Args:
+        folder: The model folder.
+        words: The wanted words.
+        first: Of a word-level model, keep the first N words too: its own vocabulary.
+        pieces: The vocabulary of the new model by id, to find out whether it is the same.
+
+    Returns:
+        The vectors; the model's vector of the unknown word is among them, as :data:`UNKNOWN_WORDS` has it.
+    """
+    folder = Path(folder)
+    located = find_table(folder)
+    if located is None:
+        raise ModelError("the model has no table of word vectors", path=folder, remedy=_REMEDY)
+    place, name = located
+    tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
+    vocabulary = tokenizer.get_vocab()
+    table = read_table(place / "model.safetensors", name)
+    if (highest := max(vocabulary.values(), default=-1)) >= len(table):
+        raise ModelError(
+            f"`{name}` has the shape {table.shape}, the tokenizer ids up to {highest}",
+            path=place,
+            remedy="the tokenizer files belong to another model",
+        )
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    names = sorted(vocabulary, key=vocabulary.__getitem__)
+    unknown = unknown_token(tokenizer)
+    same = pieces is not None and {token: row for row, token in enumerate(pieces)} == vocabulary
+    if same:
+        kept, rows = names, [table[vocabulary[token]] for token in names]
+    elif json.loads(tokenizer.to_str())["model"]["type"] == "WordLevel":
+        own = [token for token in names if token not in special and token != unknown]
+        kept = [word for place_, word in enumerate(own) if place_ < first or word in words]
+        rows = [table[vocabulary[word]] for word in kept]
+    else:
+        kept, rows = _whole_words(tokenizer, sorted(words), table, vocabulary.get(unknown or ""))
+    if unknown in vocabulary and not set(UNKNOWN_WORDS) & set(kept):
+        kept, rows = [*kept, UNKNOWN_WORDS[0]], [*rows, table[vocabulary[unknown]]]
+    matrix = np.stack(rows) if rows else np.zeros((0, table.shape[1]), np.float32)
+    return WordVectors(list(kept), matrix, len(table), source=folder, by_token=same)
+
+
+def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
+    """Reads the vectors of words from an encoder whose tables are side by side, as `join` makes it.
+
+    A word has what it adds to a sentence: of each table the sum of the vectors of its tokens. Where such an encoder
+    gives each table its share of the cosine in every sentence, here each table is scaled once: the squares of the
+    lengths of all words have these shares, and the first table stays as it is.
+    """
+    check_model_type(folder, [CONCATENATION], kind="encoder of tables side by side", verb="join")
+    encoder = SentenceEncoder.from_pretrained(folder)
+    config = encoder.model.config
+    table: NDArray[np.float32] = encoder.model.embeddings.detach().float().numpy()
+    sizes, weights = config.vocab_sizes, config.part_weights
+    parts = len(sizes)
+    ids: TokenIds = encoder.token_ids(list(words))
+    part = np.searchsorted(np.cumsum(sizes), ids.ids, side="right")
+    counts = np.bincount(np.repeat(np.arange(len(words)) * parts, ids.lengths) + part, minlength=len(words) * parts)
+    means = TableAverages(table, part_sizes=sizes).prepared()(*ids)
+    sums = means.reshape(len(words), parts, -1) * counts.reshape(len(words), parts, 1).astype(np.float32)
+    if weights is not None:
+        lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))
+        scales = np.sqrt(weights) / np.where(lengths > 0, lengths, 1.0)
+        sums *= (scales / scales[0])[:, None].astype(np.float32)
+    matrix = sums.reshape(len(words), -1)
+    nonzero = np.flatnonzero(matrix.any(axis=1))
+    return WordVectors([words[number] for number in nonzero.tolist()], matrix[nonzero], len(nonzero), source=folder)
+
+
+def _whole_words(
+    tokenizer: Tokenizer, words: Sequence[str], table: NDArray[np.float32], unknown_id: int | None
+) -> tuple[list[str], list[NDArray[np.float32]]]:
+    kept, rows = [], []
+    for start in range(0, len(words), _PIECES_AT_A_TIME):
+        block = words[start : start + _PIECES_AT_A_TIME]
+        encoded = tokenizer.encode_batch_fast(block, add_special_tokens=False)
+        for word, item in zip(block, encoded, strict=True):
+            ids = [token for token in item.ids if token != unknown_id]
+            if ids:
+                kept.append(word)
+                rows.append(table[ids].sum(0))
+    return kept, rows
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:

@@ -28,7 +28,6 @@ from ..settings import Settings, flag, setting
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from .encoder_vocabulary import EncoderVocabulary
 
 HIDDEN_SIZE = 300
 """Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
@@ -281,7 +280,7 @@ def _place_without_file(kind: type) -> str | None:
 
 def new_encoder(
     kind: str,
-    vocabulary: EncoderVocabulary,
+    vocabulary: Any,
     *,
     hidden_size: int | None = None,
     embedding_size: int | None = None,
@@ -292,7 +291,7 @@ def new_encoder(
 
     Args:
         kind: One of :data:`~hf_paraphrase.registry.ENCODERS`.
-        vocabulary: Its tokens.
+        vocabulary: Its tokens, an :class:`~.encoder_vocabulary.EncoderVocabulary`.
         hidden_size: Components of the sentence embedding (of each part, in a concatenation); None for those of the
             word vectors.
         embedding_size: Components of the word vectors; None for those of the sentence embedding, and 300 if neither is

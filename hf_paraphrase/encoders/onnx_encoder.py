@@ -62,16 +62,16 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
 class OnnxModel:
     """An exported graph in the place of the model, as far as `SentenceEncoder` needs one."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, config: Any) -> None:
+    def __init__(self, path: Path, config: Any) -> None:
         import torch
 
-        self.session = session
+        self.path = path
+        self.session = open_session(path, threads=1)
         self.config = config
         self.device = torch.device("cpu")
 
-    def eval(self) -> OnnxModel:
-        """Does nothing: a graph is always in evaluation mode."""
-        return self
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OnnxModel, (self.path, self.config)
 
     def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **kwargs: Any) -> SimpleNamespace:
         """Embeds a batch of sentences.
@@ -112,7 +112,6 @@ def load_onnx_folder(
         raise UsageError(
             f"an ONNX model computes on the CPU here, not on {device}", remedy="open the model that it was made from"
         )
-    session = open_session(Path(folder) / ONNX_FILE, threads=1)
     with opening("the model", folder, "export it again"):
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
         if model_type not in SENTENCE_ENCODERS:
@@ -126,11 +125,12 @@ def load_onnx_folder(
             path=folder,
             remedy="the tokenizer files belong to another model",
         )
-    shapes = {item.name: item.shape for item in session.get_outputs()}
+    model = OnnxModel(Path(folder) / ONNX_FILE, config)
+    shapes = {item.name: item.shape for item in model.session.get_outputs()}
     if shapes.get(_EMBEDDING, [None])[-1] != config.hidden_size:
         raise ModelError(
             f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components",
             path=folder,
             remedy="config.json or onnx/model.onnx is of another model: export it again",
         )
-    return OnnxModel(session, config), tokenizer
+    return model, tokenizer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
 
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
+_TOKENS_OF_A_TRANSFORMER = 1 << 12
+"""The same for a transformer on the CPU, whose cache more of them would leave."""
+
+
+def embed_by_model(model: Any, ids: TokenIds, vectors: NDArray[np.float32], **options: Any) -> Iterator[int]:
+    """Fills `vectors` with the first components of what a model gives, as :func:`embed_in_padded_batches` does."""
+    wanted = forward_options(model)
+
+    def forward(ids: Tensor, mask: Tensor) -> Tensor:
+        whole: Tensor = model(ids, attention_mask=mask, **wanted).pooler_output
+        return whole[:, : vectors.shape[1]]
+
+    is_transformer = hasattr(model, "transformer")
+    return embed_in_padded_batches(
+        forward, ids, vectors, device=model.device, is_transformer=is_transformer, **options
+    )
 
 
 def embed_in_padded_batches(
@@ -29,6 +46,7 @@ def embed_in_padded_batches(
     pad_token_id: int | None,
     device: torch.device,
     finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None,
+    is_transformer: bool = False,
 ) -> Iterator[int]:
     """Fills `vectors` (texts, dim), but for texts without tokens, and yields how many rows are done each time.
 
@@ -41,6 +59,7 @@ def embed_in_padded_batches(
         pad_token_id: What stands where the mask is false; 0 for None.
         device: Where the computation takes place.
         finish: What else is done with the vectors (batch, dim) of a batch, on the same thread.
+        is_transformer: Whether the batches should be those of a transformer.
     """
     import torch
 
@@ -58,7 +77,8 @@ def embed_in_padded_batches(
 
     # A recurrent step is too small to be worth sharing among processors; a batch is not.
     threads = torch.get_num_threads() if device.type == "cpu" else 1
-    yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads)
+    tokens = _TOKENS_OF_A_TRANSFORMER if is_transformer and device.type == "cpu" else TOKENS_PER_BATCH
+    yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size, tokens)), threads)
 
 
 def batches_of_like_length(
@@ -82,6 +102,19 @@ def batches_of_like_length(
         batch.append(row)
     if batch:
         yield batch
+
+
+@contextmanager
+def evaluation_mode(model: Any) -> Iterator[None]:
+    """Keeps a model of PyTorch in evaluation mode in the block, however that ends."""
+    if not getattr(model, "training", False):
+        yield
+        return
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train()
 
 
 def forward_options(model: Any) -> dict[str, Any]:

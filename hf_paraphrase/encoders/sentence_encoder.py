@@ -1,53 +1,72 @@
-"""Texts to sentence embeddings."""
+"""Texts to sentence embeddings, by any encoder: one class with three backends.
+
+A backend is a static table (NumPy alone), a module of PyTorch whose `forward` gives `pooler_output`, or an ONNX graph.
+:func:`open_model` picks one by what is in a folder. Beside our own, methods have the names that users of
+sentence-transformers, LangChain and scikit-learn know; `docs/guide/migration.md` has a table of them.
+"""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
-from ..artefacts.model_loading import load_model_folder
-from ..errors import ModelError
-from ..models.registry import model_class
+from ..errors import ModelError, UsageError, choice_of
+from ..messages import log
+from ..models.registry import MODELS, model_class
+from ..registry import trusts_remote_code
 from ..settings import check_count
 from ..tokenization.token_ids import TokenIds
-from ..tokenization.token_lookup import list_of_texts
 from ..training.threads import available_threads, in_threads
-from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
-from .kinds import encoder_type
+from .kinds import encoder_type, own_classes
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
-from .padded_batches import embed_in_padded_batches, forward_options, with_progress_bar
-from .static_folders import open_static_folder
-from .text_tokens import TextTokens
-from .truncation import check_truncation, truncated_average
-from .vector_table import AVERAGE, Reading, VectorTable, open_table
-from .word_averages import Averages, ModelAverages
+from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
+from .static_tables import MODEL2VEC, VectorTable, read_prompts, read_static
+from .text_tokens import Reading, TextTokens
+from .vectors import Precision, check_precision, normalized, quantize_embeddings
+from .word_averages import Averages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    import torch
+    from transformers import PreTrainedModel
 
-_ROWS_PER_MEAN = 1024
+    from .pooled_transformer import PooledTransformer
+
+    Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
+    Texts: TypeAlias = str | Sequence[str]
+
 _ROWS_PER_BLOCK = 1 << 14
+_DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+_LOGGER = logging.getLogger(__name__)
 
 
-class SentenceEncoder(FamiliarCalls):
+class SentenceEncoder:
     """Embeds texts with an encoder and its tokenizer.
 
     An averaging encoder that is opened from a folder is a table, of which a model of PyTorch is made only if somebody
     asks for `model`. Until then nothing here needs PyTorch or transformers, which take seconds to import.
 
     Args:
-        model: An encoder whose `forward` gives `pooler_output` (batch, dim), an exported one, or a table.
-        tokenizer: Its fast tokenizer; None for that of a table.
+        model: A name or folder, as :meth:`from_pretrained` takes it; or an encoder whose `forward` gives
+            `pooler_output` (batch, dim), an exported one, or a table.
+        tokenizer: Its fast tokenizer; None for that of a table, a name or a folder.
+        device: Where to compute, e.g. `cuda`; None for where the model is.
         truncate_dim: Keep the first N components of each embedding, and normalise these if asked to; None for
             all. That is for encoders that were trained for it. Those of a joined encoder are its parts' one behind the
             other, so the first part's are left.
+        prompts: What to put before texts, by name.
+        default_prompt_name: The prompt that is put before every text where no other is asked for.
+        reading: What is done with texts before the tokenizer, and with embeddings after the model.
 
     Attributes:
         results: What was measured when it was trained, if it comes from a training.
@@ -55,53 +74,102 @@ class SentenceEncoder(FamiliarCalls):
     """
 
     results: dict[str, Any]
+    folder: Path | None
+    prompts: dict[str, str]
+    default_prompt_name: str | None
+    _table: VectorTable | None
+    _model: Any
+    _tokenizer: Any
+    _tokens: TextTokens
+    _averages: tuple[object, Averages | None] | None
+    _truncate_dim: int | None
+    _warned: bool
 
     def __init__(
         self,
-        model: PreTrainedModel | OnnxModel | VectorTable,
-        tokenizer: PreTrainedTokenizerFast | None = None,
+        model: Model | str | os.PathLike[str] = BUILTIN,
+        tokenizer: Any = None,
         *,
+        device: str | None = None,
         truncate_dim: int | None = None,
+        prompts: Mapping[str, str] | None = None,
+        default_prompt_name: str | None = None,
+        reading: Reading | None = None,
     ) -> None:
-        self.truncate_dim: int | None = None
-        self._tokenizer = tokenizer
+        self.results, self.folder = {}, None
+        if isinstance(model, str | os.PathLike):
+            opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
+            self.__dict__.update(opened.__dict__)
+            return
         self._table = model if isinstance(model, VectorTable) else None
         self._model = None if isinstance(model, VectorTable) else model
-        reading = Reading() if self._table is None else self._table.reading
-        self._tokens = TextTokens(lambda: self.backend, reading)
-        if truncate_dim is not None:
-            check_truncation(self.dimension, truncate_dim)
-            self.truncate_dim = truncate_dim
-            if self._table is not None and self._table.model_type == AVERAGE:
-                self._table = self._table.truncated(truncate_dim)
-            elif self._model is not None and _is_average(self._model):
-                self._model = truncated_average(self._model, truncate_dim)
-        self.results = {}
-        self.folder: Path | None = None
-        self._averages: tuple[object, Averages | None] | None = None
+        self._tokenizer = tokenizer
+        if reading is None:
+            reading = Reading() if self._table is None else self._table.reading
+        self._tokens = TextTokens(reading)
+        self._averages = None
+        self._warned = False
+        self.prompts = dict(prompts or {})
+        self.default_prompt_name = default_prompt_name
+        self.truncate_dim = truncate_dim
+        if device not in {None, "cpu"}:
+            self.to(str(device))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_averages": None}
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | os.PathLike[str] = BUILTIN,
+        *,
+        device: str | None = None,
+        revision: str | None = None,
+        truncate_dim: int | None = None,
+        dtype: str | torch.dtype | None = None,
+        trust_remote_code: bool | None = None,
+    ) -> SentenceEncoder:
+        """Opens a model folder, a model of the Hub, or the encoder that is built in.
+
+        Args:
+            folder: A folder of ours, or one that `export` made of it; of sentence-transformers (its pooling, dense
+                layers, normalisation, prompts and `max_seq_length` are followed); of an encoder of transformers (mean
+                of its token vectors); or of model2vec. Where there is no such folder, the name `namespace/name` of a
+                repository that holds one; or `builtin`, the encoder that is installed with the package.
+            device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
+            revision: The branch, tag or commit of the repository; `main` by default.
+            truncate_dim: As for the class.
+            dtype: The type in which a transformer of another library computes, e.g. `bfloat16`.
+            trust_remote_code: Run the code that the folder of such a transformer brings; None for what
+                `hf-paraphrase --trust-remote-code` says, by default no.
+        """
+        trusted = trusts_remote_code() if trust_remote_code is None else trust_remote_code
+        encoder = open_model(folder, device, revision, dtype, trusted)
+        encoder.truncate_dim = truncate_dim
+        if device not in {None, "cpu"}:
+            encoder.to(str(device))
+        return encoder
 
     @property
     def model(self) -> Any:
         """The encoder itself, which computes the embeddings from now on if it was a table."""
         if self._model is None:
-            assert self._table is not None
-            self._model = self._table.model()
+            self._model = cast(VectorTable, self._table).model()
         return self._model
 
     @model.setter
-    def model(self, model: PreTrainedModel | OnnxModel) -> None:
+    def model(self, model: PreTrainedModel | PooledTransformer | OnnxModel) -> None:
         self._model = model
 
     @property
     def tokenizer(self) -> Any:
         """The tokenizer as transformers has it, which computes the ids from now on."""
         if self._tokenizer is None:
-            assert self._table is not None
-            self._tokenizer = self._table.tokenizer()
+            self._tokenizer = cast(VectorTable, self._table).tokenizer()
         return self._tokenizer
 
     @tokenizer.setter
-    def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> None:
+    def tokenizer(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     @property
@@ -110,6 +178,52 @@ class SentenceEncoder(FamiliarCalls):
         if self._tokenizer is None and self._table is not None:
             return self._table.backend
         return self.tokenizer.backend_tokenizer
+
+    @property
+    def reading(self) -> Reading:
+        """What is done with texts before the tokenizer, and with embeddings after the model."""
+        return self._tokens.reading
+
+    @reading.setter
+    def reading(self, reading: Reading) -> None:
+        self._tokens = TextTokens(reading)
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of an embedding."""
+        return self._truncate_dim or self._whole_dimension
+
+    @property
+    def _whole_dimension(self) -> int:
+        if self._model is None:
+            return cast(VectorTable, self._table).hidden_size
+        return int(getattr(self._model, "dimension", None) or self._model.config.hidden_size)
+
+    @property
+    def truncate_dim(self) -> int | None:
+        """How many components of an embedding are kept; None for all."""
+        return self._truncate_dim
+
+    @truncate_dim.setter
+    def truncate_dim(self, truncate_dim: int | None) -> None:
+        if truncate_dim is not None:
+            _check_truncation(self._whole_dimension, truncate_dim)
+        self._truncate_dim, self._averages = truncate_dim, None
+
+    @property
+    def max_seq_length(self) -> int | None:
+        """How many tokens of a text are read, special ones among them; None for all."""
+        return self.reading.most_tokens
+
+    @max_seq_length.setter
+    def max_seq_length(self, length: int | None) -> None:
+        if length is not None:
+            check_count("max_seq_length", length)
+        self.reading = dataclasses.replace(self.reading, most_tokens=length)
+
+    def get_sentence_embedding_dimension(self) -> int:
+        """Returns the number of components of an embedding."""
+        return self.dimension
 
     def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
         """Returns the ids of all tokens by their names, that of the unknown token, and those of special tokens."""
@@ -121,126 +235,55 @@ class SentenceEncoder(FamiliarCalls):
 
     def truncated(self, truncate_dim: int) -> SentenceEncoder:
         """Makes the encoder that keeps the first N components, or raises `UsageError` if there are fewer."""
-        made = SentenceEncoder(self._model or cast(Any, self._table), self._tokenizer, truncate_dim=truncate_dim)
-        made.folder, made._tokens.reading = self.folder, self._tokens.reading
+        made = copy.copy(self)
+        made.truncate_dim = truncate_dim
         return made
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        folder: str | os.PathLike[str] = BUILTIN,
-        *,
-        device: str | None = None,
-        revision: str | None = None,
-        truncate_dim: int | None = None,
-    ) -> SentenceEncoder:
-        """Opens a model folder, a model of the Hub, or the encoder that is built in.
-
-        Args:
-            folder: The folder of a trained encoder, or one that `export` made of it; that of a model2vec model, or of
-                a `StaticEmbedding` of sentence-transformers, see :mod:`.static_folders`; or, where there is no such
-                folder, the name `namespace/name` of a repository that holds one, of which no code is fetched or run,
-                or `builtin`, the encoder that is installed with the package and needs no network.
-            device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
-            revision: The branch, tag or commit of the repository; `main` by default.
-            truncate_dim: As for the class.
-
-        Raises:
-            ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
-                repository.
-            HubError: If the Hub cannot be reached.
-            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU; if there
-                is no such device, or its embeddings cannot be truncated so.
-        """
-        folder = model_folder(folder, revision=revision)
-        if is_onnx_folder(folder):
-            encoder = cls(*load_onnx_folder(folder, device=device), truncate_dim=truncate_dim)
-        else:
-            table = open_static_folder(folder)
-            encoder = cls(*(_opened(folder) if table is None else (table, None)), truncate_dim=truncate_dim)
-            if device not in {None, "cpu"}:
-                encoder.to(device)
-        encoder.folder = folder
-        return encoder
-
-    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
-
-        Args:
-            folder: The folder; it appears whole or not at all.
-            overwrite: Replace an existing one.
-
-        Returns:
-            The folder.
-
-        Raises:
-            OutputError: If the folder is in the way, or is that of this encoder.
-            ModelError: If it is an ONNX model, or one that is not an average and was truncated.
-        """
-        from .saved_copy import save_copy
-
-        if isinstance(self.model, OnnxModel):
-            raise ModelError(
-                "an ONNX model cannot be saved as another", path=self.folder, remedy="save the one it was made from"
-            )
-        if self.dimension < self.model.config.hidden_size:
-            raise ModelError(
-                f"a model of type `{self.model.config.model_type}` cannot be saved with fewer components than it has",
-                path=self.folder,
-                remedy="save it whole, and open it with truncate_dim",
-            )
-        return save_copy(
-            folder,
-            self.model,
-            self.tokenizer,
-            source=self.folder,
-            truncate_dim=self.truncate_dim,
-            overwrite=overwrite,
-        )
-
     @property
-    def dimension(self) -> int:
-        """The number of components of an embedding."""
-        whole = self._table if self._model is None else self._model.config
-        return int(self.truncate_dim or cast(Any, whole).hidden_size)
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        device: torch.device = self.model.device
+        return device
 
-    def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
-        """Computes the token ids of each text, without padding or truncation; a single text is a list of one."""
-        return self._tokens.lists(list_of_texts(texts))
+    def to(self, device: str | torch.device) -> Self:
+        """Moves the model to a device, e.g. `cuda`, and returns the encoder."""
+        import torch
 
-    def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
+        if isinstance(self._model, OnnxModel):
+            if torch.device(device).type != "cpu":
+                raise UsageError(f"an ONNX model computes on the CPU here, not on {device}")
+            return self
+        try:
+            self.model = self.model.to(device)
+        except (RuntimeError, AssertionError) as error:
+            raise UsageError(f"the device {device} cannot be used: {error}", remedy="see hf-paraphrase env") from error
+        return self
+
+    def tokenize(self, texts: Texts) -> list[list[int]]:
+        """Computes the token ids of each text, without padding; a single text is a list of one."""
+        ids, offsets = self.token_ids(texts)
+        return [part.tolist() for part in np.split(ids, offsets[1:-1])] if len(offsets) > 1 else []
+
+    def token_ids(self, texts: Texts) -> TokenIds:
         """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts."""
-        return TokenIds.joined(self._tokens.blocks(list_of_texts(texts)))
-
-    @overload
-    def encode(
-        self, texts: str, *, batch_size: int = ..., normalize: bool = ..., show_progress_bar: bool = ...
-    ) -> NDArray[np.float32]: ...
-
-    @overload
-    def encode(
-        self, texts: Sequence[str], *, batch_size: int = ..., normalize: bool = ..., show_progress_bar: bool = ...
-    ) -> NDArray[np.float32]: ...
-
-    @overload
-    def encode(
-        self,
-        texts: str | Sequence[str],
-        *,
-        batch_size: int = ...,
-        normalize: bool = ...,
-        show_progress_bar: bool = ...,
-        **options: Unpack[EncodeOptions],
-    ) -> Any: ...
+        prepared = self._tokens.prepared(texts, self._prompt(None, None))
+        return TokenIds.joined(self._tokens.blocks(self.backend, prepared))
 
     def encode(
         self,
-        texts: str | Sequence[str],
+        texts: Texts,
         *,
         batch_size: int = 256,
         normalize: bool = False,
-        show_progress_bar: bool = False,
-        **options: Unpack[EncodeOptions],
+        show_progress_bar: bool | None = False,
+        normalize_embeddings: bool = False,
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        precision: Precision = "float32",
+        truncate_dim: int | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        device: str | None = None,
     ) -> Any:
         """Embeds texts.
 
@@ -249,26 +292,55 @@ class SentenceEncoder(FamiliarCalls):
         and no result depends on any other text. A text without tokens embeds to zeros, and stays zero when normalised.
 
         Args:
-            texts: One text or several.
+            texts: One text, or several in a list, a tuple, an array, a column of pandas, Arrow or datasets.
             batch_size: Texts in a batch at most, for encoders that need padding.
             normalize: Divide each embedding by its Euclidean norm.
             show_progress_bar: Show the progress, in texts, on standard error.
-            **options: What sentence-transformers takes as well: `normalize_embeddings`, another name of `normalize`;
-                `convert_to_tensor`; `precision`, one of `float32`, `int8`, `uint8`, `binary` and `ubinary`;
-                `truncate_dim`, how many components to keep before normalising; `prompt`, what to put before each
-                text; `device`, where to move the encoder first.
+            normalize_embeddings: Another name of `normalize`.
+            convert_to_numpy: Return an array; if false and `convert_to_tensor` too, a list of tensors.
+            convert_to_tensor: Return a tensor.
+            precision: `float32`, `int8`, `uint8`, `binary` or `ubinary`.
+            truncate_dim: How many components to keep before normalising.
+            prompt: What to put before each text.
+            prompt_name: The name of one of `prompts` to put before each text.
+            device: Where to move the encoder first.
 
         Returns:
-            float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with options as
-            :class:`~.familiar_calls.FamiliarCalls` says, what sentence-transformers gives with them.
+            float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with other options what
+            sentence-transformers gives with them.
         """
-        if options:
-            return self._encode_with(
-                texts, batch_size=batch_size, normalize=normalize, show_progress_bar=show_progress_bar, **options
-            )
+        check_precision(precision)
+        if truncate_dim is not None:
+            _check_truncation(self.dimension, truncate_dim)
+        if device is not None:
+            self.to(device)
+        normalize = normalize or normalize_embeddings or self.reading.normalizes
+        prepared = self._tokens.prepared(texts, self._prompt(prompt, prompt_name))
+        tokenize, blocks = self._tokens.in_blocks(self.backend, prepared)
+        vectors: NDArray[Any] = self._embedded(
+            tokenize, blocks, batch_size, normalize and truncate_dim is None, bool(show_progress_bar)
+        )
+        if truncate_dim is not None:
+            vectors = np.ascontiguousarray(vectors[:, :truncate_dim])
+            vectors = normalized(vectors) if normalize else vectors
+        if precision != "float32":
+            vectors = quantize_embeddings(vectors, precision)
+        if convert_to_numpy and not convert_to_tensor:
+            return vectors[0] if isinstance(texts, str) else vectors
+        import torch
+
+        tensor = torch.from_numpy(vectors).to(self.device)
         if isinstance(texts, str):
-            return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
-        return self._embedded(*self._tokens.in_blocks(list_of_texts(texts)), batch_size, normalize, show_progress_bar)
+            return tensor[0]
+        return tensor if convert_to_tensor else list(tensor)
+
+    def encode_query(self, texts: Texts, **options: Any) -> Any:
+        """Embeds queries as :meth:`encode` does, with the prompt `query` before them if there is one."""
+        return self.encode(texts, **self._with_prompt(("query",), options))
+
+    def encode_document(self, texts: Texts, **options: Any) -> Any:
+        """Embeds texts to be found, with the prompt `document`, `passage` or `corpus` if there is one."""
+        return self.encode(texts, **self._with_prompt(_DOCUMENT_PROMPTS, options))
 
     def encode_token_ids(
         self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
@@ -276,7 +348,26 @@ class SentenceEncoder(FamiliarCalls):
         """Embeds texts as :meth:`encode` does, float32 (texts, dim), from what :meth:`token_ids` gave for them."""
         texts = len(ids.offsets) - 1
         blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
+        normalize = normalize or self.reading.normalizes
         return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, batch_size, normalize)
+
+    def _with_prompt(self, names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+        """Adds the first of these prompts that there is, if no other is asked for."""
+        name = next((name for name in names if name in self.prompts), None)
+        if name is None or options.get("prompt") is not None or options.get("prompt_name") is not None:
+            return options
+        return {**options, "prompt_name": name}
+
+    def _prompt(self, prompt: str | None, name: str | None) -> str:
+        if prompt is not None:
+            return prompt
+        name = self.default_prompt_name if name is None else name
+        if name is None:
+            return ""
+        if name not in self.prompts:
+            remedy = choice_of(name, list(self.prompts)) if self.prompts else "give the text itself: prompt=…"
+            raise UsageError(f"prompt_name `{name}` is unknown", remedy=remedy)
+        return self.prompts[name]
 
     def _embedded(
         self,
@@ -288,98 +379,234 @@ class SentenceEncoder(FamiliarCalls):
     ) -> NDArray[np.float32]:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
         check_count("batch_size", batch_size)
-        normalize = normalize or self._tokens.reading.normalizes
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
-        averages = self._word_averages_of_model()
-        if averages is not None:
-            steps = self._word_averages(averages, tokenize, blocks, vectors, normalize)
-        else:
-            ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
-            steps = self._padded_batches(ids, batch_size, vectors, normalize)
-        if show_progress_bar:
-            steps = with_progress_bar(steps, len(vectors))
-        for _ in steps:
-            pass
+        averages = self._word_averages()
+        finish = normalized if normalize else None
+        with evaluation_mode(self._model):
+            if averages is not None:
+                steps = embed_averages(averages, tokenize, blocks, vectors, finish)
+            else:
+                ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
+                pad = self.tokenizer.pad_token_id
+                steps = embed_by_model(
+                    self.model, ids, vectors, batch_size=batch_size, pad_token_id=pad, finish=finish
+                )
+            if show_progress_bar:
+                steps = with_progress_bar(steps, len(vectors))
+            for _ in steps:
+                pass
+        if self._tokens.truncated and not self._warned:
+            self._warned = True
+            _LOGGER.warning(
+                "%d texts have more than %d tokens: the rest of them is not read",
+                self._tokens.truncated,
+                self.reading.most_tokens,
+            )
         return vectors
 
-    def _word_averages_of_model(self) -> Averages | None:
+    def _word_averages(self) -> Averages | None:
         """Returns what averages word vectors, or None if the model is not an average."""
-        if self._model is None:
-            assert self._table is not None
-            kept: object = self._table
-        else:
-            kept = self._model
+        kept: object = self._table if self._model is None else self._model
         if self._averages is None or self._averages[0] is not kept:
-            if self._model is None:
-                averages: Averages | None = cast(VectorTable, self._table).averages()
-            else:
-                averages = ModelAverages(cast(Any, self._model)) if _is_table(self._model) else None
-            self._averages = kept, averages
+            table = cast(VectorTable, self._table)
+            self._averages = kept, table.averages(self.dimension) if kept is table else averages_of_model(self._model)
         return self._averages[1]
 
-    def _word_averages(
+    def similarity(
+        self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
+    ) -> NDArray[np.float32]:
+        """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
+
+        The cosine with a text without tokens, or a zero vector, is 0.
+
+        Args:
+            first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
+            second: The same for the other side.
+            **options: Passed to `encode`.
+        """
+        rows, columns = (self._unit_vectors(side, options) for side in (first, second))
+        if rows.shape[1] != columns.shape[1]:
+            raise ValueError(
+                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
+            )
+        return rows @ columns.T
+
+    def similarity_pairwise(
+        self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
+    ) -> NDArray[np.float32]:
+        """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
+
+        Args:
+            first: As for :meth:`similarity`.
+            second: As many texts or embeddings.
+            **options: Passed to `encode`.
+        """
+        rows, others = (self._unit_vectors(side, options) for side in (first, second))
+        if rows.shape != others.shape:
+            raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
+        return np.einsum("ij,ij->i", rows, others)
+
+    def _unit_vectors(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
+        """Returns the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+        if not isinstance(side, str) and hasattr(side, "__array__") and not hasattr(side, "columns"):
+            # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
+            array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
+            if array.dtype.kind == "f":
+                if array.ndim not in (1, 2):
+                    raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
+                return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
+        texts = [side] if isinstance(side, str) else side
+        vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
+        return vectors
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embeds texts to be found as lists of numbers, as LangChain asks for them."""
+        vectors: list[list[float]] = self.encode_document(texts).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embeds a query as a list of numbers, as LangChain asks for it."""
+        vector: list[float] = self.encode_query(text).tolist()
+        return vector
+
+    def fit(self, texts: Any = None, y: Any = None) -> Self:
+        """Does nothing: as a step of a pipeline of scikit-learn an encoder is trained already."""
+        return self
+
+    def transform(self, texts: Texts) -> NDArray[np.float32]:
+        """Embeds texts, as a pipeline of scikit-learn asks for it."""
+        vectors: NDArray[np.float32] = self.encode(texts)
+        return vectors
+
+    def fit_transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
+        """Embeds texts."""
+        return self.transform(texts)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Returns what scikit-learn may change: `truncate_dim`."""
+        return {"truncate_dim": self.truncate_dim}
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes what scikit-learn may change: `truncate_dim`."""
+        for name, value in params.items():
+            if name != "truncate_dim":
+                raise ValueError(f"an encoder has no parameter {name}, but truncate_dim")
+            self.truncate_dim = value
+        return self
+
+    def __sklearn_clone__(self) -> SentenceEncoder:
+        return copy.copy(self)
+
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
+
+        The licence and the base model that the card of its folder names are on the new card too.
+
+        Args:
+            folder: The folder; it appears whole or not at all.
+            overwrite: Replace an existing one.
+        """
+        from .saved_copy import save_copy
+
+        return save_copy(folder, self, overwrite=overwrite)
+
+    def push_to_hub(
         self,
-        averages: Averages,
-        tokenize: Callable[[slice], TokenIds],
-        blocks: list[slice],
-        vectors: NDArray[np.float32],
-        normalize: bool,
-    ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
-        means = averages.prepared()
+        repo_id: str,
+        *,
+        token: str | None = None,
+        private: bool | None = None,
+        commit_message: str | None = None,
+        revision: str | None = None,
+        dry_run: bool = False,
+    ) -> str:
+        """Sends the encoder, as `save_pretrained` writes it, to a repository of the Hub, which is made if missing.
 
-        def embed(rows: slice) -> int:
-            ids = tokenize(rows)
-            for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
-                part = means(*ids.part(first, first + _ROWS_PER_MEAN))[:, : vectors.shape[1]]
-                start = rows.start + first
-                vectors[start : start + len(part)] = normalized(part) if normalize else part
-            return rows.stop - rows.start
+        Args:
+            repo_id: `namespace/name`, or `name` for the namespace of the token's owner.
+            token: The token; by default that of `HF_TOKEN` or the saved login.
+            private: Make the repository private; one that exists and is public is refused.
+            commit_message: The commit's first line; by default it names the repository.
+            revision: The branch; `main` by default.
+            dry_run: Write and check the folder, and send nothing.
 
-        yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
+        Returns:
+            The URL of the repository; of a dry run its name.
+        """
+        from ..hub.publishing import plan_push, push_folder
 
-    def _padded_batches(
-        self, ids: TokenIds, batch_size: int, vectors: NDArray[np.float32], normalize: bool
-    ) -> Iterator[int]:
-        """Fills `vectors` (texts, dim) in padded batches, and yields how many rows each of them had."""
-        model = self.model
-        model.eval()
-        options = forward_options(model)
+        with tempfile.TemporaryDirectory() as place:
+            folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
+            if dry_run:
+                plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
+                log(f"{len(plan.files)} files for {repo_id}; nothing was sent")
+                return repo_id
+            pushed = push_folder(
+                folder,
+                repo_id,
+                repo_type="model",
+                private=bool(private),
+                revision=revision,
+                commit_message=commit_message,
+                token=token,
+            )
+        return pushed.url
 
-        def forward(ids: Tensor, mask: Tensor) -> Tensor:
-            whole: Tensor = model(ids, attention_mask=mask, **options).pooler_output
-            return whole[:, : self.dimension]
 
-        return embed_in_padded_batches(
-            forward,
-            ids,
-            vectors,
-            batch_size=batch_size,
-            pad_token_id=self.tokenizer.pad_token_id,
-            device=model.device,
-            finish=normalized if normalize else None,
+def open_model(
+    name: str | os.PathLike[str],
+    device: str | None = None,
+    revision: str | None = None,
+    dtype: str | torch.dtype | None = None,
+    trust_remote_code: bool = False,
+) -> SentenceEncoder:
+    """Opens what :meth:`SentenceEncoder.from_pretrained` takes, on the CPU unless it is an ONNX graph."""
+    folder = model_folder(name, revision=revision)
+    is_third_party = _is_third_party(folder)
+    if is_third_party:
+        from .pooled_transformer import check_settings
+
+        if (folder / "config.json").is_file():
+            # Of what is refused here the weights are not fetched.
+            check_settings(folder, folder, trust_remote_code)
+        folder = model_folder(name, revision=revision, any_type=True, with_code=trust_remote_code)
+    prompts, default = read_prompts(folder)
+    options: dict[str, Any] = {"prompts": prompts, "default_prompt_name": default}
+    if is_onnx_folder(folder):
+        encoder = SentenceEncoder(*load_onnx_folder(folder, device=device), **options)
+    elif (table := read_static(folder)) is not None:
+        encoder = SentenceEncoder(table, **options)
+    elif is_third_party:
+        from .pooled_transformer import open_transformer
+
+        model, tokenizer, reading = open_transformer(folder, dtype=dtype, trust_remote_code=trust_remote_code)
+        encoder = SentenceEncoder(model, tokenizer, reading=reading, **options)
+    else:
+        from ..artefacts.model_loading import load_model_folder
+
+        kind = encoder_type(folder)
+        encoder = SentenceEncoder(
+            *load_model_folder(folder, model_class(kind) if isinstance(kind, str) else kind), **options
         )
+    encoder.folder = folder
+    return encoder
 
 
-def _opened(folder: Path) -> tuple[PreTrainedModel | VectorTable, PreTrainedTokenizerFast | None]:
-    """Opens the folder of one of our encoders: an average as a table if it can be."""
-    model_type = encoder_type(folder)
-    if not isinstance(model_type, str):
-        return load_model_folder(folder, model_type)
-    table = open_table(folder, model_type)
-    return load_model_folder(folder, model_class(model_type)) if table is None else (table, None)
+def _is_third_party(folder: Path) -> bool:
+    """Returns whether a folder holds a model of transformers or sentence-transformers, and none of our types."""
+    path = folder / "config.json"
+    if not path.is_file():
+        return any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
+    model_type = read_json_object(path, ModelError).get("model_type")
+    own = {*MODELS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}
+    return model_type is not None and model_type not in own
 
 
-def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
-    """Returns whether a model is one of our averages; a subclass may compute something else."""
-    from ..models.modeling_avg import AvgModel
-    from ..models.modeling_concatenation import ConcatenationModel
-
-    return type(model) in (AvgModel, ConcatenationModel)
-
-
-def _is_average(model: PreTrainedModel | OnnxModel) -> bool:
-    from ..models.modeling_avg import AvgModel
-
-    # A subclass may compute something else.
-    return type(model) is AvgModel
+def _check_truncation(dimension: int, truncate_dim: int) -> None:
+    """Checks that embeddings have so many components."""
+    check_count("truncate_dim", truncate_dim)
+    if truncate_dim > dimension:
+        raise UsageError(
+            f"embeddings of {dimension} components cannot be truncated to {truncate_dim}",
+            remedy=f"keep 1 to {dimension} of them",
+        )

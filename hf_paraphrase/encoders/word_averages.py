@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..training.threads import one_thread
+from ..tokenization.token_ids import TokenIds
+from ..training.threads import available_threads, in_threads, one_thread
 
 if TYPE_CHECKING:
     from ..models.modeling_avg import AvgModel
     from ..models.modeling_concatenation import ConcatenationModel
 
+_ROWS_PER_MEAN = 1024
 _FEW_TEXTS = 24
 """So many texts are done sooner one by one than any better way has begun."""
 _FEW_TOKENS = 1 << 14
@@ -112,6 +114,43 @@ class TableAverages:
         return means.reshape(texts, -1)
 
 
+def embed_averages(
+    averages: Averages,
+    tokenize: Callable[[slice], TokenIds],
+    blocks: list[slice],
+    vectors: NDArray[np.float32],
+    finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None,
+) -> Iterator[int]:
+    """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time.
+
+    Args:
+        averages: What computes the means.
+        tokenize: Computes the token ids of a block of texts.
+        blocks: The blocks, of which several threads do one each.
+        vectors: What is filled; of longer means the first components are taken.
+        finish: What else is done with the vectors (rows, dim) of a part of a block.
+    """
+    means = averages.prepared()
+
+    def embed(rows: slice) -> int:
+        ids = tokenize(rows)
+        for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
+            part = means(*ids.part(first, first + _ROWS_PER_MEAN))[:, : vectors.shape[1]]
+            start = rows.start + first
+            vectors[start : start + len(part)] = finish(part) if finish else part
+        return rows.stop - rows.start
+
+    yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
+
+
+def averages_of_model(model: Any) -> ModelAverages | None:
+    """Returns what computes the averages of one of our averaging models; a subclass may compute something else."""
+    from ..models.modeling_avg import AvgModel
+    from ..models.modeling_concatenation import ConcatenationModel
+
+    return ModelAverages(model) if type(model) in (AvgModel, ConcatenationModel) else None
+
+
 class ModelAverages:
     """The embeddings of an averaging model of PyTorch.
 
@@ -127,8 +166,6 @@ class ModelAverages:
         import torch
 
         model = self.model
-        if model.training:
-            model.eval()
         # What a model itself says of its device and type takes longer than a short text.
         weights = model.embeddings.detach()
         if weights.device.type == "cpu" and weights.dtype == torch.float32:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .dev import dev_scorer
     from .evaluate_settings import EvaluateSettings
     from .graded_set import GradedSet, read_graded_folder
-    from .mteb_encoder import MtebEncoder
     from .paraphrase import evaluate_detection, read_task
     from .run import Evaluation, evaluate
     from .sts import StsResult, evaluate_sts

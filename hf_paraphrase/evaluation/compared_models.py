@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from ..artefacts.hub_models import BUILTIN, WORDLLAMA
-from ..errors import UsageError
-from .baselines import UNTRAINED_BASELINES, Encode, Scorer
+from ..artefacts.hub_models import BUILTIN
+from .baselines import UNTRAINED_BASELINES, Scorer
 
-BASELINES = (*UNTRAINED_BASELINES, BUILTIN, WORDLLAMA)
-"""What `evaluate --baseline` takes: baselines without training, the built-in encoder, and the table of wordllama."""
+BASELINES = (*UNTRAINED_BASELINES, BUILTIN)
+"""What `evaluate --baseline` takes: baselines without training, and the built-in encoder."""
 
 
 def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
@@ -27,29 +27,12 @@ def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = (
     Returns:
         The whole encoder, then one for each size.
     """
-    from ..encoders.any_encoder import open_encoder
-    from ..encoders.distillation.teacher import Teacher
+    from ..encoders.sentence_encoder import SentenceEncoder
 
-    whole = open_encoder(name, device=device)
-    different = list(dict.fromkeys(sizes))
-    if isinstance(whole, Teacher):
-        encode: Encode = partial(whole.encode, normalize=True, show_progress_bar=True)
-        parts = [_first_components(encode, size, whole.dimension) for size in different]
-    else:
-        encode = partial(whole.encode, batch_size=batch_size, show_progress_bar=True)
-        parts = [
-            partial(whole.truncated(size).encode, batch_size=batch_size, show_progress_bar=True) for size in different
-        ]
+    whole = SentenceEncoder.from_pretrained(name, device=device)
+    parts = {size: whole.truncated(size) for size in sizes}
+    options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
     return [
-        Scorer.model(name, encode),
-        *(Scorer.truncated(name, part, size) for size, part in zip(different, parts, strict=True)),
+        Scorer.model(name, partial(whole.encode, **options)),
+        *(Scorer.truncated(name, partial(part.encode, **options), size) for size, part in parts.items()),
     ]
-
-
-def _first_components(encode: Encode, size: int, dimension: int) -> Encode:
-    if size > dimension:
-        raise UsageError(
-            f"--truncate-dim {size}, and the embeddings have {dimension} components",
-            remedy=f"keep 1 to {dimension} of them",
-        )
-    return lambda texts: encode(texts)[:, :size]

@@ -51,14 +51,13 @@ class EvaluateSettings(DeviceSettings):
     )
     model: list[str] = setting(
         "encoder folders, or namespace/name of some on the Hub, side by side: those of this package, of "
-        "sentence-transformers or transformers, of model2vec and of wordllama, none of whose code is run; builtin is "
+        "sentence-transformers or transformers, and of model2vec, none of whose code is run; builtin is "
         "the one that is installed with this package, and what is taken without any and without --baseline",
         [],
         path=True,
     )
     baseline: list[str] = setting(
-        "what to print beside the models: words, trigrams and weighted-trigrams need no training; builtin; wordllama "
-        "where that package is installed",
+        "what to print beside the models: words, trigrams and weighted-trigrams need no training; and builtin",
         [],
         choices=BASELINES,
     )

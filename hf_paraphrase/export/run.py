@@ -22,7 +22,7 @@ from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import ModelError, UsageError
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
-from ..models.sentence_transformers_files import write_module_files
+from ..models.sentence_transformers_files import write_module_files, write_package_module
 from ..settings import Settings, recipe, setting
 from .stored_weights import WEIGHTS, StoredMatrix, store_weights
 
@@ -175,6 +175,7 @@ def _write_weights(folder: Path, model: PreTrainedModel, source: Path) -> None:
         model.save_pretrained(folder)
     if is_int8_folder(source):
         write_module_files(folder, model.config.model_type, model.config.hidden_size)
+        return
     for name in _MODULE_FILES:
         if (source / name).is_file():
             (folder / name).parent.mkdir(exist_ok=True)
@@ -188,6 +189,7 @@ def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
     assert table.scales is not None
     save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
     _write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8})
+    write_package_module(folder)
     # With code of model or tokenizer in the folder, transformers would take the integers for vectors.
     for code in folder.glob("*.py"):
         code.unlink()

@@ -45,6 +45,12 @@ def write_module_files(folder: Path, model_type: str, hidden_size: int) -> None:
     _write(folder / "config_sentence_transformers.json", settings)
 
 
+def write_package_module(folder: Path) -> None:
+    """Writes the `modules.json` of a folder that sentence-transformers opens by this package alone, as one of int8."""
+    module = {**_module(0, "", ""), "type": "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"}
+    _write(folder / "modules.json", [module])
+
+
 def _module(place: int, path: str, name: str) -> dict[str, Any]:
     return {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{name}"}
 

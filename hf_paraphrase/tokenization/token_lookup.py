@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
 from .character_trigram import looks_like_trigrams
@@ -114,9 +114,10 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
     """
     if isinstance(texts, str):
         texts = [texts]
-    if isinstance(texts, bytes | Mapping) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
+    if isinstance(texts, bytes | Mapping | Set) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         raise TypeError(f"texts is {_described(texts)}, not a string or a sequence of strings")
-    listed = list(texts)
+    # The items of an Arrow array are no strings of Python.
+    listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
     if all(issubclass(kind, str) for kind in set(map(type, listed))):
         try:
             "".join(listed).encode()  # takes little beside tokenising

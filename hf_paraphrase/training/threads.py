@@ -56,6 +56,18 @@ class _OneThread:
     before = 1
 
 
+def _after_fork() -> None:
+    """Keeps PyTorch to one thread in a forked process, which would wait for the threads of its parent."""
+    torch: Any = sys.modules.get("torch")
+    _OneThread.lock, _OneThread.users = threading.Lock(), 0
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Keeps the operators of PyTorch, if it is imported, to the thread that calls them.

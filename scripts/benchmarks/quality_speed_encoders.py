@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from hf_paraphrase.encoders.distillation.teacher import Teacher
 from hf_paraphrase.encoders.distillation.word_vectors import DISTILLED_DIMENSION
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
@@ -94,7 +93,7 @@ def teacher_and_forms(name: str, place: str, note: Note) -> Iterator[Compared]:
         if bf16 and not bf16_is_fast():
             note(f"{name}{label} is left out: this processor has no instructions for it")
             continue
-        own = Teacher.from_pretrained(place, bf16=bf16)  # first, because it checks the folder
+        own = SentenceEncoder.from_pretrained(place, dtype=dtype)  # first, because it checks the folder
         ways: dict[str, Way] = {"this package's batches": own.encode}
         if transformers is not None:
             options = {"model_kwargs": {"dtype": dtype}, "local_files_only": True, "device": "cpu"}

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.sources.msrp import SCHEMA as MSRP
 from hf_paraphrase.data.sources.msrp import MsrpSource
-from hf_paraphrase.encoders.familiar_calls import normalized
+from hf_paraphrase.encoders.vectors import normalized
 from hf_paraphrase.evaluation.bootstrap import bootstrap_means
 from hf_paraphrase.evaluation.correlation import cosine_similarities, pearson
 from hf_paraphrase.evaluation.graded_set import GradedSet

@@ -25,7 +25,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks
 
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.encoders.familiar_calls import normalized
+from hf_paraphrase.encoders.vectors import normalized
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.verdicts import difference, spread

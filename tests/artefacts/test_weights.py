@@ -9,7 +9,7 @@ from tiny_encoders import write_average
 
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.encoders.saved_vectors import read_saved_vectors
+from hf_paraphrase.encoders.initial_vectors import read_saved_vectors
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.hub.publishing import plan_push
 

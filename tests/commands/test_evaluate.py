@@ -28,14 +28,14 @@ class VowelEncoder:
 
 @pytest.fixture
 def encoders(monkeypatch):
-    from hf_paraphrase.encoders import any_encoder
+    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
     def open_encoder(name, **settings):
         if "missing" in str(name):
             raise ModelError("no such model folder", path=name)
         return VowelEncoder()
 
-    monkeypatch.setattr(any_encoder, "open_encoder", open_encoder)
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", open_encoder)
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.initial_vectors import kind_of_source
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -77,7 +76,7 @@ def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place
     expected = SentenceEncoder.from_pretrained(builtin).encode(TEXTS)
     for name in ((), ("builtin",)):
         np.testing.assert_array_equal(SentenceEncoder.from_pretrained(*name).encode(TEXTS), expected)
-    np.testing.assert_array_equal(open_encoder("builtin").encode(TEXTS), expected)
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained("builtin").encode(TEXTS), expected)
     assert kind_of_source("builtin") == "saved model"
     source = write(tmp_path / "text", TEXTS)
     assert main(["encode", "--input", source, "--output", "vectors.npy"]) == 0

@@ -127,11 +127,6 @@ def test_a_device_that_is_not_here_is_refused_as_the_encoder_is_opened_too(folde
         SentenceEncoder.from_pretrained(folder, device="nowhere")
 
 
-def test_a_misspelled_option_is_refused(folder):
-    with pytest.raises(TypeError, match="normalise"):
-        SentenceEncoder.from_pretrained(folder).encode(TEXTS, normalise=True)
-
-
 def test_a_single_text_has_no_ranges_of_its_own(folder):
     with pytest.raises(UsageError, match="calibration_embeddings"):
         SentenceEncoder.from_pretrained(folder).encode("the car", precision="int8")

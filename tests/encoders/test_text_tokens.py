@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from hf_paraphrase.encoders import text_tokens
-from hf_paraphrase.encoders.text_tokens import TextTokens
-from hf_paraphrase.encoders.vector_table import Reading
+from hf_paraphrase.encoders.text_tokens import Reading, TextTokens
 from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -25,6 +24,18 @@ def backend():
     return build_word_level_tokenizer(WORDS).backend_tokenizer
 
 
+def cut(ids, reading):
+    most, first, last = reading.most_tokens or 99, reading.first_special, reading.last_special
+    if len(ids) <= most:
+        return ids
+    return ids[:first] + ids[first - most :] if reading.from_end else ids[: most - last] + ids[len(ids) - last :]
+
+
+def ids_of(tokens, backend, texts):
+    ids, offsets = TokenIds.joined(tokens.blocks(backend, texts))
+    return [part.tolist() for part in np.split(ids, offsets[1:-1])]
+
+
 def refuse(*_):
     raise AssertionError("the slow way was taken")
 
@@ -33,51 +44,51 @@ def refuse(*_):
     "reading",
     [
         Reading(),
-        Reading(prompt="w1 about ", most_tokens=5),
+        Reading(most_tokens=5, first_special=1, last_special=2),
+        Reading(most_tokens=5, first_special=1, last_special=2, from_end=True),
         Reading(most_tokens=5, from_end=True),
-        Reading(prompt="w2 ", most_characters=12),
+        Reading(most_characters=12, lower_case=True),
     ],
 )
 def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_library(
     monkeypatch, backend, texts, reading
 ):
-    tokens = TextTokens(lambda: backend, reading)
-    expected = tokens.lists(texts)
-    prompted = [(reading.prompt + text)[: reading.most_characters] for text in texts]
-    most = reading.most_tokens or 10**6
-    whole = [item.ids for item in backend.encode_batch(prompted)]
-    assert expected == [ids[-most:] if reading.from_end else ids[:most] for ids in whole]
-    monkeypatch.setattr(tokens, "lists", refuse)
-    assert TokenIds.joined(tokens.blocks(texts)).ids.tolist() == [number for ids in expected for number in ids]
+    read = [(text.lower() if reading.lower_case else text)[: reading.most_characters] for text in texts]
+    expected = [cut(item.ids, reading) for item in backend.encode_batch(read)]
+    tokens = TextTokens(reading)
+    assert ids_of(tokens, backend, texts) == expected
+    assert tokens.truncated == sum(len(item.ids) > (reading.most_tokens or 99) for item in backend.encode_batch(read))
+    monkeypatch.setattr(tokens, "_lookup_worth_it", lambda *_: None)
+    assert ids_of(tokens, backend, texts) == expected
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_blocks_and_threads_change_no_id_and_no_order(monkeypatch, backend, texts, threads):
-    tokens = TextTokens(lambda: backend, Reading())
-    blocks = list(tokens.blocks(texts))
+    tokens = TextTokens(Reading())
+    blocks = list(tokens.blocks(backend, texts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     monkeypatch.setattr(text_tokens, "CHARACTERS_PER_BLOCK", 100)
     monkeypatch.setattr(text_tokens, "CHARACTERS_OF_A_THREAD", 50)
-    smaller = list(tokens.blocks(texts))
+    smaller = list(tokens.blocks(backend, texts))
     assert len(smaller) > 10 > len(blocks)
     for one, other in zip(TokenIds.joined(smaller), TokenIds.joined(blocks), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_no_text_reaches_the_tokenizers_library_be_they_many_or_one(monkeypatch, backend, texts):
-    tokens = TextTokens(lambda: backend, Reading())
+    tokens = TextTokens(Reading())
     expected = [item.ids for item in backend.encode_batch_fast(texts)]
-    monkeypatch.setattr(tokens, "lists", refuse)
-    ids = TokenIds.joined(tokens.blocks(texts))
+    monkeypatch.setattr(tokens, "_by_the_library", refuse)
+    ids = TokenIds.joined(tokens.blocks(backend, texts))
     assert [part.tolist() for part in np.split(ids.ids, ids.offsets[1:-1])] == expected
     for place in (0, -1):
-        assert TokenIds.joined(tokens.blocks([texts[place]])).ids.tolist() == expected[place]
+        assert TokenIds.joined(tokens.blocks(backend, [texts[place]])).ids.tolist() == expected[place]
 
 
 def test_a_token_added_between_two_calls_is_seen(backend, texts):
-    tokens = TextTokens(lambda: backend, Reading())
-    before = TokenIds.joined(tokens.blocks(texts)).ids.tolist()
+    tokens = TextTokens(Reading())
+    before = TokenIds.joined(tokens.blocks(backend, texts)).ids.tolist()
     backend.add_special_tokens(["w2 w3"])
-    after = TokenIds.joined(tokens.blocks(texts)).ids.tolist()
+    after = TokenIds.joined(tokens.blocks(backend, texts)).ids.tolist()
     assert after != before
-    assert after == [number for ids in tokens.lists(texts) for number in ids]
+    assert after == [number for item in backend.encode_batch(texts) for number in item.ids]

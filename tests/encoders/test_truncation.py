@@ -51,14 +51,6 @@ def test_an_exported_graph_is_truncated_like_its_model(tmp_path):
     np.testing.assert_allclose(found, SentenceEncoder.from_pretrained(folder).encode(TEXTS)[:, :3], atol=1e-5)
 
 
-def test_the_model_that_is_truncated_stays_as_it_is(tmp_path):
-    whole = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model", "avg"))
-    part = SentenceEncoder(whole.model, whole.tokenizer, truncate_dim=3)
-    with torch.no_grad():
-        part.model.embeddings.zero_()
-    assert whole.dimension == 8 and whole.model.config.hidden_size == 8 and whole.encode("w1").all()
-
-
 def test_an_int8_table_is_truncated_too(tmp_path):
     folder = model_folder(tmp_path / "model", "avg")
     hf_paraphrase.export_encoder(model=folder, output=tmp_path / "int8", format="safetensors", weights="int8")

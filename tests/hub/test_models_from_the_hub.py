@@ -170,10 +170,10 @@ def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_
         assert REPORT in left_out and {name for name in left_out if not name.endswith(".py")} == {REPORT}
 
 
-def test_an_encoder_of_another_library_is_fetched_only_where_any_will_do_and_its_code_never(published, tmp_path):
+def test_an_encoder_of_another_library_is_fetched_and_its_code_never(published, tmp_path):
     from transformers import BertConfig, BertModel
 
-    from hf_paraphrase.encoders.any_encoder import open_encoder
+    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
     folder = tmp_path / "bert"
     size = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
@@ -182,10 +182,8 @@ def test_an_encoder_of_another_library_is_fetched_only_where_any_will_do_and_its
     save_tokenizer(tokenizer, folder)
     (folder / "modeling_evil.py").write_text("raise SystemExit(1)\n")
     published.make("ann/bert", files={path.name: path.read_bytes() for path in folder.iterdir()})
-    with pytest.raises(ModelError, match="a model of type `bert` is not a sentence encoder"):
-        SentenceEncoder.from_pretrained("ann/bert")
-    vectors = open_encoder("ann/bert").encode(["the cat"])
-    np.testing.assert_allclose(vectors, open_encoder(folder).encode(["the cat"]), atol=1e-6)
+    vectors = SentenceEncoder.from_pretrained("ann/bert").encode(["the cat"])
+    np.testing.assert_allclose(vectors, SentenceEncoder.from_pretrained(folder).encode(["the cat"]), atol=1e-6)
     assert not any(name.endswith(".py") for name in published.fetched)
 
 

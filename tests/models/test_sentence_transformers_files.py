@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from hf_paraphrase.encoders.distillation.sentence_transformers_modules import read_modules
 from hf_paraphrase.models.registry import SENTENCE_ENCODERS
 from hf_paraphrase.models.sentence_transformers_files import needs_own_code, write_module_files
 
@@ -41,9 +40,3 @@ def test_texts_get_no_prompts_and_are_compared_by_cosine(tmp_path, model_type):
     write_module_files(tmp_path, model_type, 7)
     settings = read(tmp_path / "config_sentence_transformers.json")
     assert settings == {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
-
-
-def test_the_packages_own_reader_of_such_folders_follows_the_files(tmp_path):
-    write_module_files(tmp_path, "gran", 7)
-    modules = read_modules(tmp_path)
-    assert (modules.place, modules.poolings, modules.layers, modules.normalized) == (tmp_path, ("mean",), (), False)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .letters import Letters
     from .objectives import DistillationObjective
     from .run import distill
-    from .teacher import Teacher
     from .teacher_vectors import TeacherVectors, UnitVectors
     from .texts import EncodedTexts, Texts, corpora_of, encode_texts, read_texts
     from .trainer import DistillationTrainer

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from ...training.word_vectors import Coverage
     from ..encoder_vocabulary import EncoderVocabulary
+    from ..sentence_encoder import SentenceEncoder
     from .letters import Letters
-    from .teacher import SentenceVectors
     from .teacher_vectors import TeacherVectors
     from .texts import EncodedTexts, Texts
     from .trainer import DistillationTrainer
@@ -70,7 +70,6 @@ class _Distillation:
         from tqdm.auto import tqdm
 
         from ...training.devices import is_bf16
-        from ..any_encoder import open_encoder
         from .collator import DistillationTexts
         from .teacher_vectors import check_teachers
         from .trainer import DistillationTrainer
@@ -82,7 +81,10 @@ class _Distillation:
         device = settings.computing_device
         bf16 = is_bf16(settings.teacher_precision, device)
         check_teachers(settings.teacher, settings.teacher_vectors, bf16=bf16)
-        teachers = [open_encoder(folder, device=device, bf16=bf16) for folder in settings.teacher]
+        teachers = [
+            SentenceEncoder.from_pretrained(folder, device=device, dtype="bfloat16" if bf16 else None)
+            for folder in settings.teacher
+        ]
         texts = self._texts()
         dimension = sum(teacher.dimension for teacher in teachers)
         if (settings.hidden_size, settings.initial_vectors, settings.initial_model) == (None, None, None):
@@ -128,7 +130,7 @@ class _Distillation:
         log(f"{len(texts):,} texts; left out: {texts.left_out}")
         return texts
 
-    def _targets(self, teachers: Sequence[SentenceVectors], texts: Texts, kept: Path, bf16: bool) -> TeacherVectors:
+    def _targets(self, teachers: Sequence[SentenceEncoder], texts: Texts, kept: Path, bf16: bool) -> TeacherVectors:
         from .teacher_vectors import TeacherVectors, teacher_vectors
 
         settings = self.settings

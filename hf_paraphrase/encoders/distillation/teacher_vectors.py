@@ -22,7 +22,7 @@ from ...artefacts.files import check_no_links, locked, write_text_whole
 from ...artefacts.provenance import fingerprint
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...messages import log
-from .teacher import SentenceVectors
+from ..sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
     from .texts import Texts
@@ -89,7 +89,7 @@ def check_teachers(teachers: Sequence[str], folder: str | None, *, bf16: bool) -
 def teacher_vectors(
     folder: str | os.PathLike[str],
     teacher: str,
-    encoder: SentenceVectors,
+    encoder: SentenceEncoder,
     texts: Texts,
     *,
     bf16: bool,
@@ -160,7 +160,7 @@ def _missing(place: Path, dimension: int, texts: Texts) -> NDArray[np.int64]:
 
 def _add(
     place: Path,
-    encoder: SentenceVectors,
+    encoder: SentenceEncoder,
     teacher: str,
     texts: Texts,
     missing: NDArray[np.int64],
@@ -186,7 +186,7 @@ def _add(
         raise OutputError(f"cannot write: {error.strerror or error}", path=place) from error
 
 
-def _embed(encoder: SentenceVectors, teacher: str, texts: list[str]) -> NDArray[np.float32]:
+def _embed(encoder: SentenceEncoder, teacher: str, texts: list[str]) -> NDArray[np.float32]:
     vectors = encoder.encode(texts)
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     wrong = np.flatnonzero(~np.isfinite(lengths[:, 0]))

@@ -7,20 +7,23 @@ components.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...training.word_vectors import WordVectors
-from .teacher import Teacher
+
+if TYPE_CHECKING:
+    from ..sentence_encoder import SentenceEncoder
 
 DISTILLED_DIMENSION = 256
 """How many components are kept unless another number is asked for."""
 
 
 def distill_word_vectors(
-    teacher: Teacher,
+    teacher: SentenceEncoder,
     words: Sequence[str],
     *,
     dimension: int = DISTILLED_DIMENSION,

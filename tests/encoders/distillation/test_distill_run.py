@@ -12,8 +12,6 @@ from tiny_teachers import sentences, write_teacher
 import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders import any_encoder
-from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.training.devices import AcceleratorSettings
@@ -29,7 +27,7 @@ def work(tmp_path_factory):
     write_teacher(folder / "small", seed=1, size=8)
     (folder / "text.txt").write_text("\n".join([*LINES, LINES[0], "", "z" * 2000]) + "\n")
     first, second = sentences(80, 1), sentences(80, 2)
-    vectors = [open_encoder(folder / "bert").encode(side) for side in (first, second)]
+    vectors = [SentenceEncoder.from_pretrained(folder / "bert").encode(side) for side in (first, second)]
     vectors = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in vectors]
     scores = (vectors[0] * vectors[1]).sum(1).astype(float)
     table = pa.table({"sentence1": first, "sentence2": second, "score": scores})
@@ -246,7 +244,7 @@ def no_weights(copy):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (own_code, "cannot be opened"),
+        (own_code, "needs the code that it brings"),
         (own_tokenizer, "cannot be opened"),
         (no_numbers, "its vector is not finite for the text `"),
         (other_module, "module `CNN` is not supported"),
@@ -280,10 +278,10 @@ def test_text_that_cannot_be_used_is_one_line(work, tmp_path, capsys):
 def test_the_teachers_compute_where_the_student_is_trained(work, tmp_path, capsys, monkeypatch):
     asked = []
 
-    def opened(folder, *, device, bf16):
+    def opened(folder, *, device, dtype):
         asked.append(device)
         raise InputError("enough")
 
     monkeypatch.setattr(AcceleratorSettings, "computing_device", property(lambda settings: "cuda"))
-    monkeypatch.setattr(any_encoder, "open_encoder", opened)
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", opened)
     assert run(work, tmp_path / "student") == 2 and asked == ["cuda"]

@@ -8,10 +8,10 @@ import pytest
 from tiny_teachers import WORDS, Recorder, sentences, write_teacher
 
 from hf_paraphrase.artefacts.files import locked
-from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.distillation import teacher_vectors as module
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, check_teachers, teacher_vectors
 from hf_paraphrase.encoders.distillation.texts import corpora_of, read_texts
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
 
 
@@ -30,14 +30,14 @@ def texts_of(tmp_path):
 
 
 def unit(teacher, lines):
-    found = open_encoder(teacher).encode(lines)
+    found = SentenceEncoder.from_pretrained(teacher).encode(lines)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def test_every_text_has_the_unit_vector_of_the_teacher(teacher, texts_of, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "TEXTS_PER_BLOCK", 7)
     texts = texts_of(sentences(50))
-    vectors = teacher_vectors(tmp_path / "kept", teacher, open_encoder(teacher), texts, bf16=False)
+    vectors = teacher_vectors(tmp_path / "kept", teacher, SentenceEncoder.from_pretrained(teacher), texts, bf16=False)
     np.testing.assert_allclose(vectors.take(np.arange(len(texts))), unit(teacher, list(texts)), atol=2e-3)
     numbers = np.array([9, 3, 9])
     np.testing.assert_array_equal(vectors.take(numbers), vectors.take(np.arange(len(texts)))[numbers])
@@ -46,14 +46,14 @@ def test_every_text_has_the_unit_vector_of_the_teacher(teacher, texts_of, tmp_pa
 def test_a_killed_run_continues_and_no_text_is_encoded_twice(teacher, texts_of, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "TEXTS_PER_BLOCK", 8)
     texts, kept = texts_of(sentences(60)), tmp_path / "kept"
-    stopped = Recorder(open_encoder(teacher), fail_after=20)
+    stopped = Recorder(SentenceEncoder.from_pretrained(teacher), fail_after=20)
     with pytest.raises(KeyboardInterrupt):
         teacher_vectors(kept, teacher, stopped, texts, bf16=False)
     assert len(stopped.asked) == 16
     # A part of a row, as a power cut leaves it.
     with (kept / "bert" / "vectors.f16").open("ab") as stream:
         stream.write(b"123")
-    second = Recorder(open_encoder(teacher))
+    second = Recorder(SentenceEncoder.from_pretrained(teacher))
     vectors = teacher_vectors(kept, teacher, second, texts, bf16=False)
     assert sorted(stopped.asked + second.asked) == sorted(texts)
     np.testing.assert_allclose(vectors.take(np.arange(len(texts))), unit(teacher, list(texts)), atol=2e-3)
@@ -62,24 +62,24 @@ def test_a_killed_run_continues_and_no_text_is_encoded_twice(teacher, texts_of, 
 
 def test_later_runs_use_what_earlier_ones_have_computed_whatever_else_their_text_is(teacher, texts_of, tmp_path):
     kept, lines = tmp_path / "kept", sentences(40)
-    teacher_vectors(kept, teacher, open_encoder(teacher), texts_of(lines[:30]), bf16=False)
-    second = Recorder(open_encoder(teacher))
+    teacher_vectors(kept, teacher, SentenceEncoder.from_pretrained(teacher), texts_of(lines[:30]), bf16=False)
+    second = Recorder(SentenceEncoder.from_pretrained(teacher))
     texts = texts_of(lines[20:])
     vectors = teacher_vectors(kept, teacher, second, texts, bf16=False)
     assert sorted(second.asked) == sorted(set(lines[30:]) - set(lines[:30]))
     np.testing.assert_allclose(vectors.take(np.arange(len(texts))), unit(teacher, list(texts)), atol=2e-3)
-    third = Recorder(open_encoder(teacher))
+    third = Recorder(SentenceEncoder.from_pretrained(teacher))
     teacher_vectors(kept, teacher, third, texts, bf16=False)
     assert third.asked == []
 
 
 def test_a_teacher_that_changed_or_computes_otherwise_is_refused(teacher, texts_of, tmp_path):
     kept, texts = tmp_path / "kept", texts_of(sentences(5))
-    teacher_vectors(kept, teacher, open_encoder(teacher), texts, bf16=False)
+    teacher_vectors(kept, teacher, SentenceEncoder.from_pretrained(teacher), texts, bf16=False)
     changed = str(write_teacher(tmp_path / "elsewhere" / "bert", seed=1))
     for path, bf16, message in ((changed, False, "another state of it"), (teacher, True, "in fp32, not in bf16")):
         with pytest.raises(InputError, match=message) as caught:
-            teacher_vectors(kept, path, open_encoder(path), texts, bf16=bf16)
+            teacher_vectors(kept, path, SentenceEncoder.from_pretrained(path), texts, bf16=bf16)
         assert caught.value.path == str(kept / "bert") and "--teacher-vectors" in caught.value.remedy
         with pytest.raises(InputError, match=message):
             check_teachers([path], str(kept), bf16=bf16)
@@ -92,7 +92,7 @@ def test_a_teacher_that_changed_or_computes_otherwise_is_refused(teacher, texts_
 
 def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_of, tmp_path):
     lines = sentences(9)
-    spoilt = Recorder(open_encoder(teacher), spoil=lines[4])
+    spoilt = Recorder(SentenceEncoder.from_pretrained(teacher), spoil=lines[4])
     with pytest.raises(ModelError, match=f"not finite for the text `{lines[4]}`") as caught:
         teacher_vectors(tmp_path / "kept", teacher, spoilt, texts_of(lines), bf16=False)
     assert caught.value.path == teacher
@@ -100,17 +100,23 @@ def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_o
 
 def test_two_runs_do_not_write_one_folder(teacher, texts_of, tmp_path):
     with locked(tmp_path / "kept" / "bert"), pytest.raises(OutputError, match="another run"):
-        teacher_vectors(tmp_path / "kept", teacher, open_encoder(teacher), texts_of(sentences(3)), bf16=False)
+        teacher_vectors(
+            tmp_path / "kept", teacher, SentenceEncoder.from_pretrained(teacher), texts_of(sentences(3)), bf16=False
+        )
 
 
 def test_vectors_are_not_added_through_a_link(teacher, texts_of, tmp_path):
-    teacher_vectors(tmp_path / "kept", teacher, open_encoder(teacher), texts_of(sentences(3)), bf16=False)
+    teacher_vectors(
+        tmp_path / "kept", teacher, SentenceEncoder.from_pretrained(teacher), texts_of(sentences(3)), bf16=False
+    )
     (tmp_path / "precious").write_text("precious")
     for path in (tmp_path / "kept" / "bert").iterdir():
         path.unlink()
         path.symlink_to(tmp_path / "precious")
     with pytest.raises(InputError, match="a link"):
-        teacher_vectors(tmp_path / "kept", teacher, open_encoder(teacher), texts_of(sentences(3)), bf16=False)
+        teacher_vectors(
+            tmp_path / "kept", teacher, SentenceEncoder.from_pretrained(teacher), texts_of(sentences(3)), bf16=False
+        )
     assert (tmp_path / "precious").read_text() == "precious"
 
 
@@ -118,7 +124,8 @@ def test_a_cosine_to_several_teachers_is_the_weighted_mean_of_theirs(teacher, te
     other = str(write_teacher(tmp_path / "other", seed=2, size=8))
     texts = texts_of(sentences(12))
     parts = [
-        teacher_vectors(tmp_path / "kept", path, open_encoder(path), texts, bf16=False) for path in (teacher, other)
+        teacher_vectors(tmp_path / "kept", path, SentenceEncoder.from_pretrained(path), texts, bf16=False)
+        for path in (teacher, other)
     ]
     together = TeacherVectors(parts, [3.0, 1.0])
     assert together.dimension == 24 and len(together) == len(texts)
@@ -131,7 +138,10 @@ def test_a_cosine_to_several_teachers_is_the_weighted_mean_of_theirs(teacher, te
 
 def test_bf16_is_near_fp32(teacher):
     lines = sentences(20)
-    exact, rounded = open_encoder(teacher).encode(lines), open_encoder(teacher, bf16=True).encode(lines)
+    exact, rounded = (
+        SentenceEncoder.from_pretrained(teacher).encode(lines),
+        SentenceEncoder.from_pretrained(teacher, dtype="bfloat16").encode(lines),
+    )
     assert rounded.dtype == np.float32 and not np.array_equal(exact, rounded)
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999
@@ -147,7 +157,7 @@ def test_our_own_encoders_teach_too(tmp_path):
     tokenizer = build_word_level_tokenizer(["a", "b"])
     model = new_encoder("avg", EncoderVocabulary(tokenizer, [4], None, None), hidden_size=5)
     write_model_files(tmp_path / "ours", model, tokenizer)
-    opened = open_encoder(tmp_path / "ours")
+    opened = SentenceEncoder.from_pretrained(tmp_path / "ours")
     assert isinstance(opened, SentenceEncoder) and opened.dimension == 5
     np.testing.assert_allclose(opened.encode(["a"])[0], model.embeddings[2].detach(), atol=1e-6)
 
@@ -156,8 +166,10 @@ def test_a_teacher_reads_no_more_tokens_than_its_folder_says(teacher, tmp_path):
     copy = tmp_path / "bert"
     shutil.copytree(teacher, copy)
     long = " ".join(WORDS[:12])
-    before = open_encoder(copy).encode([long])
+    before = SentenceEncoder.from_pretrained(copy).encode([long])
     (copy / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 4}))
-    after = open_encoder(copy).encode([long])
-    np.testing.assert_allclose(after, open_encoder(teacher).encode([" ".join(long.split()[:4])]), atol=1e-5)
+    after = SentenceEncoder.from_pretrained(copy).encode([long])
+    np.testing.assert_allclose(
+        after, SentenceEncoder.from_pretrained(teacher).encode([" ".join(long.split()[:4])]), atol=1e-5
+    )
     assert np.abs(after - before).max() > 1e-3

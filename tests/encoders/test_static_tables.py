@@ -1,0 +1,510 @@
+"""Encoders that are tables: equal to their models and to the libraries that made them, without PyTorch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders import word_averages
+from hf_paraphrase.encoders.join import join_encoders
+from hf_paraphrase.encoders.kinds import encoder_class
+from hf_paraphrase.encoders.known_texts import KnownTexts
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.word_averages import TableAverages, row_means
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.export.run import export_encoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+
+TEXTS = [
+    "the cat sat on the mat",
+    "",
+    "A doctor, in Paris: zzz bought the zzz car!",
+    "zzz",
+    "naïve 東京 cats don't sit",
+    "mat " * 700,
+]
+SENTENCES = [text for text in TEXTS if "zzz" not in text]
+
+
+def write(folder, tokenizer, **settings):
+    torch.manual_seed(len(folder.name))
+    config = AvgConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=7,
+        unk_token_id=tokenizer.unk_token_id,
+        initializer_range=0.5,
+        **settings,
+    )
+    AvgModel(config).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tables")
+    words = build_word_level_tokenizer(sentence_vocabulary(SENTENCES))
+    trigrams = build_character_trigram_tokenizer(trigram_vocabulary(SENTENCES), skip_unknown=True)
+    made = {
+        "words": write(root / "words", words, dropout=0.3),
+        "skipping": write(root / "skipping", words, skip_unknown=True),
+        "pieces": write(root / "pieces", train_encoder_unigram(SENTENCES, 60)),
+        "trigrams": write(root / "trigrams", trigrams),
+    }
+    made["joined"], made["plain"] = str(root / "joined"), str(root / "plain")
+    join_encoders(model=[made["words"], made["trigrams"]], weights=[3.0, 1.0], output=made["joined"])
+    shutil.copytree(made["joined"], made["plain"])
+    change_json(made["plain"], "config.json", part_weights=None)
+    for name in ("words", "joined"):
+        export_encoder(model=made[name], output=root / f"{name}8", format="safetensors", weights="int8")
+        made[f"{name}8"] = str(root / f"{name}8")
+    return made
+
+
+def by_the_model(folder, texts, **options):
+    """Embeddings as the model computes them, with its padded batches."""
+    model, tokenizer = load_model_folder(folder, encoder_class(Path(folder)))
+    ids = tokenizer(texts, add_special_tokens=True)["input_ids"]
+    rows = [torch.tensor([row], dtype=torch.long) for row in ids]
+    with torch.inference_mode():
+        return np.concatenate([model(row, attention_mask=torch.ones_like(row)).pooler_output for row in rows])
+
+
+@pytest.mark.parametrize(
+    "name", ["words", "skipping", "pieces", "trigrams", "joined", "plain", "words8", "joined8", "builtin"]
+)
+@pytest.mark.parametrize("with_torch", [False, True])
+def test_a_table_gives_what_its_model_gives(folders, name, with_torch, monkeypatch):
+    if not with_torch:
+        monkeypatch.setattr(word_averages, "sys", type("Sys", (), {"modules": {}}))
+    encoder = SentenceEncoder.from_pretrained(folders.get(name, name))
+    found = encoder.encode(TEXTS)
+    vocabulary, unknown_id, special_ids = encoder.vocabulary()
+    assert encoder._model is None and encoder._tokenizer is None
+    tokenizer = load_tokenizer(encoder.folder, 10**6)
+    assert (vocabulary, unknown_id) == (tokenizer.get_vocab(), tokenizer.unk_token_id)
+    assert sorted(special_ids) == sorted(tokenizer.all_special_ids)
+    np.testing.assert_allclose(found, by_the_model(encoder.folder, TEXTS), atol=1e-6)
+    model = encoder.model
+    assert not model.training and model.config.hidden_size == found.shape[1] == encoder.dimension
+    opened, _ = load_model_folder(encoder.folder, type(model))
+    left_out = ("dtype", "_name_or_path", "transformers_version")
+    described = [{k: v for k, v in item.config.to_dict().items() if k not in left_out} for item in (model, opened)]
+    assert described[0] == described[1] and torch.equal(model.embeddings, opened.embeddings)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), found)
+    assert encoder.tokenizer(TEXTS[0])["input_ids"] == encoder.tokenize(TEXTS[0])[0]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 31, 300])
+def test_few_texts_have_the_bits_of_many(columns):
+    generator = np.random.default_rng(columns)
+    table = generator.normal(size=(50, columns)).astype(np.float32)
+    lengths = np.array([3, 0, 1, 40, 0, 9, 200, 2, 17, 5] * 4)
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    ids = generator.integers(0, 50, offsets[-1])
+    means = TableAverages(table).prepared()
+    many = means(ids, offsets)
+    for first, end in ((0, 1), (1, 2), (2, 12), (5, 21), (39, 40)):
+        assert end - first <= word_averages._FEW_TEXTS < len(lengths)
+        found = means(ids[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first])
+        np.testing.assert_array_equal(found, many[first:end])
+    assert means(ids[:0], offsets[:1]).shape == (0, columns)
+
+
+def test_few_texts_of_many_tokens_are_not_laid_side_by_side(monkeypatch):
+    ids, offsets = np.arange(60) % 50, np.array([0, 40, 60])
+    means = TableAverages(np.ones((50, 3), np.float32)).prepared()
+    taken = []
+    few = word_averages._few_row_means
+    monkeypatch.setattr(
+        word_averages, "_few_row_means", lambda table, *rows: taken.append(len(rows[0])) or few(table, *rows)
+    )
+    means(ids, offsets)
+    monkeypatch.setattr(word_averages, "_FEW_TOKENS", 59)
+    means(ids, offsets)
+    assert taken == [60]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_of_rows_have_the_bits_of_those_of_pytorch(seed):
+    generator = np.random.default_rng(seed)
+    table = generator.normal(size=(50, 31)).astype(np.float32)
+    lengths = generator.integers(0, 9, 40) * (generator.random(40) < 0.8)
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    ids = generator.integers(0, 50, offsets[-1])
+    found = row_means(table, ids, offsets)
+    np.testing.assert_array_equal(found, word_averages._row_means_by_torch(table, ids, offsets))
+    expected = [table[ids[first:end]].mean(0) if end > first else np.zeros(31) for first, end in pairwise(offsets)]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_pytorch_is_imported_when_it_pays_and_changes_nothing(folders, monkeypatch):
+    monkeypatch.setattr(word_averages, "sys", type("Sys", (), {"modules": {}}))
+    imported = []
+    monkeypatch.setattr(word_averages, "import_module", imported.append)
+    monkeypatch.setattr(word_averages, "_TOKENS_THAT_PAY", 20)
+    encoder = SentenceEncoder.from_pretrained(folders["words"])
+    first, second = encoder.encode(TEXTS[:3]), encoder.encode(TEXTS[:3])
+    assert not imported
+    np.testing.assert_array_equal(encoder.encode(TEXTS[:3]), first)
+    np.testing.assert_array_equal(second, first)
+    assert imported == ["torch"]
+
+
+def test_texts_may_hold_the_tokens_of_the_parts_in_any_order():
+    table = np.arange(12, dtype=np.float32).reshape(6, 2)
+    means = TableAverages(table, part_sizes=[2, 4]).prepared()
+    found = means(np.array([3, 0, 2, 1, 5]), np.array([0, 4, 4, 5]))
+    np.testing.assert_array_equal(found, [[1, 2, 5, 6], [0, 0, 0, 0], [0, 0, 10, 11]])
+
+
+def change_json(folder, name, **values):
+    path = Path(folder) / name
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+def change_weights(folder, change):
+    path = Path(folder) / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+
+
+DAMAGES = {
+    "another size": (lambda f: change_json(f, "config.json", vocab_size=5), "do not fit the configuration"),
+    "normalize": (lambda f: change_json(f, "config.json", normalize=True), "does not normalise"),
+    "no unknown id": (lambda f: change_json(f, "config.json", skip_unknown=True, unk_token_id=None), "unk_token_id"),
+    "another tensor": (lambda f: change_weights(f, lambda w: {**w, "more": torch.zeros(2)}), "unexpected more"),
+    "no tensor": (lambda f: change_weights(f, lambda w: {"other": w["embeddings"]}), "missing embeddings"),
+    "not a number": (lambda f: change_weights(f, lambda w: {"embeddings": w["embeddings"] * np.nan}), "is not finite"),
+    "too large": (lambda f: change_weights(f, lambda w: {"embeddings": w["embeddings"] + 1e25}), "is not finite"),
+    "a cut file": (
+        lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:-4]),
+        "the weights cannot be opened",
+    ),
+    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "the tokenizer cannot be opened"),
+    "a damaged tokenizer": (lambda f: (f / "tokenizer.json").write_text("{}"), "tokenizer"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_one_line_with_its_file(folders, tmp_path, damage):
+    folder = shutil.copytree(folders["words"], tmp_path / "model")
+    change, message = DAMAGES[damage]
+    change(folder)
+    with pytest.raises(ModelError, match=message) as caught:
+        SentenceEncoder.from_pretrained(folder)
+    assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_other_types_are_a_table_in_single_precision(folders, tmp_path, kind):
+    folder = shutil.copytree(folders["words"], tmp_path / "model")
+    change_weights(folder, lambda weights: {"embeddings": weights["embeddings"].to(kind)})
+    exact = SentenceEncoder.from_pretrained(folders["words"]).encode(TEXTS)
+    found = SentenceEncoder.from_pretrained(folder)
+    np.testing.assert_allclose(found.encode(TEXTS), exact, atol=0.02)
+    assert found._model is None and found.encode(TEXTS).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: change_json(f, "tokenizer_config.json", mask_token="cat"),
+        lambda f: (f / "added_tokens.json").write_text("{}"),
+    ],
+)
+def test_a_tokenizer_that_transformers_completes_is_opened_by_it(folders, tmp_path, change):
+    folder = shutil.copytree(folders["words"], tmp_path / "model")
+    change(folder)
+    encoder = SentenceEncoder.from_pretrained(folder)
+    assert encoder._table is None
+    _, tokenizer = load_model_folder(folder, encoder_class(folder))
+    assert encoder.tokenize(TEXTS) == tokenizer(TEXTS)["input_ids"]
+
+
+HEAVY = (
+    "torch",
+    "transformers",
+    "datasets",
+    "pyarrow",
+    "pandas",
+    "scipy",
+    "huggingface_hub",
+    "tqdm",
+    "jinja2",
+    "yaml",
+)
+
+
+def imported_by(code, *words):
+    """The modules of `HEAVY` that a program imports that nobody has imported anything for."""
+    code += f"\nimport sys; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
+
+
+def test_encoding_and_comparing_take_neither_pytorch_nor_transformers(folders):
+    code = (
+        "import hf_paraphrase as hp\n"
+        "for folder in __import__('sys').argv[1:]:\n"
+        "    encoder = hp.SentenceEncoder.from_pretrained(folder)\n"
+        "    encoder.encode(['the cat', 'a mat'] * 300)\n"
+        "    encoder.similarity('the cat', ['a mat'])\n"
+    )
+    assert imported_by(code, *folders.values(), "builtin") == []
+
+
+def test_the_verb_encode_takes_neither_pytorch_nor_transformers(tmp_path):
+    (tmp_path / "text").write_text("the cat\n" * 300)
+    code = "import sys; from hf_paraphrase.commands import main; assert main(sys.argv[1:]) == 0"
+    assert imported_by(code, "encode", "--input", tmp_path / "text") == []
+    assert np.load(tmp_path / "text.npy").shape == (300, 512)
+
+
+def test_a_search_takes_neither_pytorch_nor_transformers(tmp_path):
+    (tmp_path / "text").write_text("the cat\nthe dog\nparis\n" * 300)
+    code = "import sys; from hf_paraphrase.commands import main; assert main(sys.argv[1:]) == 0"
+    found = imported_by(code, "search", "--corpus", tmp_path / "text", "--query", "a cat")
+    assert not {"torch", "transformers", "datasets", "pandas"} & set(found)
+
+
+PLAIN_WORDS = ["the", "cat", "sat", "on", "a", "mat", "in", "paris", "doctor", "bought", "car", "don", "t", "naive"]
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *PLAIN_WORDS, "##s", "##ing", "##t", ",", ".", "!", "'"]
+FOREIGN = [
+    "The cats sat on a mat.",
+    "",
+    "zzz 東京",
+    "A zzz doctor, naïve in Paris, don't!",
+    "the cat " * 255 + "mat " * 100,
+    "carting [UNK] cat [SEP]",
+    "   ",
+]
+MANY = FOREIGN * 40
+
+
+def word_pieces():
+    tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(PIECES)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return tokenizer
+
+
+def unigrams():
+    pieces = [("<unk>", 0.0), *((f"▁{word}", -2.0) for word in ("the", "cat", "mat")), ("▁", -3.0), ("s", -3.5)]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    return tokenizer
+
+
+def bytes_of_words():
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({letter: number for number, letter in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
+    return tokenizer
+
+
+def numbers(rows, columns=6, seed=0):
+    return np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
+
+
+def model2vec(folder, tokenizer, vectors=None, **settings):
+    library = pytest.importorskip("model2vec")
+    vectors = numbers(tokenizer.get_vocab_size()) if vectors is None else vectors
+    library.StaticModel(vectors, tokenizer, **settings).save_pretrained(folder)
+    return library.StaticModel.from_pretrained(folder)
+
+
+def sentence_transformer(folder, tokenizer, *more, vectors=None):
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+    vectors = numbers(tokenizer.get_vocab_size()) if vectors is None else vectors
+    model = library.SentenceTransformer(modules=[StaticEmbedding(tokenizer, vectors), *more], device="cpu")
+    model.save(str(folder))
+    return model
+
+
+@pytest.mark.parametrize("tokenizer", [word_pieces, unigrams, bytes_of_words])
+@pytest.mark.parametrize("settings", [{}, {"normalize": True}, {"max_length": None}, {"max_length": 5}])
+def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, settings):
+    expected = model2vec(tmp_path, tokenizer(), **settings)
+    encoder = SentenceEncoder.from_pretrained(tmp_path)
+    for texts in (FOREIGN, MANY):
+        np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-6)
+    assert encoder._model is None and encoder.dimension == 6
+    assert [len(ids) for ids in encoder.tokenize(FOREIGN)] == encoder.token_ids(FOREIGN).lengths.tolist()
+    # What the model of PyTorch computes is not other than what the table gives.
+    assert encoder.model.config.hidden_size == 6
+    np.testing.assert_allclose(encoder.encode(MANY), expected.encode(MANY), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tolerance"),
+    [(np.float16, 2e-3), (np.float64, 1e-6), (np.int8, 1e-5)],
+    ids=["float16", "float64", "int8"],
+)
+def test_model2vec_weights_of_other_types_are_single_precision(tmp_path, kind, tolerance):
+    vectors = numbers(len(PIECES))
+    vectors = (vectors * 40).astype(np.int8) if kind is np.int8 else vectors.astype(kind)
+    expected = model2vec(tmp_path, word_pieces(), vectors)
+    found = SentenceEncoder.from_pretrained(tmp_path).encode(FOREIGN)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected.encode(FOREIGN), rtol=tolerance, atol=tolerance)
+
+
+def test_model2vec_vectors_that_tokens_share_and_factors_of_tokens_count(tmp_path):
+    generator = np.random.default_rng(1)
+    expected = model2vec(
+        tmp_path,
+        word_pieces(),
+        numbers(5),
+        weights=generator.random(len(PIECES)).astype(np.float32),
+        token_mapping=generator.integers(0, 5, len(PIECES)),
+        normalize=True,
+    )
+    found = SentenceEncoder.from_pretrained(tmp_path)
+    np.testing.assert_allclose(found.encode(FOREIGN), expected.encode(FOREIGN), atol=1e-6)
+
+
+def test_a_static_embedding_gives_what_sentence_transformers_gives(tmp_path):
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer.modules import Normalize
+
+    texts = [text for text in MANY if text.strip()]
+    for name, tokenizer, *more in (
+        ("pieces", word_pieces()),
+        ("normalized", word_pieces(), Normalize()),
+        ("bytes", bytes_of_words()),
+    ):
+        expected = sentence_transformer(tmp_path / name, tokenizer, *more)
+        encoder = SentenceEncoder.from_pretrained(tmp_path / name)
+        np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-6)
+        assert encoder._model is None and not encoder.encode("").any()
+
+
+@pytest.mark.parametrize("direction", ["right", "left"])
+def test_a_static_embedding_reads_as_much_of_a_text_as_its_tokenizer(tmp_path, direction):
+    tokenizer = word_pieces()
+    tokenizer.enable_truncation(4, direction=direction)
+    sentence_transformer(tmp_path, tokenizer)
+    import sentence_transformers
+
+    texts = [text for text in MANY if text.strip()]
+    expected = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(texts)
+    encoder = SentenceEncoder.from_pretrained(tmp_path)
+    np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-6)
+    np.testing.assert_allclose(encoder.encode(texts[:3]), expected[:3], atol=1e-6)
+
+
+def test_a_default_prompt_stands_before_every_text(tmp_path):
+    sentence_transformer(tmp_path, word_pieces())
+    path = tmp_path / "config_sentence_transformers.json"
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({**settings, "prompts": {"query": "the mat "}, "default_prompt_name": "query"}))
+    import sentence_transformers
+
+    expected = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(["cat"])
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path).encode(["cat"]), expected, atol=1e-6)
+
+
+def test_weights_in_bfloat16_are_read(tmp_path):
+    sentence_transformer(tmp_path, word_pieces())
+    path = next(tmp_path.rglob("model.safetensors"))
+    table = load_file(path)["embedding.weight"].bfloat16()
+    save_file({"embedding.weight": table}, path)
+    found = SentenceEncoder.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(found._table.table, table.float().numpy())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("model2vec")
+    model2vec(place, word_pieces(), normalize=True)
+    return place
+
+
+def test_every_verb_that_takes_an_encoder_takes_such_a_folder(folder, tmp_path, capsys):
+    (tmp_path / "text").write_text("\n".join(text for text in FOREIGN if text.strip()))
+    assert main(["encode", "--model", str(folder), "--input", str(tmp_path / "text")]) == 0
+    assert main(["search", "--model", str(folder), "--corpus", str(tmp_path / "text"), "--query", "cats"]) == 0
+    assert "cats sat" in capsys.readouterr().out
+    vectors = np.load(tmp_path / "text.npy")
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), np.linalg.norm(vectors, axis=1) > 0, atol=1e-6)
+    assert isinstance(SentenceEncoder.from_pretrained(folder), SentenceEncoder)
+    known = KnownTexts(SentenceEncoder.from_pretrained(folder)).embed(["zzz .", "the cat"])
+    assert not known[0].any() and known[1].any()
+
+
+def test_its_first_components_are_divided_by_their_own_length(folder):
+    encoder = SentenceEncoder.from_pretrained(folder, truncate_dim=3)
+    whole = SentenceEncoder.from_pretrained(folder).encode(FOREIGN[:1])[0, :3]
+    np.testing.assert_allclose(encoder.encode(FOREIGN[:1])[0], whole / np.linalg.norm(whole), atol=1e-6)
+
+
+def test_it_is_saved_as_an_ordinary_folder_of_ours(folder, tmp_path):
+    encoder = SentenceEncoder.from_pretrained(folder)
+    saved = SentenceEncoder.from_pretrained(encoder.save_pretrained(tmp_path / "saved"))
+    texts = FOREIGN[:4]
+    np.testing.assert_allclose(saved.encode(texts, normalize=True), encoder.encode(texts), atol=1e-6)
+    assert (tmp_path / "saved" / "modeling_avg.py").is_file()
+
+
+def rewrite(folder, **tensors):
+    path = Path(folder) / "model.safetensors"
+    save_file({**load_file(path), **tensors}, path)
+
+
+FOREIGN_DAMAGES = {
+    "no tokenizer.json": lambda f: (f / "tokenizer.json").unlink(),
+    "damaged tokenizer": lambda f: (f / "tokenizer.json").write_text("{}"),
+    "max_length": lambda f: change_json(f, "config.json", max_length=0),
+    "is not finite": lambda f: rewrite(f, embeddings=torch.full((len(PIECES), 6), torch.nan)),
+    "tokens, the model": lambda f: rewrite(f, embeddings=torch.zeros(len(PIECES) + 1, 6)),
+    "the tokenizer has ids up to": lambda f: rewrite(f, embeddings=torch.zeros(3, 6)),
+    "which no table has": lambda f: rewrite(f, embeddings=torch.zeros(len(PIECES))),
+    "names rows": lambda f: rewrite(f, mapping=torch.full((len(PIECES),), 999)),
+    "factors for": lambda f: rewrite(f, weights=torch.ones(3)),
+    "the weights cannot be opened": lambda f: (f / "model.safetensors").write_bytes(b"abc"),
+}
+
+
+@pytest.mark.parametrize("message", FOREIGN_DAMAGES)
+def test_a_damaged_folder_is_one_clear_line(folder, tmp_path, message):
+    shutil.copytree(folder, tmp_path / "m")
+    FOREIGN_DAMAGES[message](tmp_path / "m")
+    with pytest.raises(ModelError, match=message):
+        SentenceEncoder.from_pretrained(tmp_path / "m")
+
+
+def test_modules_that_are_not_known_and_places_outside_are_refused(tmp_path):
+    sentence_transformer(tmp_path / "m", word_pieces())
+    path = tmp_path / "m" / "modules.json"
+    modules = json.loads(path.read_text())
+    path.write_text(json.dumps([*modules, {"path": "1_Dense", "type": "sentence_transformers.models.Dense"}]))
+    with pytest.raises(ModelError, match="modules behind the table that are not known: Dense"):
+        SentenceEncoder.from_pretrained(tmp_path / "m")
+    path.write_text(json.dumps([{**modules[0], "path": "../../etc"}]))
+    with pytest.raises(ModelError, match="a module without a folder in this one"):
+        SentenceEncoder.from_pretrained(tmp_path / "m")
+    path.write_text(json.dumps([{**modules[0], "path": "elsewhere"}]))
+    with pytest.raises(ModelError, match="no table of vectors"):
+        SentenceEncoder.from_pretrained(tmp_path / "m")

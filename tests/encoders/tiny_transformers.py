@@ -1,0 +1,56 @@
+"""Encoders of transformers small enough to be made in a test: a BERT, a RoBERTa and an MPNet, with random weights."""
+
+from __future__ import annotations
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertModel,
+    MPNetConfig,
+    MPNetModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "doctor", "in", "paris", "car", "##s", "##ing", ",", ".", "'"]
+KINDS = {"bert": (BertConfig, BertModel), "roberta": (RobertaConfig, RobertaModel), "mpnet": (MPNetConfig, MPNetModel)}
+POSITIONS = 24
+
+
+def tokenizer_of(kind):
+    """WordPiece between `[CLS]` and `[SEP]`; for a RoBERTa bytes between `<s>` and `</s>`."""
+    if kind == "roberta":
+        pieces = ["<s>", "<pad>", "</s>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+        tokenizer = Tokenizer(
+            models.BPE({piece: number for number, piece in enumerate(pieces)}, [], unk_token="<unk>")
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        first, pad, last, unknown = pieces[:4]
+    else:
+        first, pad, last, unknown = pieces = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
+        pieces = [*pieces, *WORDS]
+        tokenizer = Tokenizer(models.WordPiece({p: number for number, p in enumerate(pieces)}, unk_token=unknown))
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{first} $A {last}", special_tokens=[(first, 0), (last, 2)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, cls_token=first, pad_token=pad, sep_token=last, unk_token=unknown
+    )
+
+
+def write_transformer(folder, kind="bert", **settings):
+    """Writes a model and its tokenizer, as plain transformers does."""
+    torch.manual_seed(0)
+    tokenizer = tokenizer_of(kind)
+    config, model = KINDS[kind]
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    # Positions of a RoBERTa and an MPNet begin behind that of the padding token.
+    more = 0 if kind == "bert" else 2
+    options = {"max_position_embeddings": POSITIONS + more, "initializer_range": 0.5, "pad_token_id": 1, **settings}
+    model(config(vocab_size=len(tokenizer), **sizes, **options)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
