@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from ...errors import InputError
 from ...settings import setting
 from ..same_text import has_words
-from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_aligned, read_readable
+from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_lines, read_readable
 from ..typed_fields import Field, read_typed_fields, typed
 from .source import LineErrorSettings, NothingThereError, Part, Source, files_below, source_folder
 
@@ -140,6 +140,7 @@ def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
     if not gold.is_file():
         raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
+    _check_aligned(path, gold, "both need one line a pair; an unscored pair has a blank gold line")
     for lines, texts in read_readable((path, gold), ("pair", "score"), errors):
         scored = has_words(texts["score"])
         if not scored.all():
@@ -152,6 +153,13 @@ def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
         block = (lines[good], {**columns, "score": texts["score"].filter(pa.array(good))})
         for _, table in typed([block], [*map(Field, columns), _SCORE], gold, errors):
             yield from table.to_pylist()
+
+
+def _check_aligned(path: Path, other: Path, remedy: str) -> None:
+    counts = [sum(map(len, read_lines(file, LineErrors("skip")))) for file in (path, other)]
+    if counts[0] != counts[1]:
+        message = f"{counts[0]} lines, but {counts[1]} in {other.name}"
+        raise InputError(message, path=path, line=min(counts) + 1, remedy=remedy)
 
 
 def _read_sick(path: Path, errors: LineErrors) -> Iterator[Row]:
@@ -194,8 +202,7 @@ def _read_pit(path: Path, errors: LineErrors) -> Iterator[Row]:
     if path.name == "test.data" and not labels.is_file():
         raise InputError("no test.label beside it", path=path, remedy="put the gold labels there")
     if labels.is_file():
-        # Only to compare the numbers of their lines.
-        list(read_aligned([path, labels], LineErrors("skip")))
+        _check_aligned(labels, path, "both need one line a pair")
         errors.align([path, labels])
         fields = [Field("label", pattern="true|false|----", example="true, false or ----"), _SCORE]
         blocks = read_typed_fields(labels, fields, errors)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ...data.folder import DataFolder
+from ...data.sources.rows import fitted
 from ...data.sources.source import NothingThereError, Part, Source
 from ...data.text_files import LineErrors
 
@@ -31,7 +32,8 @@ def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tupl
 def read_part(part: Part) -> pa.Table:
     """Reads all rows of a part."""
     assert part.schema is not None
-    return pa.concat_tables([part.schema.empty_table(), *part.read(LineErrors())])
+    tables = (fitted(table, part.schema) for table in part.read(LineErrors()))
+    return pa.concat_tables([part.schema.empty_table(), *tables])
 
 
 def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Part]:
