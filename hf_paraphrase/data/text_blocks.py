@@ -279,5 +279,6 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
 
 
 def empty_file(path: str | Path) -> InputError:
-    """Makes the error for a file without a line."""
-    return InputError("the file is empty", path=path, remedy="give a file with one record a line")
+    """Makes the error for a file, or standard input, without a line."""
+    what = "file" if isinstance(path, Path) else "input"
+    return InputError(f"the {what} is empty", path=path, remedy="give one record a line")
