@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .languages import primary_language
+from .same_text import has_words, same_texts
+from .text_blocks import LineErrors
 
 if TYPE_CHECKING:
     from .language_identification import OtherLanguages
@@ -22,9 +23,6 @@ _WIDE_SPACES: dict[int, list[bytes]] = {}
 for _code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000):
     _bytes = chr(_code).encode()
     _WIDE_SPACES.setdefault(_bytes[0], []).append(_bytes[1:])
-_VISIBLE = r"[^\p{Cc}\p{Cf}\p{Z}]"
-_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
-"""The same as categories of Unicode: control and format characters, such as U+200B, and white space."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class CleaningRules:
     """What `clean` leaves out besides rows with an empty side.
 
     Attributes:
-        drop_identical: Rows whose sides are the same but for case and white space at the ends.
+        drop_identical: Rows whose sides are the same text, see `same_text`.
         min_length: The least length of a side; 0 for no limit.
         max_length: The greatest length of a side; 0 for no limit.
         max_length_ratio: The greatest ratio of the longer side to the shorter; 0 for no limit.
@@ -85,24 +83,14 @@ def _white_space(data: np.ndarray) -> np.ndarray:
     return space
 
 
-def is_blank(text: str) -> bool:
-    """Returns whether a text is empty, or white space and invisible characters only."""
-    return all(unicodedata.category(character) in _INVISIBLE for character in text)
-
-
-def has_words(texts: pa.Array) -> np.ndarray:
-    """Returns which texts are not blank, as :func:`is_blank`: (sentences,), bool."""
-    return pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
-
-
-def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table, dict[str, int]]:
+def clean(table: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table, dict[str, int]]:
     """Leaves out rows that no rule of a parallel corpus lets through.
 
     Returns:
         The rows that stay, in order, and how many went by each rule; a row counts under the first rule that meets it.
     """
     rules = rules or CleaningRules()
-    source, target = (rows.column(name).combine_chunks() for name in ("source", "target"))
+    source, target = (table.column(name).combine_chunks() for name in ("source", "target"))
     keep = np.ones(len(source), dtype=bool)
     counts: dict[str, int] = {}
 
@@ -110,25 +98,25 @@ def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table,
         counts[rule] = int((keep & ~good).sum())
         np.logical_and(keep, good, out=keep)
 
-    lengths = count_words(source), count_words(target)
-    shorter = np.minimum(*lengths)
     drop("empty_side", has_words(source) & has_words(target))
     if rules.drop_identical:
-        # Sides that are the same have as many words; only such rows are worth folding to lower case.
-        likely = np.flatnonzero(keep & (lengths[0] == lengths[1]))
+        # Only sides with as many words that begin alike are worth folding.
+        rows = np.flatnonzero(keep & (count_words(source) == count_words(target)))
+        rows = rows[_may_begin_alike(*(side.take(pa.array(rows)) for side in (source, target)))]
         good = np.ones(len(keep), dtype=bool)
-        good[likely] = ~_identical(source.take(pa.array(likely)), target.take(pa.array(likely)))
+        sides = (same_texts(side.take(pa.array(rows))) for side in (source, target))
+        good[rows] = pc.not_equal(*sides).to_numpy(zero_copy_only=False)
         drop("identical_sides", good)
-    if rules.length_unit == "characters":
-        lengths = _count_characters(source), _count_characters(target)
-        shorter = np.minimum(*lengths)
-    longer = np.maximum(*lengths)
-    if rules.min_length:
-        drop("too_short", shorter >= rules.min_length)
-    if rules.max_length:
-        drop("too_long", longer <= rules.max_length)
-    if rules.max_length_ratio:
-        drop("length_ratio", longer <= rules.max_length_ratio * shorter)
+    if rules.min_length or rules.max_length or rules.max_length_ratio:
+        count = count_words if rules.length_unit == "words" else _count_characters
+        lengths = count(source), count(target)
+        shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
+        if rules.min_length:
+            drop("too_short", shorter >= rules.min_length)
+        if rules.max_length:
+            drop("too_long", longer <= rules.max_length)
+        if rules.max_length_ratio:
+            drop("length_ratio", longer <= rules.max_length_ratio * shorter)
     if rules.languages is not None:
         # The costly rule comes last and sees only what the others let through.
         left = np.flatnonzero(keep)
@@ -136,12 +124,24 @@ def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table,
         good = np.ones(len(keep), dtype=bool)
         good[left] = rules.languages.right(source.take(chosen), target.take(chosen))
         drop("wrong_language", good)
-    return (rows if keep.all() else rows.filter(pa.array(keep))), counts
+    return (table if keep.all() else table.filter(pa.array(keep))), counts
 
 
-def _identical(source: pa.Array, target: pa.Array) -> np.ndarray:
-    sides = (pc.utf8_lower(pc.utf8_trim_whitespace(side)) for side in (source, target))
-    return pc.equal(*sides).fill_null(False).to_numpy(zero_copy_only=False)
+def without_identical(table: pa.Table, errors: LineErrors) -> pa.Table:
+    """Leaves out the pairs of which both sides are the same, and counts them."""
+    sides = (same_texts(table.column(name).combine_chunks()) for name in ("sentence1", "sentence2"))
+    same = pc.equal(*sides)
+    errors.left_out["identical"] += same.true_count
+    return table.filter(pc.invert(same))
+
+
+def _may_begin_alike(source: pa.Array, target: pa.Array) -> np.ndarray:
+    """Returns which texts do not begin with two different letters or digits of ASCII: (sentences,), bool."""
+    first, second = (
+        pc.ascii_lower(pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(side), 0, 1)) for side in (source, target)
+    )
+    both_ascii = pc.and_(pc.ascii_is_alnum(first), pc.ascii_is_alnum(second))
+    return pc.or_(pc.equal(first, second), pc.invert(both_ascii)).to_numpy(zero_copy_only=False)
 
 
 def _count_characters(texts: pa.Array) -> np.ndarray:

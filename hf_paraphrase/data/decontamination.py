@@ -42,6 +42,7 @@ class DecontaminationSettings(Settings):
         DEFAULT_SHARE,
         above=0,
         at_most=1,
+        only_with="decontaminate_ngrams",
     )
 
     def check(self) -> None:
@@ -90,13 +91,5 @@ class Decontaminator(BatchFunction):
         return (table.filter(pa.array(~matched)) if matched.any() else table), {"contamination": counts}
 
     def matched(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows that an evaluation set matches.
-
-        Args:
-            table: The rows.
-            columns: The columns to check in place of its own.
-
-        Returns:
-            As :meth:`Fingerprints.match`.
-        """
+        """Finds the rows that an evaluation set matches, as :meth:`Fingerprints.match` does, by these columns."""
         return self.fingerprints.match([table.column(name) for name in columns or self.columns])

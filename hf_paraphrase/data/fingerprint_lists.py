@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from ..artefacts.artefact import output_file
 from ..artefacts.files import written_whole
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, setting
-from .evaluation_sets import load_fingerprints
-from .fingerprints import SHORTEST_IN_WORDS, Fingerprints, fingerprint_sentences
+from .evaluation_sets import LIST_HEADER, load_fingerprints
+from .fingerprints import Fingerprints
 from .text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 
 
@@ -22,8 +23,8 @@ from .text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 class FingerprintSettings(Settings):
     """Writes the fingerprints of all sentences of evaluation sets, for --decontaminate where the sets cannot be had.
 
-    A fingerprint is the first 16 hexadecimal digits of the SHA-256 of a sentence after NFKC, lower-casing, and turning
-    every run of characters that are not alphanumeric into one space; sentences below four words have none.
+    A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence: letters, marks and
+    digits after NFKC and case folding, with single spaces between; sentences below four words have none.
     """
 
     output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
@@ -54,35 +55,25 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
         The fingerprints of each set.
     """
     with output_file(settings.output, overwrite=settings.overwrite) as output:
-        numbers = dict(load_fingerprints(settings.data).sets)
+        read = load_fingerprints(settings.data)
         for path in map(Path, settings.text):
-            numbers[str(path)] = _of_lines(path)
-        every = np.unique(np.concatenate([*numbers.values(), np.empty(0, np.uint64)]))
+            number = read.add(str(path), pa.concat_arrays(list(read_lines(path, LineErrors()))))
+            if not number:
+                raise InputError("no line has four words or more", path=path, remedy="give one sentence a line")
+            log(f"{path}: {number:,} sentences of four words or more")
+        if read.version_1:
+            raise InputError(
+                "a list of version 1, which cannot become one of version 2",
+                path=min(read.version_1),
+                remedy="give the evaluation set itself",
+            )
+        every = np.unique(np.concatenate(list(read.sets.values())))
+        # Where both versions agree, the list is one of either.
+        lines = [LIST_HEADER] * read.is_new + [f"{number:016x}" for number in every.tolist()]
+        data = "".join(f"{line}\n" for line in lines).encode()
         with written_whole(output) as temporary:
-            temporary.write_bytes(_lines(every, output))
-    for name, values in numbers.items():
-        log(f"{name}: {len(values):,} fingerprints")
+            # Without a time the same list is the same file.
+            temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
     use = "--decontaminate takes the file in place of the sets"
     log(f"{len(every):,} different fingerprints in {settings.output}; {use}")
-    return Fingerprints(numbers)
-
-
-def _lines(numbers: np.ndarray, output: Path) -> bytes:
-    """Returns fingerprints (fingerprints,), uint64, one a line, as they stand in a file of this name."""
-    data = "".join(f"{number:016x}\n" for number in numbers.tolist()).encode()
-    # Without a time the same list is the same file.
-    return gzip.compress(data, mtime=0) if output.suffix == ".gz" else data
-
-
-def _of_lines(path: Path) -> np.ndarray:
-    """Computes the fingerprints of the lines of a file: (sentences,), uint64, sorted, each once."""
-    parts = [np.empty(0, np.uint64)]
-    for lines in read_lines(path, LineErrors()):
-        numbers, has_one = fingerprint_sentences(lines)
-        parts.append(np.unique(numbers[has_one]))
-    numbers = np.unique(np.concatenate(parts))
-    if not len(numbers):
-        raise InputError(
-            f"no line has {SHORTEST_IN_WORDS} words or more", path=path, remedy="give one sentence a line"
-        )
-    return numbers
+    return read

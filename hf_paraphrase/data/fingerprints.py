@@ -1,10 +1,12 @@
 """Fingerprints of normalised sentences, by which training data are kept separate from evaluation data.
 
-A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the UTF-8 text of a sentence after NFKC,
-lower-casing, turning every run of characters that are not alphanumeric into one space, and stripping. Sentences of
-fewer than four words have none: they are so common that they tell nothing. A list of fingerprints can be handed on
-where the sentences themselves cannot. Sentences that only contain or resemble evaluation sentences can be found too,
-where these are at hand: see `containment.py`.
+A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence (`same_text.words_of`: NFKC,
+case folding, letters, marks and digits, single spaces). Sentences of fewer than four words have none: they are so
+common that they tell nothing. A list of fingerprints can be handed on where the sentences themselves cannot. Sentences
+that only contain or resemble evaluation sentences can be found too, where these are at hand: see `containment.py`.
+
+That is version 2 of the definition. Version 1 lower-cased and took combining marks for the ends of words, so that
+different sentences of Hindi, Thai, Tamil or Arabic shared fingerprints; lists of it are still matched by it.
 """
 
 from __future__ import annotations
@@ -13,38 +15,27 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .containment import Containment, combined
+from .containment import Containment
+from .same_text import words_of, words_of_all
 
+VERSION = 2
 SHORTEST_IN_WORDS = 4
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
-
-
-def normalise(text: str) -> str:
-    """Returns `text` as its fingerprint sees it: NFKC, lower case, words of letters and digits with single spaces."""
-    return _NOT_ALPHANUMERIC.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
-
-
-def normalise_all(texts: pa.Array) -> pa.Array:
-    """Applies :func:`normalise` to every string; those that are pure ASCII are done in one go."""
-    texts = pc.fill_null(texts, "")
-    # Lower-casing and character classes of Arrow and Python agree on ASCII only.
-    ascii_only = pc.string_is_ascii(texts)
-    easy = pc.replace_substring_regex(pc.ascii_lower(texts), r"[^0-9a-z]+", " ")
-    result = pc.ascii_trim_whitespace(easy)
-    if pc.all(ascii_only, min_count=0).as_py():
-        return result
-    hard = [normalise(text) for text in texts.filter(pc.invert(ascii_only)).to_pylist()]
-    return pc.replace_with_mask(result, pc.invert(ascii_only), pa.array(hard, pa.string()))
+normalise = words_of
+normalise_all = words_of_all
+Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
 
 
 def fingerprint_sentence(text: str) -> str | None:
     """Returns the 16 hexadecimal digits that stand for a sentence; None if it has fewer than four words."""
-    normal = normalise(text)
+    normal = words_of(text)
     if normal.count(" ") + 1 < SHORTEST_IN_WORDS:
         return None
     return hashlib.sha256(normal.encode()).hexdigest()[:16]
@@ -59,7 +50,7 @@ def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         The fingerprints as numbers (sentences,), uint64, 0 where there is none; and which have one (sentences,), bool.
     """
-    return fingerprint_normalised(normalise_all(texts))
+    return fingerprint_normalised(words_of_all(texts))
 
 
 def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -73,28 +64,62 @@ def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return numbers, mask
 
 
+def normalise_as_version_1(text: str) -> str:
+    """Returns a text as version 1 of the fingerprints saw it."""
+    return _NOT_ALPHANUMERIC.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+
+
 class Fingerprints:
     """The fingerprints of several named sets of sentences.
 
     Args:
         sets: For each set its fingerprints as uint64 numbers, in any order.
         containment: The n-grams of those sets whose sentences are known; rows are then compared by them as well.
+
+    Attributes:
+        version_1: The names of the sets whose fingerprints are of version 1.
+        is_new: Whether a sentence has another fingerprint than in version 1.
     """
 
     def __init__(self, sets: Mapping[str, np.ndarray], containment: Containment | None = None) -> None:
         self.containment = containment
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
-        self._all = np.unique(np.concatenate([*self.sets.values(), np.empty(0, np.uint64)]))
+        self.version_1: set[str] = set()
+        self.is_new = False
+
+    def add(self, name: str, texts: pa.Array) -> int:
+        """Adds a set of sentences; returns how many have a fingerprint."""
+        normal = words_of_all(texts)
+        numbers, has_one = fingerprint_normalised(normal)
+        if not has_one.any():
+            return 0
+        self.is_new = self.is_new or not normal.equals(_of_version_1(texts, normal))
+        self.add_numbers(name, numbers[has_one])
+        if self.containment is not None:
+            self.containment.add(name, normal)
+        return int(has_one.sum())
+
+    def add_numbers(self, name: str, numbers: np.ndarray, version: int = VERSION) -> None:
+        """Adds a set of fingerprints."""
+        self.sets[name] = np.unique(np.concatenate([self.sets.get(name, np.empty(0, np.uint64)), numbers]))
+        if version == 1:
+            self.version_1.add(name)
+
+    @cached_property
+    def _by_version(self) -> dict[int, np.ndarray]:
+        names = {1: self.version_1, VERSION: self.sets.keys() - self.version_1}
+        every = {version: [self.sets[name] for name in chosen] for version, chosen in names.items()}
+        return {version: np.unique(np.concatenate(values)) for version, values in every.items() if values}
 
     def __len__(self) -> int:
-        return len(self._all)
+        return len(np.unique(np.concatenate([np.empty(0, np.uint64), *self.sets.values()])))
 
     @property
     def names(self) -> list[str]:
         """The names under which rows that are matched are counted."""
         if self.containment is None:
             return list(self.sets)
-        by_ngrams = self.containment.sets
+        by_ngrams = self.containment.names
         labels = self.containment.label
         return [label for name in self.sets for label in (name, labels(name)) if label == name or name in by_ngrams]
 
@@ -103,43 +128,65 @@ class Fingerprints:
         """The number of different fingerprints in each set."""
         return {name: len(values) for name, values in self.sets.items()}
 
-    def match(
-        self, columns: Sequence[pa.Array | pa.ChunkedArray | Sequence[str]]
-    ) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows of which any column holds a sentence of the sets.
+    def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
+        """Finds for each set the rows of which any column holds a sentence of it.
 
         Args:
             columns: One or more columns of strings, all of length rows.
 
         Returns:
-            Which rows are matched (rows,), bool; and for each set that matched any, how many rows it matched. A row in
-            several sets counts in each, so the counts may add up to more than the matched rows. Rows that a set
-            matched by n-grams and not exactly are counted as `name (8-grams)`.
+            Which rows (rows,), bool, a set matches, for those that match any; as `name (8-grams)` those that it
+            matches by n-grams and not exactly.
         """
-        normal = [normalise_all(as_texts(column)) for column in columns]
-        column_fingerprints = [fingerprint_normalised(texts) for texts in normal]
-        hits = [mask & is_among(numbers, self._all) for numbers, mask in column_fingerprints]
-        matched = np.logical_or.reduce(hits)
-        counts = {}
-        exact: dict[str, np.ndarray] = {}
-        for name, values in self.sets.items() if matched.any() else ():
-            in_set = (
-                hit & is_among(numbers, values) for hit, (numbers, _) in zip(hits, column_fingerprints, strict=True)
-            )
-            exact[name] = np.logical_or.reduce(list(in_set))
-            if rows := int(exact[name].sum()):
-                counts[name] = rows
-        if self.containment is not None:
-            for name, by_ngrams in combined([self.containment.match(texts) for texts in normal]).items():
-                only = by_ngrams & ~exact[name] if name in exact else by_ngrams
-                if rows := int(only.sum()):
-                    counts[self.containment.label(name)] = rows
-                matched = matched | by_ngrams
-        return matched, counts
+        rows_by_set: dict[str, np.ndarray] = {}
+        by_ngrams: dict[str, np.ndarray] = {}
+        for column in map(as_texts, columns):
+            normal = words_of_all(column)
+            for version, known in self._by_version.items():
+                texts = normal if version == VERSION else _of_version_1(column, normal)
+                numbers, has_one = fingerprint_normalised(texts)
+                rows = np.flatnonzero(has_one & is_among(numbers, known))
+                names = self.version_1 if version == 1 else self.sets.keys() - self.version_1
+                for name in names if len(rows) else ():
+                    _add(rows_by_set, name, rows[is_among(numbers[rows], self.sets[name])], len(normal))
+            for name, rows in self.containment.match(normal).items() if self.containment is not None else ():
+                _add(by_ngrams, name, rows, len(normal))
+        matched = {name: rows_by_set[name] for name in self.sets if name in rows_by_set}
+        for name, mask in by_ngrams.items():
+            only = mask & ~matched[name] if name in matched else mask
+            if self.containment is not None and only.any():
+                matched[self.containment.label(name)] = only
+        return matched
 
-    def contains(self, texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
+    def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:
+        """Finds the rows of which any column holds a sentence of the sets.
+
+        Returns:
+            Which rows are matched (rows,), bool; and for each set that matched any, how many rows it matched. A row in
+            several sets counts in each.
+        """
+        matches = self.matches(columns)
+        matched = np.zeros(len(columns[0]), dtype=bool)
+        for rows in matches.values():
+            matched |= rows
+        return matched, {name: int(rows.sum()) for name, rows in matches.items()}
+
+    def contains(self, texts: Texts) -> np.ndarray:
         """Returns which sentences occur in any of the sets: (sentences,), bool."""
         return self.match([texts])[0]
+
+
+def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
+    """Returns texts as version 1 saw them; those in ASCII are the same in both versions."""
+    texts = pc.fill_null(texts, "")
+    other = pc.invert(pc.string_is_ascii(texts))
+    old = [normalise_as_version_1(text) for text in texts.filter(other).to_pylist()]
+    return pc.replace_with_mask(normal, other, pa.array(old, pa.string()))
+
+
+def _add(masks: dict[str, np.ndarray], name: str, rows: np.ndarray, size: int) -> None:
+    if len(rows):
+        masks.setdefault(name, np.zeros(size, dtype=bool))[rows] = True
 
 
 def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
@@ -150,7 +197,7 @@ def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     return is_present
 
 
-def as_texts(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
+def as_texts(texts: Texts) -> pa.Array:
     """Returns a column of texts as one Arrow array of strings."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()

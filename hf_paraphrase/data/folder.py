@@ -1,6 +1,8 @@
 """Data folders: Parquet shards named as `load_dataset` and the Hub expect (`data/SPLIT-00000-of-00001.parquet`).
 
-:class:`DataFolder` reads one, :func:`write_split` writes one. Memory stays at one record batch.
+:class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file),
+whose pairs may have the usual names of the Hub, such as `anchor` and `positive`; `datasets` makes Parquet of other
+files. :func:`write_split` writes one. Memory stays at one record batch.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +21,12 @@ from ..artefacts.files import read_json_object
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from .parquet_files import BATCH_ROWS, batches_of, open_shard
-from .schema import require_columns
+from .schema import require_columns, require_texts, usual_pair_columns
 
 ROWS_PER_SHARD = 1_000_000
-_SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet$")
+_SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
+_SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
+_OTHER_FILES = ("*.jsonl", "*.csv", "*/*.jsonl", "*/*.csv")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
@@ -31,7 +35,7 @@ class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
     Args:
-        path: The folder, or its address as fsspec knows it, such as s3://bucket/folder.
+        path: The folder or a Parquet file, or its address as fsspec knows it, such as s3://bucket/folder.
 
     Attributes:
         path: The folder.
@@ -43,32 +47,27 @@ class DataFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        if not self.path.is_dir():
-            if self.path.exists():
-                raise InputError(
-                    "this is a file, not a data folder",
-                    path=self.path,
-                    remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
-                )
+        is_file = self.path.is_file()
+        if is_file and not self.path.name.endswith(".parquet"):
             raise InputError(
-                "no such data folder", path=self.path, remedy="check the path, or make one with hf-paraphrase prepare"
-            )
-        self._files: dict[str, list[tuple[int, int, Path]]] = {}
-        for file in sorted((self.path / "data").glob("*.parquet")):
-            if match := _SHARD.match(file.name):
-                entry = (int(match["index"]), int(match["count"]), file)
-                self._files.setdefault(match["split"], []).append(entry)
-        if not self._files:
-            raise InputError(
-                "not a data folder: it has no data/SPLIT-00000-of-00001.parquet",
+                "this is a file, not a data folder",
                 path=self.path,
-                remedy="make one with hf-paraphrase prepare",
+                remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
             )
+        if not is_file and not self.path.is_dir():
+            raise InputError(
+                "no such data folder",
+                path=self.path,
+                remedy="check the path, or make one with hf-paraphrase prepare, e.g. prepare pairs --dataset NAME",
+            )
+        self._files = _parquet_files(self.path) or _converted_files(self.path)
         if (self.path / "provenance.json").is_file():
             # What is made of the data will take this into its own.
             read_json_object(self.path / "provenance.json")
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
+        # For each split the names in its files of the sides of pairs, where they are others than ours.
+        self._theirs: dict[str, dict[str, str]] = {}
         self._counts: dict[str, list[int]] = {}
 
     @classmethod
@@ -96,8 +95,25 @@ class DataFolder:
         """Returns the Arrow schema of a split without metadata."""
         if split not in self._schemas:
             with open_shard(self.shards(split)[0]) as file:
-                self._schemas[split] = file.schema_arrow.remove_metadata()
+                schema = file.schema_arrow.remove_metadata()
+            is_bitext = {"source", "target"} <= set(schema.names)
+            theirs = {} if is_bitext else usual_pair_columns(schema.names)
+            theirs = {ours: name for ours, name in theirs.items() if ours != name}
+            ours = {name: ours for ours, name in theirs.items()}
+            schema = pa.schema([field.with_name(ours.get(field.name, field.name)) for field in schema])
+            require_texts(schema, str(self.path))
+            self._theirs[split], self._schemas[split] = theirs, schema
         return self._schemas[split]
+
+    def _read(self, split: str, path: Path, columns: Sequence[str] | None, **options: Any) -> Iterator[pa.RecordBatch]:
+        """Streams the batches of a file of a split under our names."""
+        schema = self.schema(split)
+        names = schema.names if columns is None else list(columns)
+        theirs = [self._theirs[split].get(name, name) for name in names]
+        with open_shard(path) as file:
+            require_columns(file.schema_arrow.names, theirs, str(path))
+            for batch in batches_of(file, path, columns=theirs, **options):
+                yield batch.select(theirs).rename_columns(names)
 
     def require(self, *columns: str, split: str = "train") -> pa.Schema:
         """Returns the schema of a split, which has these columns."""
@@ -154,15 +170,12 @@ class DataFolder:
         """
         begin = 0
         for path in self.shards(split):
-            with open_shard(path) as file:
-                if columns is not None:
-                    require_columns(file.schema_arrow.names, columns, str(path))
-                for batch in batches_of(file, path, batch_size=batch_size, columns=columns and list(columns)):
-                    if rows is not None:
-                        chosen = rows[begin : begin + batch.num_rows]
-                        begin += batch.num_rows
-                        batch = batch.filter(pa.array(chosen))
-                    yield batch
+            for batch in self._read(split, path, columns, batch_size=batch_size):
+                if rows is not None:
+                    chosen = rows[begin : begin + batch.num_rows]
+                    begin += batch.num_rows
+                    batch = batch.filter(pa.array(chosen))
+                yield batch
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
         """Reads a split, or some of its columns, into memory."""
@@ -195,32 +208,68 @@ class DataFolder:
             yield pa.concat_tables(pending)
 
     def _pieces(self, split: str, start: int, stop: int, batch_size: int) -> Iterator[pa.Table]:
-        first = 0
+        """Gives the wanted rows of each batch that has any, reading the row groups that have any."""
+        row = 0
         for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
-            if first >= stop:
-                return
-            if first + rows <= start:
-                first += rows
-                continue
-            with open_shard(path) as file:
-                groups = []
-                skipped = None
-                place = first
-                for number in range(file.num_row_groups):
-                    end = place + file.metadata.row_group(number).num_rows
-                    if place < stop and end > start:
-                        groups.append(number)
-                        skipped = place if skipped is None else skipped
-                    place = end
-                if skipped is not None:
-                    for batch in batches_of(file, path, batch_size=batch_size, row_groups=groups):
-                        kept = batch.slice(max(0, start - skipped), max(0, stop - max(start, skipped)))
-                        skipped += batch.num_rows
-                        if kept.num_rows:
-                            yield pa.Table.from_batches([kept])
-                        if skipped >= stop:
-                            break
-                first = place
+            if row < stop and row + rows > start:
+                with open_shard(path) as file:
+                    sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+                ends = row + np.cumsum(sizes)
+                groups = np.flatnonzero((ends > start) & (ends - sizes < stop))
+                first = int(ends[groups[0]] - sizes[groups[0]])
+                options = {"batch_size": batch_size, "row_groups": groups.tolist()}
+                for batch in self._read(split, path, None, **options):
+                    kept = batch.slice(max(0, start - first), max(0, stop - max(start, first)))
+                    first += batch.num_rows
+                    if kept.num_rows:
+                        yield pa.Table.from_batches([kept])
+            row += rows
+
+
+def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
+    """Lists for each split the Parquet files with their numbers and how many there should be."""
+    if path.is_file():
+        return {"train": [(0, 1, path)]}
+    files: dict[str, list[tuple[int, int, Path]]] = {}
+    others: dict[str, list[Path]] = {}
+    for folder in (path / "data", path):
+        for file in sorted(folder.glob("*.parquet")):
+            if match := _SHARD.match(file.name):
+                files.setdefault(match["split"], []).append((int(match["index"]), int(match["count"]), file))
+            elif not file.name.startswith("."):
+                begin = re.split(r"[^a-z]", file.name.lower())[0]
+                others.setdefault(_SPLITS_OF_OTHERS.get(begin, "train"), []).append(file)
+        if files or others:
+            break
+    else:
+        for name, split in _SPLITS_OF_OTHERS.items():
+            others.setdefault(split, []).extend(sorted((path / name).glob("*.parquet")))
+    for split, paths in others.items():
+        if paths and split not in files:
+            files[split] = [(number, len(paths), file) for number, file in enumerate(paths)]
+    return files
+
+
+def _converted_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
+    """Lists the Parquet files that `datasets` makes in its cache of other files, such as JSON lines or CSV."""
+    if not any(file for pattern in _OTHER_FILES for file in path.glob(pattern)):
+        raise InputError(
+            "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
+            path=path,
+            remedy="make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER",
+        )
+    import datasets
+
+    try:
+        builder = datasets.load_dataset_builder(os.fspath(path))
+        builder.download_and_prepare(file_format="parquet")
+    except Exception as error:
+        raise InputError(f"load_dataset cannot open it: {str(error)[:300]}", path=path) from error
+    files: dict[str, list[tuple[int, int, Path]]] = {}
+    for split in builder.info.splits or ():
+        paths = sorted(Path(builder.cache_dir).glob(f"{builder.dataset_name}-{split}*.parquet"))
+        files[str(split)] = [(number, len(paths), file) for number, file in enumerate(paths)]
+    return files
 
 
 def check_split_name(name: str) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from ..errors import InputError, UsageError
 from .folder import DataFolder
 from .parquet_files import BATCH_ROWS
-from .schema import require_columns, require_texts
+from .schema import require_columns, require_texts, usual_pair_columns
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
@@ -40,9 +40,9 @@ class PairRows:
         self.split = split
         self.folder = DataFolder.open(source) if isinstance(source, str | os.PathLike) else None
         self.path = None if self.folder is None else self.folder.path
-        self._source = source
+        self._source: Any = source
         if self.folder is not None:
-            self.columns = self.folder.schema(split).names
+            present = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
         elif not isinstance(source, Iterable):
@@ -50,15 +50,19 @@ class PairRows:
                 f"{type(source).__name__} is not a source of pairs",
                 remedy="give a data folder, a Dataset, or dictionaries",
             )
-        elif (names := getattr(source, "column_names", None)) is not None:
-            if isinstance(names, dict):
-                raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
-            self.columns = list(names)
+        elif isinstance(names := getattr(source, "column_names", None), dict):
+            raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
+        elif names is not None:
+            present = list(names)
         else:
             first, self._source = _peeked(cast("Iterable[Mapping[str, Any]]", source))
-            self.columns = [] if first is None else list(first)
-        names = set(self.columns)
-        self.sides = _BITEXT_SIDES if names >= set(_BITEXT_SIDES) and not names & set(_SIDES) else _SIDES
+            present = [] if first is None else list(first)
+        is_bitext = {*_BITEXT_SIDES} <= {*present} and not {*present} & {*_SIDES}
+        # The names in the source of sides that have other names than ours.
+        self._theirs = {} if is_bitext else usual_pair_columns(present)
+        ours = {theirs: name for name, theirs in self._theirs.items()}
+        self.columns = [ours.get(name, name) for name in present]
+        self.sides = _BITEXT_SIDES if is_bitext else _SIDES
 
     def batches(
         self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
@@ -87,13 +91,15 @@ class PairRows:
     def _batches_of_rows(self, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         start = 0
         source: Any = self._source
+        theirs = [self._theirs.get(name, name) for name in columns]
         if hasattr(source, "iter"):
-            blocks = source.select_columns(columns).iter(batch_size=BATCH_ROWS)
+            blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
         else:
-            blocks = _blocks(source, columns)
+            blocks = _blocks(source, theirs)
         for block in blocks:
             try:
-                batch = pa.RecordBatch.from_pydict({name: list(block[name]) for name in columns})
+                values = {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
+                batch = pa.RecordBatch.from_pydict(values)
             except (pa.ArrowException, TypeError) as error:
                 raise InputError(f"the rows of pairs from {start} on do not fit together: {error}") from error
             require_texts(batch.schema, "the pairs")

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
+from .fingerprints import is_among
+
 _SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
-_SLICE = 1_000_000
 
 
 def text_keys(*columns: pa.Array) -> np.ndarray:
@@ -88,25 +89,8 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
         if number <= left:
             drawn.append(ordered[starts[group]])
             left -= number
-    del ordered, starts
-    result = _is_one_of(keys, np.sort(np.array(drawn, dtype=keys.dtype)))
+    result = is_among(keys, np.sort(np.array(drawn, dtype=keys.dtype)))
     return result if candidates is None else result & candidates
-
-
-def also_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Marks the keys (rows,) that are also among others (other rows,): (rows,), bool."""
-    return _is_one_of(keys, np.sort(others))
-
-
-def _is_one_of(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Returns which keys are in a sorted array: (rows,), bool."""
-    if not len(wanted):
-        return np.zeros(len(keys), dtype=bool)
-    matches = np.empty(len(keys), dtype=bool)
-    for begin in range(0, len(keys), _SLICE):
-        some = keys[begin : begin + _SLICE]
-        matches[begin : begin + _SLICE] = wanted[np.minimum(np.searchsorted(wanted, some), len(wanted) - 1)] == some
-    return matches
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:

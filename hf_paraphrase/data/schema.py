@@ -8,15 +8,7 @@ import pyarrow as pa
 
 from ..errors import InputError
 
-BITEXT = pa.schema(
-    [
-        ("id", pa.string()),
-        ("source", pa.string()),
-        ("target", pa.string()),
-        ("source_lang", pa.string()),
-        ("target_lang", pa.string()),
-    ]
-)
+BITEXT = pa.schema([(name, pa.string()) for name in ("id", "source", "target", "source_lang", "target_lang")])
 """Bitext: `source` is the foreign sentence, `target` the English one."""
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
@@ -25,8 +17,7 @@ PAIRS = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
 BACK_TRANSLATED = pa.schema(
     [
         ("id", pa.string()),
-        ("sentence1", pa.string()),
-        ("sentence2", pa.string()),
+        *PAIRS,
         ("source", pa.string()),
         ("source_lang", pa.string()),
         ("rank", pa.int32()),
@@ -35,6 +26,31 @@ BACK_TRANSLATED = pa.schema(
     ]
 )
 """Back-translated pairs: `sentence1` is the reference, `sentence2` the translation, `rank` 0 the best of the beam."""
+
+_PAIR_COLUMNS = (
+    ("sentence1", "sentence2"),
+    ("anchor", "positive"),
+    ("text1", "text2"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("sentence_a", "sentence_b"),
+    ("sent1", "sent2"),
+)
+_TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "target_lang")
+
+
+def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
+    """Finds the two sides of pairs among columns by their usual names, ours first; nothing where there are none."""
+    present = {plain_name(name): name for name in names}
+    for first, second in _PAIR_COLUMNS:
+        if first in present and second in present:
+            return {"sentence1": present[first], "sentence2": present[second]}
+    return {}
+
+
+def plain_name(name: str) -> str:
+    """Returns the name of a column in lower case, with `_` for spaces and hyphens."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
@@ -65,12 +81,9 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
         )
 
 
-_TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "target_lang")
-
-
-def require_texts(schema: pa.Schema, path: str) -> None:
-    """Checks that the columns of sentences and languages, those that are there, hold text."""
-    for name in _TEXT_COLUMNS:
+def require_texts(schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS) -> None:
+    """Checks that columns, by default those of sentences and languages, hold text where they are there."""
+    for name in columns:
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path)
         if name not in schema.names:

@@ -1,29 +1,45 @@
-"""Sentences in blocks: the lines of a file or of standard input, or the text columns of a data folder."""
+"""Sentences in blocks: the lines of a file or of standard input, or the text columns of a data folder or file."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
-from .text_blocks import (
-    COMPRESSED,
-    LONGEST_LINE_BYTES,
-    check_readable,
-    lines_of_text,
-    refuse_bare_returns,
-    refuse_utf_16,
-)
+from .text_blocks import BLOCK_BYTES, COMPRESSED, check_readable, lines_of_blocks, lines_of_text
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
+_RECORDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+"""Files whose lines are not sentences, by the ends of their names."""
+
+
+def kind_of_records(path: Path) -> str | None:
+    """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
+    return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())
 
 
 def lines_of_file(source: Path) -> Iterator[list[str]]:
-    """Streams the lines of a file in lists of at most 20,000."""
-    for lines in lines_of_text(source):
+    """Streams the lines of a file in lists of at most 20,000; refuses one that holds records with columns."""
+    if (kind := kind_of_records(source)) is not None:
+        raise InputError(
+            f"a {kind} file, of which a line is not a sentence",
+            path=source,
+            remedy=f"give one sentence a line, or make a data folder: hf-paraphrase prepare pairs --{kind} FILE",
+        )
+    yield from _in_lists(lines_of_text(source))
+
+
+def lines_of_standard_input() -> Iterator[list[str]]:
+    """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files."""
+    blocks = iter(partial(sys.stdin.buffer.read, BLOCK_BYTES), b"")
+    yield from _in_lists(lines_of_blocks(blocks, "standard input"))
+
+
+def _in_lists(blocks: Iterable[list[str]]) -> Iterator[list[str]]:
+    for lines in blocks:
         for start in range(0, len(lines), _BLOCK_LINES):
             yield lines[start : start + _BLOCK_LINES]
 
@@ -35,76 +51,59 @@ def estimated_lines(source: Path, read: int, size: int) -> int | None:
     return max(read, round(source.stat().st_size / size * read))
 
 
-def lines_of_standard_input() -> Iterator[list[str]]:
-    """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files."""
-    lines: list[str] = []
-    number = 0
-    for number, raw in enumerate(iter(partial(sys.stdin.buffer.readline, LONGEST_LINE_BYTES + 1), b""), start=1):
-        if len(raw) > LONGEST_LINE_BYTES:
-            raise InputError(
-                f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB",
-                path="standard input",
-                line=number,
-                remedy="give one sentence a line",
-            )
-        if number == 1:
-            refuse_bare_returns(raw, "standard input")
-            refuse_utf_16(raw, "standard input")
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"not UTF-8: byte 0x{raw[error.start]:02x}", path="standard input", line=number, remedy="convert it"
-            ) from error
-        lines.append(line.removesuffix("\n").removesuffix("\r"))
-        if len(lines) == _BLOCK_LINES:
-            yield lines
-            lines = []
-    if not number:
-        raise InputError("the input is empty", path="standard input", remedy="give one sentence a line")
-    if lines:
-        yield lines
-
-
 class SentenceCorpus:
-    """A file with one sentence a line, or the text columns of a data folder."""
+    """A file with one sentence a line, or the text columns of a data folder, a CSV, JSON lines or Parquet file."""
 
     def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
         self.path, self.split = path, split or "train"
         self.columns: list[str] = []
+        self._kind = None if path.is_dir() else kind_of_records(path)
         if path.is_dir():
             # A file of text needs none of them.
-            import pyarrow as pa
-
             from .folder import DataFolder
-            from .schema import columns_named, require_columns
+            from .schema import require_texts
 
             self._folder = DataFolder(path)
-            schema = self._folder.schema(self.split)
-            columns = columns_named(columns, schema.names)
-            require_columns(schema.names, columns, str(path))
-            self.columns = columns or [name for name in DEFAULT_COLUMNS if name in schema.names]
-            if not self.columns:
-                raise InputError(
-                    f"no column is called {', '.join(DEFAULT_COLUMNS)}",
-                    path=path,
-                    remedy=f"name the columns to read with --columns: {', '.join(schema.names)}",
-                )
-            for name in self.columns:
-                kind = schema.field(name).type
-                if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-                    raise InputError(f"the column `{name}` is of {kind}, not of text", path=path)
+            self._choose(columns, self._folder.schema(self.split).names)
+            require_texts(self._folder.schema(self.split), str(path), self.columns)
+        elif self._kind is not None and split is None:
+            from .records import column_names
+
+            self._choose(columns, column_names(path, self._kind))
         elif columns or split is not None:
             raise InputError("columns and splits are those of a data folder, but this is a file", path=path)
         else:
             check_readable(path)
 
+    def _choose(self, columns: Sequence[str], present: list[str]) -> None:
+        from .schema import columns_named, require_columns
+
+        columns = columns_named(columns, present)
+        require_columns(present, columns, str(self.path))
+        self.columns = columns or [name for name in DEFAULT_COLUMNS if name in present]
+        if not self.columns:
+            raise InputError(
+                f"no column is called {', '.join(DEFAULT_COLUMNS)}",
+                path=self.path,
+                remedy=f"name the columns to read with --columns: {', '.join(present)}",
+            )
+
     def blocks(self) -> Iterator[list[str | None]]:
         """Streams the texts; those of a data folder row by row, the columns of a row after each other."""
-        if self.columns:
-            for batch in self._folder.batches(self.split, self.columns):
-                sides = [batch.column(name).to_pylist() for name in self.columns]
-                yield [text for row in zip(*sides, strict=True) for text in row]
+        if not self.columns:
+            yield from map(list, lines_of_file(self.path))
             return
-        for lines in lines_of_file(self.path):
-            yield list(lines)
+        for sides in self._sides():
+            yield [text for row in zip(*sides, strict=True) for text in row]
+
+    def _sides(self) -> Iterator[list[list[str | None]]]:
+        if self._kind is None:
+            for batch in self._folder.batches(self.split, self.columns):
+                yield [batch.column(name).to_pylist() for name in self.columns]
+            return
+        from .records import read_records
+        from .text_blocks import StrictLines
+
+        names = {name: name for name in self.columns}
+        for _, texts in read_records(self.path, self._kind, names, StrictLines()):
+            yield [texts[name].to_pylist() for name in self.columns]

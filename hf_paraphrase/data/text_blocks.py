@@ -1,7 +1,9 @@
-"""The bytes of text files, plain or compressed, in blocks of whole lines; and the lines themselves as strings.
+"""Lines of text files, plain or compressed, as strings, and what becomes of malformed ones; nothing here needs Arrow.
 
-What `text_files` says of lines holds here, where they are no Arrow arrays: for reading a file that is a part of little
-work, in a process that must not take long to start.
+One set of rules holds for all raw files: UTF-8, a line ends at a line feed and nowhere else, a byte order mark at the
+beginning is dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space.
+Every other character (a form feed, U+2028, quotes, the words "NA" and "null") is text. `str.splitlines` and CSV
+readers break some of these rules, which shifts the two sides of a bitext against each other without any error.
 """
 
 from __future__ import annotations
@@ -11,15 +13,19 @@ import gzip
 import lzma
 import re
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO
 
-from ..errors import InputError
-from .line_errors import LineErrors, StrictLines
+from ..errors import InputError, OutputError, UsageError
 
 BLOCK_BYTES = 4 << 20
-LONGEST_LINE_BYTES = 64 << 20
+SKIPPED_LINES = "skipped_lines.tsv"
+"""The list of all malformed lines that `--on-error skip` left out, as a file beside the data."""
+_LISTED_LINES = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
@@ -32,19 +38,108 @@ _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0)
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
+@dataclass
+class LineErrors:
+    """What becomes of a malformed line: it ends the work, or it is left out, counted and listed.
+
+    Attributes:
+        policy: `raise` or `skip`.
+        record: Called with the file, the line and the reason of each line left out.
+        first: The first ten lines left out, as messages with file and line.
+        left_out: Well-formed records that give no row, counted by the reason.
+    """
+
+    policy: str = "raise"
+    record: Callable[[Path, int, str], object] | None = None
+    first: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    _lines: set[tuple[Path, int]] = field(default_factory=set)
+    _aligned_with: dict[Path, Path] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.policy not in {"raise", "skip"}:
+            raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
+
+    @property
+    def count(self) -> int:
+        """The number of lines left out; line i of two aligned files is one line."""
+        return len(self._lines)
+
+    def align(self, paths: Iterable[Path]) -> None:
+        """Notes that line i of these files is one record."""
+        first, *others = paths
+        self._aligned_with |= dict.fromkeys(others, first)
+
+    def handle(self, text: str, path: Path, line: int, remedy: str, record: int | None = None) -> None:
+        """Raises for a malformed line, or counts it; by its record number where lines do not distinguish records."""
+        if self.policy == "raise":
+            remedy = f"{remedy}, or leave such lines out: --on-error skip"
+            raise InputError(text, path=path, line=line, remedy=remedy)
+        if len(self.first) < _LISTED_LINES:
+            self.first.append(str(InputError(text, path=path, line=line)))
+        if self.record is not None:
+            self.record(path, line, text)
+        self._lines.add((self._aligned_with.get(path, path), line if record is None else record))
+
+
+class StrictLines(LineErrors):
+    """A malformed line ends the work: leaving it out would shift the rows against the lines."""
+
+    def handle(self, text: str, path: Path, line: int, remedy: str, record: int | None = None) -> None:
+        """Raises for a malformed line."""
+        raise InputError(text, path=path, line=line, remedy=remedy)
+
+
+class SkippedLines(AbstractContextManager["SkippedLines"]):
+    """Writes file, line and reason of every line left out, each once; there is no file where there is none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._stream: TextIO | None = None
+        self._listed: set[tuple[Path, int, str]] = set()
+
+    def record(self, path: Path, line: int, reason: str) -> None:
+        """Adds a line; fits as `LineErrors(record=…)`."""
+        if self.path is None or (path, line, reason) in self._listed:
+            return
+        self._listed.add((path, line, reason))
+        try:
+            if self._stream is None:
+                self._stream = self.path.open("w", encoding="utf-8", errors="surrogateescape", newline="\n")
+                self._stream.write("file\tline\treason\n")
+            self._stream.write(f"{' '.join(str(path).split())}\t{line}\t{' '.join(reason.split())}\n")
+        except OSError as error:
+            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
 def lines_of_text(path: Path) -> Iterator[list[str]]:
     """Streams the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
+    return lines_of_blocks(read_blocks(path), path)
+
+
+def lines_of_blocks(blocks: Iterable[bytes], path: str | Path) -> Iterator[list[str]]:
+    """Streams the lines of the bytes of a file, or of something else of this name."""
     first_line = 1
-    for block in whole_lines(path):
+    for block in _whole_lines(blocks, path):
         try:
-            lines = block.decode("utf-8").split("\n")
+            lines = clean_returns(block.decode("utf-8")).split("\n")
         except UnicodeDecodeError:
-            decoded_lines(block, path, first_line, StrictLines())
+            decoded_lines(block, Path(path), first_line, StrictLines())
             raise
         first_line += len(lines)
-        yield [line.removesuffix("\r") for line in lines] if b"\r" in block else lines
+        yield lines
     if first_line == 1:
         raise empty_file(path)
+
+
+def clean_returns(text: str) -> str:
+    """Removes carriage returns before a line feed or the end; one inside a line becomes a space."""
+    return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ") if "\r" in text else text
 
 
 def lines_of_bytes(path: Path) -> Iterator[bytes]:
@@ -61,9 +156,6 @@ def check_readable(path: Path) -> None:
 
 def open_binary(path: Path) -> IO[bytes]:
     """Opens a plain or compressed file for reading bytes."""
-    if isinstance(path, Path):
-        # After a stream of `datasets`, `Path` in the modules of our builders is one of its own, which opens addresses.
-        path = Path(path)
     if path.is_dir():
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
     try:
@@ -96,57 +188,44 @@ def read_blocks(path: Path) -> Iterator[bytes]:
         while True:
             try:
                 block = stream.read(BLOCK_BYTES)
-            except _DECOMPRESSION_ERRORS as error:
-                raise _damaged(path, kind, lines) from error
-            except OSError as error:
-                if kind is not None and error.errno is None:
-                    raise _damaged(path, kind, lines) from error
-                raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+            except (*_DECOMPRESSION_ERRORS, OSError) as error:
+                if isinstance(error, OSError) and (kind is None or error.errno is not None):
+                    raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+                raise InputError(
+                    f"damaged or truncated {kind} data after {lines} whole lines",
+                    path=path,
+                    line=lines + 1,
+                    remedy="fetch the file again; an uncompressed file must not carry this suffix",
+                ) from error
             if not block:
                 return
             lines += block.count(b"\n")
             yield block
 
 
-def _damaged(path: Path, kind: str | None, lines: int) -> InputError:
-    return InputError(
-        f"damaged or truncated {kind} data after {lines} whole lines",
-        path=path,
-        line=lines + 1,
-        remedy="fetch the file again; an uncompressed file must not carry this suffix",
-    )
-
-
 def whole_lines(path: Path) -> Iterator[bytes]:
     """Streams blocks that end where a line ends; the line feed at the end of a block is taken off."""
+    return _whole_lines(read_blocks(path), path)
+
+
+def _whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
     rest: list[bytes] = []
-    size = line = 0
-    mark = _BYTE_ORDER_MARK
-    for number, block in enumerate(read_blocks(path)):
+    mark, has_line_feed = _BYTE_ORDER_MARK, False
+    for number, block in enumerate(blocks):
         if number == 0:
             refuse_packed(block, path)
-            refuse_utf_16(block, path)
+            if _UTF_16.match(block):
+                raise InputError("UTF-16, not UTF-8", path=path, remedy="convert it to UTF-8, for example with iconv")
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
-            size += len(block)
-        else:
-            whole = b"".join((*rest, block[:end]))
-            rest, size = [block[end + 1 :]], len(block) - end - 1
-            line += whole.count(b"\n") + 1
-            yield whole.removeprefix(mark)
-            mark = b""
-        if size > LONGEST_LINE_BYTES:
-            if not line:
-                refuse_bare_returns(b"".join(rest), path)
-            raise InputError(
-                f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB",
-                path=path,
-                line=line + 1,
-                remedy="the file must hold one record a line",
-            )
+            continue
+        whole = b"".join((*rest, block[:end]))
+        rest, has_line_feed = [block[end + 1 :]], True
+        yield whole.removeprefix(mark)
+        mark = b""
     if last := b"".join(rest).removeprefix(mark):
-        if not line:
+        if not has_line_feed:
             refuse_bare_returns(last, path)
         yield last
 
@@ -162,13 +241,7 @@ def refuse_bare_returns(text: bytes, path: str | Path) -> None:
         )
 
 
-def refuse_utf_16(block: bytes, path: str | Path) -> None:
-    """Refuses text in UTF-16, most of which would be UTF-8 with NULs between its letters."""
-    if _UTF_16.match(block):
-        raise InputError("UTF-16, not UTF-8", path=path, remedy="convert it to UTF-8, for example with iconv")
-
-
-def refuse_packed(block: bytes, path: Path) -> None:
+def refuse_packed(block: bytes, path: str | Path) -> None:
     """Refuses archives, Parquet files, and compressed files whose name does not say so."""
     if block.startswith(b"PAR1"):
         raise InputError(
@@ -187,11 +260,11 @@ def refuse_packed(block: bytes, path: Path) -> None:
 
 
 def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors) -> list[str | None]:
-    """Decodes the lines of a block one by one, with what stands before their line ends."""
+    """Decodes the lines of a block one by one; one that is not UTF-8 is reported, and None where that is skipped."""
     lines: list[str | None] = []
     for line in block.split(b"\n"):
         try:
-            lines.append(line.decode("utf-8"))
+            lines.append(clean_returns(line.decode("utf-8")))
         except UnicodeDecodeError as error:
             lines.append(None)
             errors.handle(
@@ -203,6 +276,7 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
     return lines
 
 
-def empty_file(path: Path) -> InputError:
-    """Makes the error for a file without a line."""
-    return InputError("the file is empty", path=path, remedy="give a file with one record a line")
+def empty_file(path: str | Path) -> InputError:
+    """Makes the error for a file, or standard input, without a line."""
+    what = "file" if isinstance(path, Path) else "input"
+    return InputError(f"the {what} is empty", path=path, remedy="give one record a line")

@@ -1,16 +1,14 @@
-"""Reads text files strictly: UTF-8, one record a line, lines end at a line feed and nowhere else.
+"""Lines and tab-separated fields of text files as Arrow string arrays, a block of a few megabytes at a time.
 
-Everything that reads raw corpora goes through here, so that one set of rules holds: a byte order mark at the beginning
-is dropped, one carriage return before the line feed belongs to the line end, and every other character (a lone
-carriage return, a form feed, U+2028, quotes, the words "NA" and "null") is text. `str.splitlines` and CSV readers
-break some of these rules, which shifts the two sides of a bitext against each other without any error.
-
-Lines come as Arrow string arrays, a block of a few megabytes at a time, so memory stays flat.
+The rules for lines are those of `text_blocks`; memory stays flat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +16,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
-from .line_errors import LineErrors as LineErrors
-from .line_errors import SkippedLines as SkippedLines
-from .line_errors import StrictLines as StrictLines
+from ..messages import log
+from ..settings import Settings, setting
+from .schema import plain_name
 from .text_blocks import BLOCK_BYTES as BLOCK_BYTES
 from .text_blocks import COMPRESSED as COMPRESSED
-from .text_blocks import LONGEST_LINE_BYTES as LONGEST_LINE_BYTES
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
+from .text_blocks import LineErrors as LineErrors
+from .text_blocks import StrictLines as StrictLines
 from .text_blocks import check_readable as check_readable
 from .text_blocks import decoded_lines, empty_file, whole_lines
 from .text_blocks import lines_of_bytes as lines_of_bytes
 from .text_blocks import open_binary as open_binary
 from .text_blocks import read_blocks as read_blocks
+
+Block = tuple[np.ndarray, dict[str, pa.Array]]
+"""Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
+
+_LONGEST_RECORD_LINES = 100
+_NUMBERED = ("sentence", "sent", "text", "string", "question")
+_ROLES = (
+    "premise hypothesis anchor positive reference translation paraphrase original source target src tgt trg mt ref"
+)
+_VALUES = "score similarity relatedness relatedness_score rating grade label labels gold_label quality is_duplicate"
+_OTHERS = "id idx index pair_id pairid guid lang language source_lang target_lang src_lang tgt_lang split"
+USUAL_NAMES = frozenset(
+    [*_NUMBERED, *_ROLES.split(), *_VALUES.split(), *_OTHERS.split()]
+    + [f"{name}{mark}" for name in _NUMBERED for mark in ("1", "2", "_1", "_2", "_a", "_b", "a", "b", "1_id", "2_id")]
+)
+"""What columns of pairs are called in data sets, in lower case, with `_` for spaces and hyphens."""
+_DOUBLED_QUOTES = r'(^|\t)"([^"\t]|"")*""([^"\t]|"")*"(\t|$)'
+
+
+@dataclass(kw_only=True)
+class HeaderSettings(Settings):
+    """What the first line of a file given as `--tsv` is."""
+
+    header: str = setting(
+        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if each of its "
+        "fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
+        "auto",
+        choices=["auto", "yes", "no"],
+        only_with="tsv",
+    )
 
 
 def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
@@ -64,12 +93,18 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
 
 
+def first_line_of(path: Path) -> str:
+    """Returns the first line of a file; an empty text where it is not UTF-8."""
+    return next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
+
+
 def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:
     """Streams line-aligned files side by side.
 
     Yields:
         The number of the first line (from 1), and one string array per file, all of the same length.
     """
+    errors.align(paths)
     streams = [read_lines(path, errors) for path in paths]
     pending: list[pa.Array] = [pa.array([], pa.string()) for _ in paths]
     line = 1
@@ -95,6 +130,14 @@ def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[in
         )
 
 
+def read_readable(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
+    """Streams the lines of aligned files that can be read in all of them, as columns of these names."""
+    for line, sides in read_aligned(paths, errors):
+        readable = pc.and_(sides[0].is_valid(), sides[1].is_valid())
+        numbers = np.arange(line, line + len(readable))[readable.to_numpy(zero_copy_only=False)]
+        yield numbers, {name: side.filter(readable) for name, side in zip(names, sides, strict=True)}
+
+
 def read_fields(
     path: Path,
     columns: Sequence[str],
@@ -103,7 +146,9 @@ def read_fields(
     header_lines: int = 0,
     encoding: str = "utf-8",
     remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
-) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
+    last_takes_tabs: bool = False,
+    may_be_quoted: bool = False,
+) -> Iterator[Block]:
     r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
 
     Args:
@@ -113,23 +158,21 @@ def read_fields(
         header_lines: Lines at the beginning to leave out; line numbers count them.
         encoding: As for :func:`read_lines`.
         remedy: What to do about a line with the wrong number of fields, for the message.
-
-    Yields:
-        The line numbers (rows,), int64, from 1, and a string array of the same length for each named column.
+        last_takes_tabs: Whether further tabs belong to the text of the last field.
+        may_be_quoted: Whether lines that can only be CSV with tabs and quotes are looked for, and are malformed.
     """
     most = len(columns)
     fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
     expected = str(most) if fewest == most else f"{fewest} to {most}"
     first_line = 1
-    for lines in read_lines(path, errors, encoding=encoding):
+    stream = read_lines(path, errors, encoding=encoding)
+    for lines in _without_quoted(stream, path, range(fewest, most + 1), errors) if may_be_quoted else stream:
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
-        num_fields = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
-        good = (num_fields >= fewest) & (num_fields <= most)
-        for index in np.flatnonzero(~good):
-            if num_fields[index] < 0:
-                continue
+        num_fields = count_fields(lines, "\t")
+        good = (num_fields >= fewest) & (last_takes_tabs | (num_fields <= most))
+        for index in np.flatnonzero(~good & (num_fields > 0)):
             number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
             errors.handle(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
@@ -137,13 +180,109 @@ def read_fields(
                 first_line + int(index),
                 remedy,
             )
-        fields = pc.split_pattern(lines if good.all() else lines.filter(pa.array(good)), "\t")
-        starts = fields.offsets.to_numpy()[:-1]
-        yield (
-            np.flatnonzero(good).astype(np.int64) + first_line,
-            {name: fields.values.take(pa.array(starts + i)) for i, name in enumerate(columns) if name != "_"},
-        )
+        fields = Fields(lines if good.all() else lines.filter(pa.array(good)), "\t", most if last_takes_tabs else None)
+        named = {name: fields.column(index) for index, name in enumerate(columns) if name != "_"}
+        yield np.flatnonzero(good).astype(np.int64) + first_line, named
         first_line += len(lines)
+
+
+def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
+    """Counts the fields of each line (lines,); -1 for a null."""
+    return pc.count_substring(lines, separator).fill_null(-2).to_numpy(zero_copy_only=False) + 1
+
+
+class Fields:
+    """Lines split at a separator, into at most so many fields."""
+
+    def __init__(self, lines: pa.Array, separator: str, most: int | None = None) -> None:
+        self._fields = pc.split_pattern(lines, separator, max_splits=None if most is None else most - 1)
+        self.starts = self._fields.offsets.to_numpy()[:-1]
+
+    def column(self, index: int) -> pa.Array:
+        """Returns a field that every line has: (lines,)."""
+        return self.take(pa.array(self.starts + index))
+
+    def take(self, places: pa.Array) -> pa.Array:
+        """Returns the fields at these places in all fields of all lines."""
+        return self._fields.values.take(places)
+
+
+def read_tsv(
+    path: Path, columns: Sequence[str], errors: LineErrors, *, header: str, names: Iterable[str] = ()
+) -> Iterator[Block]:
+    """Streams the named fields of a tab-separated file, without its header, if it has one, and says so.
+
+    A header is counted as left out by the rule `header`.
+    """
+    header_names = header_of(path, [*columns, *names]) if header == "auto" else None
+    if header_names is not None:
+        log(
+            f"{path}: the first line, `{' | '.join(header_names)}`, "
+            "names the fields and is left out (--header no keeps it)"
+        )
+    lines = int(header == "yes" or header_names is not None)
+    errors.left_out["header"] += lines
+    yield from read_fields(path, columns, errors, header_lines=lines, may_be_quoted=True)
+
+
+def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
+    """Returns the names in the first line of a tab-separated file, if it is nothing but names of columns.
+
+    That is asked narrowly, for a row that is lost is worse than a header that is kept: there are two fields at least,
+    all different, and each is one of :data:`USUAL_NAMES` or of the names given, but for the case of its letters.
+
+    Returns:
+        The names as they stand there; None for a line that has anything else.
+    """
+    fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
+    plain = [plain_name(field) for field in fields]
+    known = USUAL_NAMES.union(map(plain_name, names))
+    return fields if len(fields) > 1 and len(set(plain)) == len(plain) and known.issuperset(plain) else None
+
+
+def _without_quoted(
+    blocks: Iterable[pa.Array], path: Path, num_fields: range, errors: LineErrors
+) -> Iterator[pa.Array]:
+    """Reports the lines that are parts of CSV with quotes, and makes them null.
+
+    Quotes are text, so that a line is only reported on evidence: quotes doubled within a quoted field, or a quoted
+    field over several lines of which one by itself has the wrong number of fields.
+    """
+    rest, first_line = pa.array([], pa.string()), 1
+    for block in chain(blocks, [None]):
+        lines = rest if block is None else pa.concat_arrays([rest, block]) if len(rest) else block
+        rest = lines.slice(len(lines))
+        quotes = pc.count_substring(lines, '"').fill_null(0).to_numpy(zero_copy_only=False)
+        bad, end = np.zeros(len(lines), dtype=bool), len(lines)
+        doubled, odd = np.flatnonzero(quotes > 3), np.flatnonzero(quotes % 2)
+        bad[doubled] = pc.match_substring_regex(lines.take(pa.array(doubled)), _DOUBLED_QUOTES)
+        some = lines.take(pa.array(odd))
+        opens = pc.or_(pc.starts_with(some, '"'), pc.match_substring(some, '\t"')).to_pylist()
+        for is_open, (begin, close) in zip(opens, pairwise([*odd.tolist(), len(lines)]), strict=True):
+            if not is_open or bad[begin] or close - begin >= _LONGEST_RECORD_LINES:
+                continue
+            if close == len(lines):
+                # What closes it may be in the next block.
+                end = len(lines) if block is None else begin
+            elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), num_fields):
+                bad[begin : close + 1] = True
+        for index in np.flatnonzero(bad[:end]):
+            errors.handle(
+                "quoted fields, which a tab-separated file has not", path, first_line + int(index), "give it as --csv"
+            )
+        lines, rest = lines.slice(0, end), lines.slice(end)
+        yield pc.if_else(pa.array(bad[:end]), pa.scalar(None, pa.string()), lines) if bad[:end].any() else lines
+        first_line += end
+
+
+def _is_quoted_record(lines: list[str | None], num_fields: range) -> bool:
+    if None in lines or all(line.count("\t") + 1 in num_fields for line in lines if line is not None):
+        return False
+    try:
+        records = list(csv.reader((f"{line}\n" for line in lines), delimiter="\t", strict=True))
+    except csv.Error:
+        return False
+    return len(records) == 1 and len(records[0]) in num_fields
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
@@ -151,13 +290,17 @@ def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa
     text = pa.Array.from_buffers(pa.string(), 1, [None, _offsets(0, len(block)), pa.py_buffer(block)])
     try:
         text.validate(full=True)
-        lines = pc.split_pattern(text, "\n").values
     except pa.ArrowInvalid:
-        lines = pa.array(decoded_lines(block, path, first_line, errors), pa.string())
-    if b"\r\n" in block or block.endswith(b"\r"):
-        returns = pc.ends_with(lines, "\r")
-        lines = pc.if_else(returns, pc.utf8_slice_codeunits(lines, 0, -1), lines)
-    return lines
+        return pa.array(decoded_lines(block, path, first_line, errors), pa.string())
+    lines = pc.split_pattern(text, "\n").values
+    return without_returns(lines) if b"\r" in block else lines
+
+
+def without_returns(texts: pa.Array) -> pa.Array:
+    """Removes carriage returns before line ends from strings; others become spaces."""
+    if not pc.any(pc.match_substring(texts, "\r"), min_count=0).as_py():
+        return texts
+    return pc.replace_substring(pc.replace_substring_regex(texts, r"\r+(\n|\z)", r"\1"), "\r", " ")
 
 
 def _offsets(*offsets: int) -> pa.Buffer:

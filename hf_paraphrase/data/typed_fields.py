@@ -1,8 +1,8 @@
-"""Fields of tab-separated files with their types: a value that does not fit is reported as an error, never guessed."""
+"""Columns of texts with their types: a value that does not fit is reported as an error, never guessed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,31 +10,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .text_files import LineErrors, read_fields
+from .text_files import Block, LineErrors, read_fields
 
 FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 INTEGER = r"^[+-]?[0-9]{1,18}$"
+_TRUTH = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a line.
+    """One column.
 
     Attributes:
-        name: Its column; `_` leaves it out.
-        kind: `pa.string()`, `pa.float64()` or `pa.int64()`.
-        missing: Texts that stand for a missing number and become null.
+        name: Its name; `_` leaves it out.
+        kind: `pa.string()`, `pa.float64()` or `pa.int64()`, which takes 1.0, True and False too.
         pattern: A regular expression (RE2) that a text must match as a whole.
         example: What the field looks like, for the message.
+        may_be_null: Whether a number may be missing where the file has a null.
     """
 
     name: str
     kind: pa.DataType = pa.string()
     low: float | None = None
     high: float | None = None
-    missing: tuple[str, ...] = ()
     pattern: str | None = None
     example: str = ""
+    may_be_null: bool = False
 
     @property
     def wording(self) -> str:
@@ -43,18 +44,12 @@ class Field:
             return f"of the form {self.example or self.pattern}"
         words = "a number" if self.kind == pa.float64() else "a whole number"
         if self.low is not None and self.high is not None:
-            words += f" from {self.low:g} to {self.high:g}"
-        elif self.low is not None:
-            words += f" of at least {self.low:g}"
-        return words
+            return f"{words} from {self.low:g} to {self.high:g}"
+        return words if self.low is None else f"{words} of at least {self.low:g}"
 
 
 def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
     """Converts a column of texts to the type of a field.
-
-    Args:
-        texts: Strings (rows,).
-        field: What they must be.
 
     Returns:
         The typed column (rows,), and which rows fit (rows,), bool; what does not fit is 0 in a column of numbers.
@@ -64,19 +59,44 @@ def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
             return texts, np.ones(len(texts), dtype=bool)
         fits = pc.match_substring_regex(texts, f"^(?:{field.pattern})$")
         return texts, fits.fill_null(False).to_numpy(zero_copy_only=False)
-    trimmed = pc.utf8_trim_whitespace(texts)
-    fits = pc.match_substring_regex(trimmed, FLOAT if field.kind == pa.float64() else INTEGER).fill_null(False)
-    numbers = pc.if_else(fits, pc.fill_null(trimmed, "0"), "0").cast(field.kind)
-    fits = pc.and_(fits, pc.is_finite(numbers)).fill_null(False)
+    texts = pc.utf8_trim_whitespace(texts)
+    if field.kind == pa.int64():
+        for word, digit in _TRUTH.items():
+            texts = pc.if_else(pc.equal(pc.utf8_lower(texts), word), digit, texts)
+        texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+)\.0*$", r"\1")
+    fits = pc.match_substring_regex(texts, FLOAT if field.kind == pa.float64() else INTEGER).fill_null(False)
+    numbers = pc.if_else(fits, pc.fill_null(texts, "0"), "0").cast(field.kind)
+    fits = pc.and_(fits, pc.is_finite(numbers))
     if field.low is not None:
         fits = pc.and_(fits, pc.greater_equal(numbers, field.low))
     if field.high is not None:
         fits = pc.and_(fits, pc.less_equal(numbers, field.high))
-    if field.missing:
-        absent = pc.is_in(trimmed, pa.array(field.missing))
-        numbers = pc.if_else(absent, pa.scalar(None, field.kind), numbers)
-        fits = pc.or_(fits, absent)
+    if field.may_be_null and texts.null_count:
+        numbers, fits = pc.if_else(texts.is_valid(), numbers, None), pc.or_(fits, texts.is_null())
     return numbers, fits.to_numpy(zero_copy_only=False)
+
+
+def typed(
+    blocks: Iterable[Block], fields: Sequence[Field], path: Path, errors: LineErrors, remedy: str = "fix the line"
+) -> Iterator[tuple[np.ndarray, pa.Table]]:
+    """Turns blocks of texts into typed tables; rows of which a value does not fit are reported and left out.
+
+    Yields:
+        The line numbers (rows,), int64, from 1, and a table of the fields.
+    """
+    schema = pa.schema([(field.name, field.kind) for field in fields])
+    for lines, texts in blocks:
+        good = np.ones(len(lines), dtype=bool)
+        columns = []
+        for field in fields:
+            column, fits = parse_column(texts[field.name], field)
+            for row in np.flatnonzero(~fits & good):
+                value = texts[field.name][int(row)].as_py()
+                errors.handle(f"{field.name} `{value}` is not {field.wording}", path, int(lines[row]), remedy)
+            good &= fits
+            columns.append(column)
+        table = pa.table(columns, schema=schema)
+        yield (lines, table) if good.all() else (lines[good], table.filter(pa.array(good)))
 
 
 def read_typed_fields(
@@ -84,33 +104,9 @@ def read_typed_fields(
     fields: Sequence[Field],
     errors: LineErrors,
     *,
-    header_lines: int = 0,
-    encoding: str = "utf-8",
     remedy: str = "fix the line",
+    **options: bool | int | str,
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
-    """Streams a tab-separated file as typed tables.
-
-    Yields:
-        The line numbers (rows,), int64, from 1, and a table of the named fields.
-    """
-    named = [field for field in fields if field.name != "_"]
-    blocks = read_fields(
-        path,
-        [field.name for field in fields],
-        errors,
-        header_lines=header_lines,
-        encoding=encoding,
-        remedy=remedy,
-    )
-    for lines, texts in blocks:
-        good = np.ones(len(lines), dtype=bool)
-        columns = []
-        for field in named:
-            column, fits = parse_column(texts[field.name], field)
-            for row in np.flatnonzero(~fits & good):
-                value = texts[field.name][int(row)].as_py()
-                errors.handle(f"{field.name} `{value}` is not {field.wording}", path, int(lines[row]), remedy)
-            good &= fits
-            columns.append(column)
-        table = pa.table(columns, schema=pa.schema([(field.name, field.kind) for field in named]))
-        yield (lines, table) if good.all() else (lines[good], table.filter(pa.array(good)))
+    """Streams a tab-separated file as typed tables; the options are those of :func:`~.text_files.read_fields`."""
+    blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, **options)  # type: ignore[arg-type]
+    return typed(blocks, [field for field in fields if field.name != "_"], path, errors, remedy)

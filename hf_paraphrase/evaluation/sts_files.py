@@ -1,14 +1,13 @@
 """Finds and reads the semantic textual similarity (STS) sets below a folder, raw or prepared.
 
 Raw layouts: SemEval STS 2012–2016 (`STS.input.<set>.txt` beside `STS.gs.<set>.txt`), SICK 2014 (`SICK_*.txt`),
-PIT-2015 (`*.data`, `test.label`) and the STS benchmark (`sts-*.csv`), read by `graded_files`.
+PIT-2015 (`*.data`, `test.label`) and the STS benchmark (`sts-*.csv`), read by `graded`.
 Prepared: the Parquet files that `prepare sts`, `sick`, `pit2015` and `stsbenchmark` make of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -19,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..data.parquet_files import open_parquet, table_of
-from ..data.sources.graded_files import SET_NAMES, recognise_graded_file
-from ..data.sources.graded_source import files_below
-from ..data.text_files import LineErrors
+from ..data.sources.graded import SET_NAMES, recognise_graded_file
+from ..data.sources.source import files_below
+from ..data.text_files import StrictLines
 from ..errors import InputError, no_folder
 from .graded_set import GradedSet
 
@@ -122,11 +121,9 @@ def _sets_in(path: Path) -> Iterator[_Found]:
     graded = recognise_graded_file(path)
     if graded is None:
         return
-    read = graded.read
-    if read is None:
-        yield graded.family, graded.name, None
-    else:
-        yield graded.family, graded.name, lambda: read(_Strict(), Counter())
+    # `evaluate` never skips a malformed line, for then its figures would not compare.
+    read = None if graded.rows is None else partial(graded.read, StrictLines())
+    yield graded.family, graded.name, read
 
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
@@ -139,13 +136,6 @@ def _prepared_sets(path: Path) -> Iterator[_Found]:
     for family, name in dict.fromkeys(keys):
         own = pc.and_(pc.equal(table.column("benchmark"), family), pc.equal(table.column("subset"), name))
         yield family, name, partial(table.filter, own)
-
-
-class _Strict(LineErrors):
-    """Ends the work at a malformed line; `evaluate` never skips any, for then its figures would not compare."""
-
-    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
-        raise InputError(text, path=path, line=line, remedy=remedy)
 
 
 def _same_content(first: GradedSet, second: GradedSet) -> bool:

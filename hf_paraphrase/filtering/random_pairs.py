@@ -7,16 +7,17 @@ and on as many random pairs as negatives (section 3.2). Here the share of wrong 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.random_negatives import random_negatives
 from ..data.row_selection import text_keys
-from ..data.row_store import TemporaryRows
+from ..data.row_store import RowStore
 from ..errors import InputError
+from .random_negatives import random_negatives
 
 LABEL, NOISE = "label", "noise"
 _SIDES = ("sentence1", "sentence2")
@@ -24,7 +25,7 @@ _KEPT = (_SIDES[0], "lang", LABEL, NOISE)
 _DRAWING = 4
 
 
-class RandomPairs(TemporaryRows):
+class RandomPairs(AbstractContextManager["RandomPairs"]):
     """Pairs of which some are made random, with as many negatives behind them. Use it as a context manager.
 
     A random pair is a first sentence with the second sentence of another pair; each second sentence is used once
@@ -58,8 +59,7 @@ class RandomPairs(TemporaryRows):
         path: Path | str | None = None,
         work: Path | None = None,
     ) -> None:
-        super().__init__("random-pairs-", work)
-        self._store = self._new_store("pairs.arrow", schema)
+        self._store = RowStore(schema, work)
         self._path = path
         self._marks_noise = noise > 0
         try:
@@ -74,7 +74,7 @@ class RandomPairs(TemporaryRows):
                 paired = self._paired(keys[0], keys[1][self._second], keys, negatives, "--negatives")
                 self._negatives = self._second[paired]
         except BaseException:
-            self.close()
+            self._store.__exit__()
             raise
         names = ([NOISE] if noise > 0 else []) + ([LABEL] if negatives is not None else [])
         for name in names:
@@ -82,6 +82,9 @@ class RandomPairs(TemporaryRows):
             place = schema.get_field_index(name)
             schema = schema.append(field) if place < 0 else schema.set(place, field)
         self.schema = schema
+
+    def __exit__(self, *_: object) -> None:
+        self._store.__exit__()
 
     @property
     def noisy(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..data.cleaning import is_blank
+from ..data.same_text import is_blank
 from ..data.schema import BACK_TRANSLATED
 from .beam_search import Hypothesis
 from .loading import load_translation_model

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from ..data.cleaning import is_blank
 from ..data.folder import DataFolder
 from ..data.languages import primary_language
+from ..data.same_text import is_blank
 from ..errors import InputError
 
 if TYPE_CHECKING:

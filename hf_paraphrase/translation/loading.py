@@ -21,7 +21,7 @@ from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerB
 from ..artefacts.files import opening, read_json_object
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ..data.cleaning import is_blank
+from ..data.same_text import is_blank
 from ..errors import ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
-from ..data.cleaning import is_blank
+from ..data.same_text import is_blank
 from ..tokenization.token_lookup import list_of_texts
 from .batching import padded
 from .fast_search import fast_search_applies

@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.batch_function import Progress, no_progress
-from ..data.cleaning import is_blank
+from ..data.same_text import is_blank
 from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch

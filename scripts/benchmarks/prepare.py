@@ -29,7 +29,7 @@ from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
-from hf_paraphrase.data.sources.corpus import Corpus
+from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
 from interleaved import (
     ROUNDS,
@@ -109,8 +109,8 @@ def prepare_ours(path: Path, folder: Path) -> list[Path]:
         max_length_ratio=MOST_RATIO,
         drop_duplicates="pair",
     )
-    with Corpus(options, work=folder) as corpus:
-        write_split(folder, "train", corpus.batches("train"), BITEXT, repeating=REPEATING)
+    with SourceRows(options, work=folder) as rows:
+        write_split(folder, "train", rows.tables("train"), BITEXT, repeating=REPEATING)
     return sorted((folder / "data").glob("*.parquet"))
 
 

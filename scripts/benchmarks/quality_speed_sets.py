@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.sources.graded_files import recognise_graded_file
+from hf_paraphrase.data.sources.graded import recognise_graded_file
 from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
@@ -128,8 +127,8 @@ def _labelled_file(name: str, path: Path) -> LabelledSet:
     if not path.is_file():
         raise InputError("no such file or folder", path=path, remedy="check --labelled")
     known = recognise_graded_file(path)
-    if known is not None and known.read is not None and "label" in known.schema.names:
-        table = known.read(LineErrors(), Counter())
+    if known is not None and known.rows is not None and "label" in known.schema.names:
+        table = known.read(LineErrors())
     else:
         (part,) = PairsSource(tsv=str(path), columns="label,sentence1,sentence2").parts()
         table = read_part(part)

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.containment import Containment
 from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.fingerprints import fingerprint_sentence
-from hf_paraphrase.errors import UsageError
 
 
 def ngrams(text: str, size: int) -> list[tuple[str, ...]]:
@@ -39,20 +36,8 @@ SENTENCE = st.lists(st.sampled_from(["a", "b", "c", "dé"]), max_size=14).map(" 
 def test_rows_that_match_are_those_of_the_definition(texts, known, size, share):
     index = Containment(size, share)
     index.add("set", pa.array(known, pa.string()))
-    found = index.match(pa.array(texts, pa.string())).get("set", np.zeros(len(texts), dtype=bool))
-    assert found.tolist() == [met_by_definition(text, known, size, share) for text in texts]
-
-
-@settings(deadline=None, max_examples=30)
-@given(texts=st.lists(SENTENCE, min_size=3, max_size=10), known=st.lists(SENTENCE, min_size=1, max_size=6))
-def test_the_size_of_the_batch_and_slices_of_arrays_change_nothing(texts, known):
-    index = Containment(4, 0.5)
-    index.add("set", pa.array(["x", *known], pa.string()).slice(1))
-    whole = pa.array(texts, pa.string())
-    none = np.zeros(1, dtype=bool)
-    together = index.match(whole).get("set", np.zeros(len(texts), dtype=bool))
-    single = [index.match(whole.slice(i, 1)).get("set", none)[0] for i in range(len(texts))]
-    assert together.tolist() == single
+    found = index.match(pa.array(texts, pa.string())).get("set", [])
+    assert list(found) == [row for row, text in enumerate(texts) if met_by_definition(text, known, size, share)]
 
 
 def test_a_share_that_only_two_sets_together_reach_matches_neither():
@@ -81,17 +66,3 @@ def test_rows_matched_by_ngrams_only_are_counted_separately_and_a_list_of_finger
         False,
         False,
     ]
-
-
-def test_either_side_of_a_pair_is_enough(tmp_path):
-    (tmp_path / "eval.txt").write_text("one two three four five six seven eight\n")
-    sets = load_fingerprints([tmp_path / "eval.txt"], ngrams=5)
-    sides = [pa.array(["zero one two three four five six seven eight", "x"]), pa.array(["y", "z"])]
-    assert sets.match(sides)[0].tolist() == [True, False]
-    assert sets.match(sides[::-1])[0].tolist() == [True, False]
-
-
-@pytest.mark.parametrize(("size", "share"), [(3, 0.5), (8, 0.0), (8, 1.1), (-1, 0.5), (8, float("nan"))])
-def test_sizes_and_shares_out_of_range_are_refused(size, share):
-    with pytest.raises(UsageError, match="--decontaminate-"):
-        Containment(size, share)

@@ -7,31 +7,37 @@ import json
 import re
 import unicodedata
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import Decontaminator
-from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.evaluation_sets import LIST_HEADER, load_fingerprints
 from hf_paraphrase.data.fingerprints import (
     Fingerprints,
     fingerprint_sentence,
     fingerprint_sentences,
     normalise,
     normalise_all,
+    normalise_as_version_1,
 )
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.same_text import same_text
 from hf_paraphrase.errors import InputError
 
 
 def by_the_description(text: str) -> str | None:
-    """The words of the description, one by one and slowly: NFKC, lower case, non-alphanumerics to a space, strip."""
-    characters = [c if c.isalnum() else " " for c in unicodedata.normalize("NFKC", text).lower()]
-    words = "".join(characters).split(" ")
-    words = [word for word in words if word]
-    return hashlib.sha256(" ".join(words).encode("utf-8")).hexdigest()[:16] if len(words) >= 4 else None
+    """The words of the description, slowly: letters, marks and digits after NFKC and case folding, four or more."""
+    characters = [c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in same_text(nfkc(text))]
+    words = "".join(characters).split()
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:16] if len(words) >= 4 else None
+
+
+def nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text("aB 9_-.é\u0130ﬁ²\u00a0ß", max_size=30)
@@ -57,37 +63,6 @@ def test_fast_path_for_ascii_equals_the_definition(texts):
 def test_golden_fingerprint_of_a_sentence():
     digits = hashlib.sha256(b"two men s dogs run fast").hexdigest()[:16]
     assert fingerprint_sentence("  Two men's DOGS -- run_fast! ") == digits
-
-
-@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.lists(st.integers(0, 40), max_size=20))
-def test_rows_match_exactly_if_a_set_has_their_sentence(one, other, rows):
-    text = "sentence number {} of all".format
-    sets = {
-        name: fingerprint_sentences(pa.array(map(text, chosen), pa.string()))[0]
-        for name, chosen in (("a", one), ("b", other))
-    }
-    matched, counts = Fingerprints(sets).match([[text(row) for row in rows]])
-    assert matched.tolist() == [row in one | other for row in rows]
-    expected = {name: sum(row in chosen for row in rows) for name, chosen in (("a", one), ("b", other))}
-    assert counts == {name: count for name, count in expected.items() if count}
-
-
-def test_a_list_is_not_sorted_again_for_every_few_sentences_that_are_looked_up(monkeypatch):
-    known = Fingerprints({"a": fingerprint_sentences(pa.array([f"sentence number {x} of all" for x in range(50)]))[0]})
-
-    def refused(*arguments, **options):
-        raise AssertionError("the list is sorted again")
-
-    for name in ("isin", "unique", "sort", "argsort"):
-        monkeypatch.setattr(np, name, refused)
-    assert known.contains(["sentence number 7 of all", "sentence number 70 of all"]).tolist() == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("text", "has"), [("one two three", False), ("one two three four", True), ("", False), ("...", False)]
-)
-def test_sentences_below_four_words_have_no_fingerprint(text, has):
-    assert (fingerprint_sentence(text) is not None) is has
 
 
 def test_case_and_punctuation_do_not_hide_a_sentence_but_a_word_does():
@@ -133,16 +108,6 @@ def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_
     assert len(sets) == 4
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_list_of_fingerprints_is_recognised_and_works_without_the_sentences(tmp_path, packed):
-    digits = [fingerprint_sentence(f"sentence number {i} is here") for i in range(5)]
-    data = "".join(f"{d}\n" for d in digits).encode()
-    path = tmp_path / ("held.txt.gz" if packed else "held.txt")
-    path.write_bytes(gzip.compress(data) if packed else data)
-    sets = load_fingerprints([path])
-    assert sets.contains([f"Sentence number {i} is here!" for i in range(6)]).tolist() == [True] * 5 + [False]
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -163,20 +128,6 @@ def test_evaluation_files_are_read_in_their_raw_layouts(tmp_path, name, content)
     assert sets.contains([girl]).all()
 
 
-def test_a_folder_is_searched_throughout_and_cards_and_binary_files_are_left_out(tmp_path):
-    root = tmp_path / "eval"
-    (root / "deep" / "er").mkdir(parents=True)
-    (root / "deep" / "er" / "a.txt.bz2").write_bytes(bz2.compress(b"this one is deep inside\n"))
-    (root / "deep" / "b.tsv").write_text("x\tthis one is not so deep\n")
-    (root / "README.md").write_text("this is only a card\n")
-    (root / "LICENSE.txt").write_text("this is only a licence\n")
-    (root / "x.bin").write_bytes(b"\0\1this is a binary file\n")
-    (root / "scores.txt").write_text("1.5\n2.0\n")
-    sets = load_fingerprints([root])
-    assert sets.sizes == {"eval/deep/b.tsv": 1, "eval/deep/er/a.txt.bz2": 1}
-    assert not sets.contains(["this is only a card", "this is only a licence", "this is a binary file"]).any()
-
-
 @pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"], ["name", "text"]])
 def test_prepared_data_folders_are_read_in_all_splits(tmp_path, columns):
     for split in ("dev", "test"):
@@ -187,43 +138,6 @@ def test_prepared_data_folders_are_read_in_all_splits(tmp_path, columns):
     sets = load_fingerprints([tmp_path / "eval"])
     assert sets.contains(["the second dev sentence", "the second test sentence"]).all()
     assert sets.contains(["the first test sentence here"])[0] == (columns[0] == "sentence1")
-
-
-def test_data_folders_below_a_folder_are_checked_against_as_its_files_are(tmp_path):
-    for number, split in enumerate(("validation", "test")):
-        table = pa.table({"sentence1": [f"a sentence of evaluation set {number}"], "sentence2": ["and what it means"]})
-        write_split(tmp_path / "sets" / split, split, [table], table.schema)
-    (tmp_path / "sets" / "more.txt").write_text("this one is in a file\n")
-    (tmp_path / "sets" / ".unfinished.partial" / "data").mkdir(parents=True)
-    (tmp_path / "sets" / ".unfinished.partial" / "data" / "test-00000.parquet").write_bytes(b"PAR1")
-    sets = load_fingerprints([tmp_path / "sets"]).sets
-    assert {name: len(values) for name, values in sets.items()} == {
-        "sets/more.txt": 1,
-        "sets/test": 2,
-        "sets/validation": 2,
-    }
-
-
-def test_a_latin1_evaluation_file_is_still_checked_against(tmp_path):
-    (tmp_path / "a.txt").write_bytes("caf\xe9 au lait encore\n".encode("latin-1"))
-    assert load_fingerprints([tmp_path / "a.txt"]).contains(["Café au lait encore"]).all()
-
-
-def test_what_cannot_be_checked_against_is_an_error_not_a_silent_pass(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        load_fingerprints([tmp_path / "absent"])
-    (tmp_path / "scores.txt").write_text("1.0\n2.0\n")
-    (tmp_path / "folder").mkdir()
-    for name in ("scores.txt", "folder"):
-        with pytest.raises(InputError, match="nothing to check against"):
-            load_fingerprints([tmp_path / name])
-    (tmp_path / "binary.npy").write_bytes(b"\x93NUMPY\0\0")
-    with pytest.raises(InputError, match="not a text file"):
-        load_fingerprints([tmp_path / "binary.npy"])
-    table = pa.table({"other": ["this has other columns only"]})
-    write_split(tmp_path / "other", "train", [table], table.schema)
-    with pytest.raises(InputError, match="neither sentence1"):
-        load_fingerprints([tmp_path / "other"])
 
 
 @pytest.mark.real_data
@@ -242,10 +156,83 @@ def test_held_out_list_matches_the_multi30k_sentences_that_it_was_made_to_find(r
     assert sum(expected) >= 533
 
 
-def test_sentences_of_a_csv_file_may_have_line_ends_and_carriage_returns_in_them(tmp_path):
-    path = tmp_path / "sets.csv"
-    path.write_bytes(b'id,text\n1,"this sentence goes\non in here"\n2,and another\rone is here\n')
-    texts = ["This sentence goes on in here.", "And another one is here!", "This one is nowhere."]
-    table = pa.table({"target": texts})
-    kept = Decontaminator((str(path),), ("target",))(table)
-    assert kept["target"].to_pylist() == texts[2:]
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("वह दिन में काम करता है", "वह दिन में काम करती है"),
+        ("เขา กิน ข้าว ที่ บ้าน", "เขา กิน ข้าว ที บ้าน"),
+        ("அவன் நேற்று வீட்டுக்கு வந்தான் இன்று", "அவன் நேற்று வீட்டுக்கு வந்தன் இன்று"),
+        ("كَتَبَ الولد درسه في البيت", "كُتِبَ الولد درسه في البيت"),
+    ],
+)
+def test_sentences_that_differ_in_a_vowel_sign_have_fingerprints_of_their_own(one, other):
+    assert fingerprint_sentence(one) != fingerprint_sentence(other)
+    assert normalise(one).split() == one.split()
+    sets = Fingerprints({"a": fingerprint_sentences(pa.array([one]))[0]})
+    assert sets.contains([one, other]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, packed, caplog):
+    hindi, plain = "वह दिन में काम करता है", "sentence number {} is here".format
+    old = hashlib.sha256(normalise_as_version_1(hindi).encode()).hexdigest()[:16]
+    data = "".join(f"{digits}\n" for digits in (old, fingerprint_sentence(plain(1)))).encode()
+    path = tmp_path / ("held.txt.gz" if packed else "held.txt")
+    path.write_bytes(gzip.compress(data) if packed else data)
+    (tmp_path / "eval.txt").write_text(f"{hindi}\n{plain(2)}\n")
+    main(["fingerprint", "--data", str(tmp_path / "eval.txt"), "--output", str(tmp_path / "new.txt")])
+    assert (tmp_path / "new.txt").read_text().startswith(LIST_HEADER)
+    with caplog.at_level("INFO"):
+        old_list, new_list = load_fingerprints([path]), load_fingerprints([tmp_path / "new.txt"])
+    assert "2 fingerprints of version 1" in caplog.text and "2 fingerprints of version 2" in caplog.text
+    texts = [hindi, "वह दिन में काम करती है", plain(1).upper(), plain(2)]
+    assert old_list.contains(texts).tolist() == [True, True, True, False]
+    assert new_list.contains(texts).tolist() == [True, False, False, True]
+    assert main(["fingerprint", "--data", str(path), "--output", str(tmp_path / "made.txt")]) == 2
+
+
+def test_everything_in_a_folder_is_read_or_named_as_unread(tmp_path, caplog):
+    root = tmp_path / "eval"
+    (root / "deep" / "er").mkdir(parents=True)
+    (root / "deep" / "er" / "a.txt.bz2").write_bytes(bz2.compress(b"this one is deep inside\n"))
+    (root / "deep" / "b.json").write_text('[{"text": ["this one is in json"]}]')
+    pq.write_table(pa.table({"n": [1], "text": ["this one is in parquet"]}), root / "c.parquet")
+    write_split(root / "set", "test", [table := pa.table({"sentence1": ["this is in a folder"]})], table.schema)
+    (root / ".partial" / "data").mkdir(parents=True)
+    (root / ".partial" / "data" / "test-00000-of-00001.parquet").write_bytes(b"PAR1")
+    (root / "README.md").write_text("this is only a card\n")
+    (root / "x.bin").write_bytes(b"\0\1this is a binary file\n")
+    (root / "wide.txt").write_bytes("this one is in utf sixteen\n".encode("utf-16"))
+    with caplog.at_level("INFO"):
+        sets = load_fingerprints([root])
+    read = ("deep/b.json", "deep/er/a.txt.bz2", "c.parquet", "set", "wide.txt")
+    assert sets.sizes == {f"eval/{name}": 1 for name in read}
+    assert "eval/c.parquet: 1 sentences of four words or more to keep out" in caplog.text
+    assert "not read, for they are no sentences: eval/README.md, eval/x.bin" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'id,text\n1,"never closed of this one\n2,the man plays a guitar\n3,a girl is styling hair\n',
+        "id;text\n1;the man plays a guitar\n2;a girl is styling hair, or not\n",
+        "id,text\n1,the man plays a guitar\n2,a girl is\tstyling\n3,a girl is styling hair\n",
+        'id,text\r\n1,"the man plays\r\na guitar"\r\n2,"a girl is ""styling"" hair"\r\n',
+    ],
+)
+def test_a_csv_keeps_all_its_rows_out_whatever_its_delimiter_and_faults(tmp_path, content):
+    (tmp_path / "a.csv").write_bytes(content.encode())
+    sets = load_fingerprints([tmp_path / "a.csv"])
+    girl = "a girl is styling hair" + (" or not" if "or not" in content else "")
+    assert sets.contains(["The man plays a guitar.", girl]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("scores.txt", b"1.0\n2.0\n"), ("a.npy", b"\x93NUMPY\0\0"), ("e/", b"")]
+)
+def test_what_cannot_be_checked_against_is_an_error_not_a_silent_pass(tmp_path, name, content):
+    with pytest.raises(InputError, match="no such file"):
+        load_fingerprints([tmp_path / "absent"])
+    (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=r"nothing to check against|not a text file"):
+        load_fingerprints([tmp_path / name])

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from datasets import load_dataset
+from datasets import Dataset, load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.pair_rows import iterate_pairs
 from hf_paraphrase.errors import InputError
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("rank", pa.int32())])
@@ -38,15 +39,6 @@ def test_the_rows_asked_for_come_in_order_in_tables_of_the_size_asked_for(folder
     numbers = [number for table in tables for number in table.column("number").to_pylist()]
     assert numbers == list(range(100))[start : start + length]
     assert all(table.num_rows == size for table in tables[:-1])
-
-
-def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path):
-    write_split(tmp_path, "train", [pa.table({"number": [1]})], pa.schema([("number", pa.int64())]))
-    shard = next((tmp_path / "data").glob("*.parquet"))
-    shard.write_bytes(b"no parquet")
-    with pytest.raises(InputError) as caught:
-        list(DataFolder(tmp_path).row_range("train", 0, 1))
-    assert caught.value.path == str(shard)
 
 
 def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path):
@@ -78,14 +70,6 @@ def test_a_choice_of_rows_is_what_the_mask_marks_over_all_files(folder):
     assert [number for batch in batches for number in batch.column("number").to_pylist()] == list(range(3, 100, 7))
 
 
-def test_the_files_are_listed_and_checked_once(folder, monkeypatch):
-    opened = DataFolder(folder)
-    assert opened.count() == 100
-    monkeypatch.setattr(Path, "glob", lambda *_: pytest.fail("the folder was listed again"))
-    assert opened.table(columns=["number"]).num_rows == len(list(opened.row_range("train", 0, 100, batch_size=1)))
-    assert (opened.count(), opened.schema().names) == (100, ["number"])
-
-
 def test_a_file_that_is_missing_is_counted(tmp_path):
     table = pa.table({"number": list(range(9))})
     write_split(
@@ -94,3 +78,49 @@ def test_a_file_that_is_missing_is_counted(tmp_path):
     (tmp_path / "data" / "train-00001-of-00003.parquet").unlink()
     with pytest.raises(InputError, match="2 of 3 shards of split `train` are there"):
         DataFolder(tmp_path).count()
+
+
+@pytest.mark.parametrize(
+    ("files", "splits"),
+    [
+        (["train.parquet", "test.parquet"], ["train", "test"]),
+        (["data/train-0000-of-0002.parquet", "data/train-0001-of-0002.parquet"], ["train"]),
+        (["data/train-00000-of-00001-0f3a.parquet"], ["train"]),
+        (["train/0000.parquet", "dev/0000.parquet"], ["train", "dev"]),
+        (["0000.parquet"], ["train"]),
+    ],
+)
+def test_parquet_of_others_opens_by_the_usual_names_of_splits_and_columns(tmp_path, files, splits):
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        rows = pa.table({"id": [1, 2], "anchor": ["a", "b"], "positive": ["c", "d"]})
+        pq.write_table(rows, tmp_path / name)
+    opened = DataFolder(tmp_path)
+    assert opened.splits == splits and opened.schema().names == ["id", "sentence1", "sentence2"]
+    first = {"sentence2": "c", "sentence1": "a"}
+    assert opened.table("train", ["sentence2", "sentence1"]).to_pylist()[0] == first
+    assert next(opened.row_range("train", 1, 2)).to_pylist() == [{"id": 2, "sentence1": "b", "sentence2": "d"}]
+    assert next(iter(iterate_pairs(tmp_path))) == (["a", "b"], ["c", "d"])
+    assert DataFolder(tmp_path / files[0]).table().to_pylist() == opened.table().slice(0, 2).to_pylist()
+
+
+def test_other_files_that_load_dataset_opens_are_opened_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "train.jsonl").write_text('{"question1": "a", "question2": "b"}\n' * 3)
+    (tmp_path / "set" / "test.jsonl").write_text('{"question1": "c", "question2": "d"}\n')
+    opened = DataFolder(tmp_path / "set")
+    assert (opened.splits, opened.count()) == (["train", "test"], 3)
+    assert opened.table("test").to_pylist() == [{"sentence1": "c", "sentence2": "d"}]
+
+
+def test_other_files_are_refused_with_the_way_out(tmp_path):
+    (tmp_path / "a.bin").write_text("{}")
+    for path, message in ((tmp_path, "prepare pairs --dataset"), (tmp_path / "a.bin", "prepare pairs")):
+        with pytest.raises(InputError, match=message):
+            DataFolder(path)
+
+
+def test_pairs_of_a_dataset_may_have_the_usual_names():
+    rows = [{"premise": "a", "hypothesis": "b", "label": 1}]
+    assert list(iterate_pairs(rows)) == list(iterate_pairs(Dataset.from_list(rows))) == [(["a"], ["b"])]

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
-from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, has_words, is_blank, normalize_punctuation
-from hf_paraphrase.data.row_selection import first_occurrences, hold_out, repeat_keys, shuffled, text_keys
+from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, normalize_punctuation
+from hf_paraphrase.data.parallel import mapped_in_order
+from hf_paraphrase.data.row_selection import hold_out, repeat_keys
 from hf_paraphrase.data.row_store import RowStore
 
 
@@ -40,22 +41,12 @@ def counted(rows: list[tuple[str, str]], **rules) -> dict[str, int]:
     return {rule: count for rule, count in counts.items() if count}
 
 
-def test_sides_that_are_the_same_but_for_case_and_outer_spaces_are_left_out():
-    rows = [("É  a", "é  a "), ("a", "a."), ("b", "b"), ("c", "d")]
-    assert counted(rows, drop_identical=True) == {"identical_sides": 2}
-
-
-BLANK = ["", " ", "\t", "\u00a0", "\u200b", "\ufeff", "\u200e", "\u00ad\u2003", "\u0000"]
-
-
-def test_white_space_and_invisible_characters_are_an_empty_side():
-    assert all(is_blank(text) for text in BLANK) and not is_blank("\u200ba")
-    texts = [*BLANK, "a", "\u200b\u00e9", None]
-    assert has_words(pa.array(texts)).tolist() == [text is not None and not is_blank(text) for text in texts]
-    sides = [text for text in texts if text is not None]
-    for names in (("source", "target"), ("target", "source")):
-        kept, counts = clean(pa.table(dict(zip(names, (sides, ["b"] * len(sides)), strict=True))))
-        assert kept.num_rows == 2 and counts["empty_side"] == len(BLANK)
+def test_sides_that_are_the_same_text_and_sides_without_any_are_left_out():
+    rows = [("É  a", "e\u0301 a "), ("a", "a."), ("b", "\u200bB"), ("İ", "i"), ("c", "d")]
+    rows += [
+        (text, "d") for text in ("\u200b", "\ufeff", "\u200e", "\xad", "\u2060", "\u3164", "\u2800", "\x07", "\xa0")
+    ]
+    assert counted(rows, drop_identical=True) == {"empty_side": 9, "identical_sides": 3}
 
 
 def test_lengths_count_words_or_characters():
@@ -67,23 +58,11 @@ def test_lengths_count_words_or_characters():
     assert counted(rows, max_length_ratio=2, length_unit="characters") == {"length_ratio": 3}
 
 
-def test_rules_are_taken_in_their_order_and_each_row_counts_once():
-    rows = [("", ""), ("a", "A"), ("a", "b"), ("a b c d", "x"), ("a b", "c d e")]
-    rules = {"drop_identical": True, "min_length": 1, "max_length": 3, "max_length_ratio": 1.2}
-    assert counted(rows, **rules) == {"empty_side": 1, "identical_sides": 1, "too_long": 1, "length_ratio": 1}
-
-
 def test_punctuation_is_normalised_by_the_rules_of_the_language():
     texts = pa.array(["« Oui » , dit-il…", None, "„Ja“"])
     assert normalize_punctuation(texts, "fr").to_pylist()[1] is None
     assert normalize_punctuation(texts, "fr").to_pylist()[0] != texts[0].as_py()
     assert normalize_punctuation(texts, "de").to_pylist()[2] == '"Ja"'
-
-
-def test_keys_distinguish_columns_that_read_the_same_when_joined():
-    left = text_keys(pa.array(["ab", "a", "ab"]), pa.array(["c", "bc", "c"]))
-    assert left[0] == left[2] != left[1]
-    assert text_keys(pa.array(["", "\t"])).size == 2
 
 
 TEXTS = st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=12)
@@ -97,10 +76,6 @@ def test_fast_keys_are_equal_exactly_where_the_rows_are(rows):
     assert [keys.index(key) for key in keys] == [rows.index(row) for row in rows]
 
 
-def test_first_of_equal_keys_is_the_one_that_stays():
-    assert first_occurrences(np.array([5, 3, 5, 3, 1], np.uint64)).tolist() == [True, True, False, False, True]
-
-
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(0, 20), st.integers(0, 5))
 @settings(deadline=None)
 def test_no_key_is_both_held_out_and_kept(keys, size, seed):
@@ -108,27 +83,6 @@ def test_no_key_is_both_held_out_and_kept(keys, size, seed):
     drawn = hold_out(keys, size, seed)
     assert drawn.sum() <= size
     assert not set(keys[drawn]) & set(keys[~drawn])
-
-
-def test_held_out_size_is_exact_where_keys_differ_and_the_draw_follows_the_seed():
-    keys = np.random.default_rng(0).permutation(np.arange(1000, dtype=np.uint64))
-    drawn = hold_out(keys, 37, 1)
-    assert drawn.sum() == 37
-    assert (drawn == hold_out(keys, 37, 1)).all()
-    assert (drawn != hold_out(keys, 37, 2)).any()
-
-
-def test_held_out_rows_come_from_the_candidates_only():
-    candidates = np.arange(100) % 2 == 0
-    drawn = hold_out(np.arange(100, dtype=np.uint64), 20, 0, candidates)
-    assert drawn.sum() == 20
-    assert not drawn[~candidates].any()
-
-
-def test_shuffling_keeps_every_row_and_follows_the_seed():
-    rows = np.arange(50)
-    assert sorted(shuffled(rows, 3)) == list(rows)
-    assert list(shuffled(rows, 3)) == list(shuffled(rows, 3)) != list(shuffled(rows, 4))
 
 
 @given(
@@ -141,7 +95,7 @@ def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
     values = [f"row {i}" for i in range(total)]
     with (
         pytest.MonkeyPatch.context() as patch,
-        RowStore(tmp_path_factory.mktemp("rows") / "a.arrow", pa.schema([("text", pa.string())])) as store,
+        RowStore(pa.schema([("text", pa.string())]), tmp_path_factory.mktemp("rows")) as store,
     ):
         patch.setattr(row_store, "BATCH_ROWS", 4)
         patch.setattr(row_store, "GATHER_BYTES", data.draw(st.sampled_from([1, 1000, 1 << 20])))
@@ -153,5 +107,20 @@ def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
         wanted = data.draw(st.lists(st.integers(0, total - 1), max_size=20)) if total else []
         got = [t for table in store.gather(np.array(wanted, np.int64)) for t in table.column("text").to_pylist()]
         assert got == [values[i] for i in wanted]
-        assert [t for _, table in store.batches() for t in table.column("text").to_pylist()] == values
+        assert store.path.exists()
     assert not store.path.exists()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_results_of_threads_come_in_order_and_no_more_items_are_taken_than_may_be_held(workers):
+    taken = []
+
+    def items():
+        for number in range(40):
+            taken.append(number)
+            yield number
+
+    for used, result in enumerate(mapped_in_order(lambda item: item * item, items(), workers)):
+        assert result == used * used and len(taken) <= used + 2 * workers
+    with pytest.raises(ZeroDivisionError):
+        list(mapped_in_order(lambda item: 1 // (item - 3), range(1000), workers))

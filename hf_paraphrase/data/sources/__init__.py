@@ -1,8 +1,8 @@
 """Sources of bitext, paraphrases and graded sets, one file a source.
 
 Raw files of a source go in, a Parquet data folder with its card comes out (`prepare`, `prepare SOURCE`), or the rows
-of a `datasets` builder. A source of the user is one file and one line of `hf_paraphrase.registry.SOURCES`.
-Start reading at `source`, what a source says about itself, and at a short one, `msrp`; then `corpus`, through which
+of `SourceBuilder`. A source of the user is one file and one line of `hf_paraphrase.registry.SOURCES`.
+Start reading at `source`, what a source says about itself, and at a short one, `msrp`; then `rows`, through which
 all of them run, and `preparation`, which writes the folder.
 """
 
@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .bitext import BitextBuilder, prepare_bitext
-    from .corpus import Corpus
-    from .opusparcus import OpusparcusBuilder
-    from .pairs import PairsBuilder, prepare_pairs
+    from .bitext import prepare_bitext
+    from .builder import (
+        BitextBuilder,
+        OpusparcusBuilder,
+        PairsBuilder,
+        PpdbBuilder,
+        SimpwikiBuilder,
+        SourceBuilder,
+    )
+    from .pairs import prepare_pairs
     from .pivot import prepare_pivot
-    from .ppdb import PpdbBuilder
     from .preparation import prepare
-    from .simpwiki import SimpwikiBuilder
+    from .rows import SourceRows
     from .source import Part, Source
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

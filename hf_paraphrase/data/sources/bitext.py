@@ -1,17 +1,8 @@
-"""Bitext from line-aligned files, tab-separated text, a translation memory or gettext catalogues.
-
-    builder = BitextBuilder(source_file="train.fr.gz", target_file="train.en.gz", source_lang="fr", target_lang="en")
-    builder.download_and_prepare()
-    bitext = builder.as_dataset(split="train")
-
-`prepare bitext` makes a data folder of the same rows that opens without this package. Under datasets 3 this file runs
-as a loading script, see :mod:`hf_paraphrase.data.sources.builder`.
-"""
+"""Bitext from line-aligned files, tab-separated text, a translation memory or gettext catalogues."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,33 +11,22 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.cleaning import LENGTH_UNITS, CleaningRules, clean, normalize_punctuation
-from hf_paraphrase.data.decontamination import DecontaminationSettings
-from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.language_identification import OtherLanguages
-from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.bitext_files import HELD_OUT, BitextFiles, OpenBlocks
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.card_values import funnel_rows
-from hf_paraphrase.data.sources.preparation import recipe_of
-from hf_paraphrase.data.sources.source import (
-    LineErrorSettings,
-    OriginSettings,
-    Part,
-    Parting,
-    ReadRows,
-    SampleSettings,
-    Source,
-)
-from hf_paraphrase.data.text_files import LineErrors
-from hf_paraphrase.errors import UsageError
-from hf_paraphrase.settings import seed_setting, setting
+from ...errors import UsageError
+from ...settings import seed_setting, setting
+from ..cleaning import LENGTH_UNITS, CleaningRules, clean, normalize_punctuation
+from ..decontamination import DecontaminationSettings
+from ..folder import DataFolder
+from ..language_identification import OtherLanguages
+from ..schema import BITEXT
+from ..text_blocks import LineErrors
+from .bitext_files import HELD_OUT, BitextFiles, OpenBlocks
+from .preparation import funnel_rows, recipe_of
+from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Selection, Source
 
 REPEATING = ("source_lang", "target_lang")
 """The columns whose values repeat in a bitext, for `write_split`."""
 
 _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
-_STORED = pa.schema([("id", pa.string()), ("source", pa.string()), ("target", pa.string())])
 _LISTED_FILES = 20
 
 
@@ -62,8 +42,6 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
     )
     DESCRIPTION: ClassVar[str] = "Parallel text, one sentence pair a row."
     TEMPLATE: ClassVar[str] = "bitext"
-    RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination", "malformed")
-    SHOWS_FUNNEL: ClassVar[bool] = True
 
     validation_size: int = setting(
         "rows to draw for validation; no target sentence is then in two parts",
@@ -80,7 +58,7 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
     seed: int = seed_setting("seed of the draws and of --shuffle")
     shuffle: bool = setting("put the training rows into random order", False)
     drop_identical: bool = setting(
-        "leave out training rows whose sides are the same but for case and outer white space", False
+        "leave out training rows whose sides are the same but for case, white space and invisible characters", False
     )
     min_length: int = setting(
         "least length of a side of a training row, in --length-unit; 0 = no limit", 0, at_least=0
@@ -113,64 +91,38 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
     )
     normalize_punctuation: bool = setting("bring punctuation to one form with the Moses rules (sacremoses)", False)
 
-    def known_schema(self) -> pa.Schema:
-        """Every part is a bitext."""
-        return BITEXT
-
     def parts(self) -> list[Part]:
         """Returns the training part, and those that are given as files."""
-        disjoint = "source" if self.hold_out_sources else None
-        languages = (self.source_lang, self.target_lang)
-        punctuation = languages if self.normalize_punctuation else None
-        prefix = "-".join(languages)
         files, read = self.training_files()
-        train = Part(
-            "train",
-            _STORED,
-            (partial(_read, read),),
-            files,
-            training=True,
-            compared=("target",),
-            clean=_Cleaning(prefix, punctuation, self.rules()),
-            parting=Parting(
-                repeats=_REPEATS[self.drop_duplicates],
-                sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
-                disjoint=disjoint,
-                shuffle=self.shuffle,
-                seed=self.seed,
-            ),
-            finish=lambda: (BITEXT, self._with_languages),
-            repeating=REPEATING,
-            remedy="loosen the rules",
+        selection = Selection(
+            repeats=_REPEATS[self.drop_duplicates],
+            sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
+            disjoint="source" if self.hold_out_sources else None,
+            shuffle=self.shuffle,
+            seed=self.seed,
         )
-        parts = [train]
+        parts = [self._part("train", files, read, self.rules(), training=True, selection=selection)]
         for split in HELD_OUT:
             if given := self.given_files(split):
-                files, read = given
-                parts.append(
-                    Part(
-                        split,
-                        _STORED,
-                        (partial(_read, read),),
-                        files,
-                        clean=_Cleaning(f"{prefix}-{split}", punctuation, CleaningRules()),
-                        parting=Parting(disjoint=disjoint),
-                        finish=lambda: (BITEXT, self._with_languages),
-                        repeating=REPEATING,
-                        early=True,
-                    )
-                )
+                parts.append(self._part(split, *given, CleaningRules()))
         return parts
 
-    def files(self) -> list[Path]:
-        """Lists the raw files: those of the training part, then those of the given parts, then catalogues."""
-        catalogues = {found.path for found in self.catalogues()}
-        return sorted(super().files(), key=lambda path: path in catalogues)
+    def _part(
+        self, split: str, files: tuple[Path, ...], read: OpenBlocks, rules: CleaningRules, **options: Any
+    ) -> Part:
+        languages = (self.source_lang, self.target_lang)
+        prefix = "-".join(languages if split == "train" else (*languages, split))
+        cleaning = _Cleaning(prefix, languages, self.normalize_punctuation, rules)
+        remedy = "loosen the rules" if split == "train" else None
+        return Part(
+            split, BITEXT, files, partial(_read, read), texts=("source", "target"), compared=("target",),
+            clean=cleaning, repeating=REPEATING, remedy=remedy, **options,
+        )  # fmt: skip
 
     def looked_at(self) -> list[Path]:
         """Lists all raw files but the catalogues, of which a faulty one may be left out whole."""
-        catalogues = {found.path for found in self.catalogues()}
-        return [path for path in self.files() if path not in catalogues]
+        given = [path for part in self.parts() if part.split != "train" for path in part.files]
+        return given if self.unit == "messages" else self.files()
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
@@ -204,8 +156,9 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
             languages=languages,
         )
 
-    def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any]:
+    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
         """Returns the languages, the columns, and what each rule left."""
+        read = {part: (found, funnel_rows(found)) for part, found in counts.items() if "lines" in found}
         return {
             "source_lang": self.source_lang,
             "target_lang": self.target_lang,
@@ -213,54 +166,46 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
             "unit": self.unit,
             "columns": BITEXT.names,
             "splits": folder.sizes(),
-            "rules": {
-                part: (counts, funnel_rows(counts)) for part, counts in rows.counts.items() if "lines" in counts
-            },
-            "drawn": [part for part, counts in rows.counts.items() if "lines" not in counts],
+            "rules": read,
+            "drawn": [part for part in counts if part not in read],
             "sources_held_out": self.hold_out_sources,
             "seed": self.seed,
             "punctuation": self.normalize_punctuation,
         }
 
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Names the configuration by the language pair, e.g. `fr-en`, where it is given no name."""
-        pair = f"{settings.get('source_lang') or 'xx'}-{settings.get('target_lang') or 'xx'}"
-        return config_name or pair, "default"
-
-    def _with_languages(self, rows: pa.Table) -> pa.Table:
-        for name in REPEATING:
-            rows = rows.append_column(name, pa.repeat(pa.scalar(getattr(self, name)), rows.num_rows))
-        return rows
-
-
-class BitextBuilder(SourceBuilder, source=BitextSource):
-    """Builds a bitext with the columns `id`, `source`, `target`, `source_lang` and `target_lang`."""
-
 
 prepare_bitext = recipe_of("bitext", BitextSource)
 
 
-def _read(open_blocks: OpenBlocks, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
     for lines, sides in open_blocks(errors):
         yield pa.table({"line": pa.array(lines), "source": sides["source"], "target": sides["target"]})
 
 
 @dataclass(frozen=True)
 class _Cleaning:
-    """Adds ids to rows, normalises punctuation, and leaves out what no rule lets through."""
+    """Makes rows of lines, normalises punctuation, and leaves out what no rule lets through."""
 
     prefix: str
-    punctuation: tuple[str, str] | None
+    languages: tuple[str, str]
+    punctuation: bool
     rules: CleaningRules
 
-    def __call__(self, rows: pa.Table) -> tuple[pa.Table, dict[str, int]]:
-        sides = [rows.column(name).combine_chunks() for name in ("source", "target")]
-        if self.punctuation is not None:
-            sides = list(map(normalize_punctuation, sides, self.punctuation))
-        number = pc.utf8_lpad(rows.column("line").combine_chunks().cast(pa.string()), width=7, padding="0")
+    def __call__(self, lines: pa.Table) -> tuple[pa.Table, dict[str, int]]:
+        rows, counts = clean(self._with_punctuation(lines), self.rules)
+        number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
         identifier = pc.binary_join_element_wise(self.prefix, number, "-")
-        return clean(pa.table([identifier, *sides], schema=_STORED), self.rules)
+        languages = [pa.repeat(pa.scalar(code), rows.num_rows) for code in self.languages]
+        return pa.table([identifier, *rows.columns[1:], *languages], schema=BITEXT), counts
+
+    def _with_punctuation(self, lines: pa.Table) -> pa.Table:
+        if not self.punctuation:
+            return lines
+        sides = (
+            normalize_punctuation(lines.column(name).combine_chunks(), code)
+            for name, code in zip(("source", "target"), self.languages, strict=True)
+        )
+        return pa.table([lines.column("line"), *sides], names=lines.column_names)
 
 
 def _listed(names: list[str]) -> list[str]:

@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
 from ...settings import setting
 from ..languages import check_language, primary_language
-from ..text_files import LineErrors, read_aligned
-from ..tsv_header import HeaderSettings, read_tsv
-from .gettext_catalogue import PLURALS, Catalogue, find_catalogues, package_folders, read_catalogues
+from ..text_blocks import LineErrors
+from ..text_files import Block, HeaderSettings, read_readable, read_tsv
+from .gettext_catalogue import PLURALS, find_catalogues, package_folders, read_catalogues
 from .tmx import read_tmx
 
 HELD_OUT = ("validation", "test")
 
-Blocks = Iterator[tuple[np.ndarray, dict[str, pa.Array]]]
-"""The numbers of the rows (rows,), int64, from 1, and the string arrays `source` and `target` of the same length."""
-
-
-OpenBlocks = Callable[[LineErrors], Blocks]
-"""Opens files as one stream of blocks."""
+OpenBlocks = Callable[[LineErrors], Iterator[Block]]
+"""Opens files as one stream of the columns `source` and `target`."""
 
 
 @dataclass(kw_only=True)
 class BitextFiles(HeaderSettings):
     """Two languages, where their rows are, and how each file is opened."""
-
-    PATHS: ClassVar[tuple[str, ...]] = (
-        "source_file",
-        "target_file",
-        "tsv",
-        "tmx",
-        "gettext",
-        "validation_source_file",
-        "validation_target_file",
-        "test_source_file",
-        "test_target_file",
-    )
 
     source_lang: str = setting("language code of the source side, e.g. fr")
     target_lang: str = setting("language code of the target side, e.g. en")
@@ -130,7 +109,8 @@ class BitextFiles(HeaderSettings):
             return (path,), partial(read_tmx, path, self.source_lang, self.target_lang)
         if self.gettext is not None or self.gettext_package is not None:
             lang, english = self._gettext_languages()
-            catalogues = self.catalogues()
+            folders = package_folders(self.gettext_package or "") if self.gettext is None else [Path(self.gettext)]
+            catalogues = [found for folder in folders for found in find_catalogues(folder, lang)]
             read = partial(
                 read_catalogues,
                 catalogues,
@@ -140,22 +120,14 @@ class BitextFiles(HeaderSettings):
                 drop_placeholders=self.gettext_drop_placeholders,
             )
             return tuple(found.path for found in catalogues), read
-        source, target = self.source_file or "", self.target_file or ""
-        return (Path(source), Path(target)), partial(open_aligned, source, target)
+        return _aligned(self.source_file or "", self.target_file or "")
 
     def given_files(self, part: str) -> tuple[tuple[Path, ...], OpenBlocks] | None:
         """Returns the files of `validation` or `test`, and what opens them; None where they are not given."""
         source, target = self._sides(part)
         if source is None or target is None:
             return None
-        return (Path(source), Path(target)), partial(open_aligned, source, target)
-
-    def catalogues(self) -> list[Catalogue]:
-        """Finds the gettext catalogues in the language that is not English; none without `gettext…`."""
-        if self.gettext is None and self.gettext_package is None:
-            return []
-        folders = [Path(self.gettext)] if self.gettext is not None else package_folders(self.gettext_package or "")
-        return [found for folder in folders for found in find_catalogues(folder, self._gettext_languages()[0])]
+        return _aligned(source, target)
 
     def _field_names(self) -> list[str]:
         names = [name.strip() for name in self.columns.split(",")]
@@ -180,22 +152,10 @@ class BitextFiles(HeaderSettings):
     def _sides(self, part: str) -> tuple[str | None, str | None]:
         return getattr(self, f"{part}_source_file"), getattr(self, f"{part}_target_file")
 
-    @classmethod
-    def other_inputs(cls, settings: Mapping[str, Any]) -> list[Path]:
-        """Lists the folders of an installed package."""
-        package = settings.get("gettext_package")
-        return package_folders(package) if package else []
 
-
-def open_aligned(source: str, target: str, errors: LineErrors) -> Blocks:
-    """Streams the lines of two aligned files that can be read in both."""
-    for line, (source_lines, target_lines) in read_aligned([Path(source), Path(target)], errors):
-        lines = np.arange(line, line + len(source_lines))
-        readable = pc.and_(source_lines.is_valid(), target_lines.is_valid())
-        yield (
-            lines[readable.to_numpy(zero_copy_only=False)],
-            {"source": source_lines.filter(readable), "target": target_lines.filter(readable)},
-        )
+def _aligned(source: str, target: str) -> tuple[tuple[Path, ...], OpenBlocks]:
+    files = (Path(source), Path(target))
+    return files, partial(read_readable, files, ("source", "target"))
 
 
 def _check_both(first_flag: str, first: str | None, second_flag: str, second: str | None) -> None:

@@ -1,17 +1,11 @@
 """BUCC 2017 (Zweigenbaum, Sharoff and Rapp 2017): comparable corpora with known parallel sentences.
 
-    builder = BuccBuilder(lang="fr", data_dir="bucc2017/fr-en")
-    builder.download_and_prepare()
-    gold = builder.as_dataset(split="train")
-
 The default configuration is the gold alignment with the texts, in the columns of a bitext; `foreign` and `english` are
-the two sides to be mined. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.builder`. `prepare bucc` makes a data folder of the same rows.
+the two sides to be mined.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,14 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.source import LineErrorSettings, Part, Source
-from hf_paraphrase.data.sources.source_files import find_files
-from hf_paraphrase.data.text_files import LineErrors
-from hf_paraphrase.data.typed_fields import Field, read_typed_fields
-from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.settings import setting
+from ...errors import InputError, UsageError
+from ...settings import setting
+from ..schema import BITEXT
+from ..text_blocks import LineErrors
+from ..typed_fields import Field, read_typed_fields
+from .source import LineErrorSettings, Part, Source, find_files
 
 LANGUAGES = ("de", "fr", "ru", "zh")
 GOLD = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string())])
@@ -44,10 +36,6 @@ class BuccSource(Source, LineErrorSettings):
 
     SUMMARY: ClassVar[str] = "BUCC 2017: comparable corpora with gold pairs"
     DESCRIPTION: ClassVar[str] = "BUCC 2017: two monolingual corpora with parallel sentences hidden in them."
-    CITATION: ClassVar[str] = (
-        "Pierre Zweigenbaum, Serge Sharoff and Reinhard Rapp. 2017. Overview of the Second BUCC Shared Task: Spotting "
-        "Parallel Sentences in Comparable Corpora. In Proceedings of BUCC 2017, 60-67."
-    )
     URL: ClassVar[str] = "https://comparable.limsi.fr/bucc2017/"
     TASKS: ClassVar[tuple[str, ...]] = ("translation", "sentence-similarity")
     TAGS: ClassVar[tuple[str, ...]] = ("bitext-mining",)
@@ -80,16 +68,13 @@ class BuccSource(Source, LineErrorSettings):
                 lacking = self.lang if foreign is None else "en"
                 raise InputError(f"no sentences in {lacking} beside it", path=gold, remedy="put both sides there")
             read = partial(_read_gold, gold, (foreign, english), self.lang)
-            files = (gold, foreign, english)
-            parts.append(Part(split, GOLD, (read,), files, texts=("source", "target")))
+            parts.append(Part(split, GOLD, [gold, foreign, english], read, texts=("source", "target")))
         for configuration, lang in (("foreign", self.lang), ("english", "en")):
             for split in _SPLITS:
                 path = paths.get(f"{split}/{lang}")
                 if path is not None:
                     read = partial(_read_sentences, path, lang)
-                    parts.append(
-                        Part(split, SENTENCES, (read,), (path,), configuration=configuration, texts=("text",))
-                    )
+                    parts.append(Part(split, SENTENCES, [path], read, configuration, texts=("text",)))
         return parts
 
     def missing(self) -> list[str]:
@@ -120,22 +105,22 @@ class BuccSource(Source, LineErrorSettings):
         return name, configuration
 
 
-class BuccBuilder(SourceBuilder, source=BuccSource):
-    """Builds a BUCC 2017 set for one language; `config_name` is `LANG`, `LANG.foreign` or `LANG.english`."""
-
-
 def _identifier(name: str, lang: str) -> Field:
     return Field(name, pattern=rf"{lang}-[0-9]{{9}}", example=f"{lang}-000000123")
 
 
-def _read_sentences(path: Path, lang: str, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
-    for _, table in read_typed_fields(path, [_identifier("id", lang), Field("text")], errors):
+def _sentences(path: Path, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads a side: an id and a sentence, in which tabs are text."""
+    fields = [_identifier("id", lang), Field("text")]
+    return (table for _, table in read_typed_fields(path, fields, errors, last_takes_tabs=True))
+
+
+def _read_sentences(path: Path, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
+    for table in _sentences(path, lang, errors):
         yield table.append_column("lang", pa.repeat(pa.scalar(lang), table.num_rows))
 
 
-def _read_gold(
-    path: Path, sides: tuple[Path, Path], lang: str, errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
+def _read_gold(path: Path, sides: tuple[Path, Path], lang: str, errors: LineErrors) -> Iterator[pa.Table]:
     """Joins the alignment with the texts; only the texts it names are held in memory."""
     fields = [_identifier("source_id", lang), _identifier("target_id", "en")]
     blocks = list(read_typed_fields(path, fields, errors))
@@ -170,7 +155,7 @@ def _read_gold(
 def _texts(path: Path, lang: str, wanted: pa.Array) -> dict[str, str]:
     """Finds the sentences with the given numbers. Malformed lines are reported when the side itself is read."""
     texts_by_id: dict[str, str] = {}
-    for _, table in read_typed_fields(path, [_identifier("id", lang), Field("text")], LineErrors("skip")):
+    for table in _sentences(path, lang, LineErrors("skip")):
         table = table.filter(pc.is_in(table.column("id"), wanted))
         texts_by_id.update(zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True))
     return texts_by_id

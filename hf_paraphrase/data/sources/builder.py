@@ -1,8 +1,10 @@
-"""The `datasets` builder of a source: `class SickBuilder(SourceBuilder, source=SickSource)` is all that it takes.
+"""The `datasets` builder of any source: `SourceBuilder("opusparcus", "fr.80", data_dir="opusparcus_v1")`.
 
-The builder stands in the source's own module, so that the module's name is that of the builder and of its cache. Such
-a module also runs as a loading script under datasets 3, where it is copied out of the package: therefore it imports
-from `hf_paraphrase` by absolute names, one module a line.
+    builder.download_and_prepare()
+    pairs = builder.as_dataset(split="train")
+
+`builder.as_streaming_dataset(split="train")` reads the files without a cache. `prepare SOURCE` makes a data folder of
+the same rows, which opens without this package.
 """
 
 from __future__ import annotations
@@ -11,98 +13,113 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import datasets
 import pyarrow as pa
+from datasets.exceptions import DatasetGenerationError
 
-from ...errors import UsageError
-from ...settings import flag
-from .corpus import Corpus
-from .source import Source
+from ...errors import HfParaphraseError, UsageError
+from ...registry import SOURCES
+from ...settings import constraints_of, default_of, flag
+from .rows import SourceRows
+from .source import Part, Source
+
+
+@dataclasses.dataclass
+class SourceConfig(datasets.BuilderConfig):
+    """A source and its settings."""
+
+    source: str = ""
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class SourceBuilder(datasets.ArrowBasedBuilder):
-    """Builds one configuration of a source."""
+    """Builds one configuration of a source.
 
-    SOURCE: ClassVar[type[Source]]
+    Args:
+        source: Its name in `hf_paraphrase.registry.SOURCES`.
+        config_name: The configuration, as the source names it; its default one without a name.
+        cache_dir: The cache of `datasets`.
+        settings: The flags of `prepare SOURCE` as keywords.
+    """
 
-    def __init_subclass__(cls, source: type[Source] | None = None, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if source is not None:
-            cls.SOURCE = source
-            # The fields of `datasets` come last and have defaults: `data_dir` is one of them.
-            config = type(f"{source.__name__}Config", (datasets.BuilderConfig, source), {"__module__": cls.__module__})
-            # Where pickle finds it again.
-            config.__qualname__ = f"{cls.__qualname__}.BUILDER_CONFIG_CLASS"
-            cls.BUILDER_CONFIG_CLASS = dataclasses.dataclass(eq=False)(config)
+    BUILDER_CONFIG_CLASS = SourceConfig
 
-    def __init__(self, cache_dir: str | None = None, config_name: str | None = None, **settings: Any) -> None:
-        # The cache knows a configuration by its settings alone: paths must be absolute, and the state of the files
-        # must be among the settings, or it would give the rows of another file, or of what a file held before.
-        inputs: list[str | Path] = []
-        for name in (*self.SOURCE.PATHS, "decontaminate"):
-            if value := settings.get(name):
+    def __init__(
+        self, source: str, config_name: str | None = None, cache_dir: str | None = None, **settings: Any
+    ) -> None:
+        source_class: type[Source] = SOURCES[source]
+        name, self._configuration = source_class.choose(config_name, settings)
+        for field in dataclasses.fields(source_class):
+            if default_of(field) is dataclasses.MISSING and field.name not in settings:
+                raise UsageError(f"no {flag(field.name)}", remedy=f"give {field.metadata.get('help', field.name)}")
+            # The cache knows a configuration by its settings, so that paths must be absolute.
+            if constraints_of(field).path and (value := settings.get(field.name)):
                 many = isinstance(value, list | tuple)
                 paths = [str(Path(path).resolve()) for path in (value if many else [value])]
-                settings[name] = paths if many else paths[0]
-                inputs += paths
-        inputs += self.SOURCE.other_inputs(settings)
-        settings["hash"] = input_state(inputs, settings.get("hash"))
-        name, self._configuration = self.SOURCE.choose(config_name, settings)
-        for field in dataclasses.fields(self.BUILDER_CONFIG_CLASS):
-            required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-            if required and field.name not in settings:
-                raise UsageError(f"no {flag(field.name)}", remedy=f"give {field.metadata.get('help', field.name)}")
-        self._corpus: Corpus | None = None
-        super().__init__(cache_dir=cache_dir, config_name=name, **settings)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The temporary rows belong to this process; another one parses the files again.
-        return {**self.__dict__, "_corpus": None}
-
-    def _info(self) -> datasets.DatasetInfo:
-        schema = self.config.known_schema()
-        return datasets.DatasetInfo(
-            description=self.SOURCE.DESCRIPTION,
-            citation=self.SOURCE.CITATION,
-            license=self.SOURCE.LICENSE,
-            features=None if schema is None else datasets.Features.from_arrow_schema(schema),
+                settings[field.name] = paths if many else paths[0]
+        self._source = source_class(**settings)
+        super().__init__(
+            cache_dir=cache_dir,
+            dataset_name=source,
+            config_name=name,
+            # It shall not give the rows of what a file held before.
+            hash=input_state(self._source.inputs()),
+            source=source,
+            settings=settings,
         )
 
+    def _info(self) -> datasets.DatasetInfo:
+        source = self._source
+        return datasets.DatasetInfo(description=source.DESCRIPTION, citation=source.CITATION, license=source.LICENSE)
+
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        # Parsing belongs here: what is raised while tables are generated would be wrapped in another error.
-        corpus = self._open()
-        self.info.features = part_features(corpus, next(iter(corpus.parts)))
-        return [
-            datasets.SplitGenerator(name=part.split, gen_kwargs={"part": name}) for name, part in corpus.parts.items()
-        ]
+        with self._opened() as rows:
+            first = next(iter(rows.parts))
+            self.info.features = part_features(rows.schema(first), rows.parts[first])
+            return [
+                datasets.SplitGenerator(name=part.split, gen_kwargs={"name": name})
+                for name, part in rows.parts.items()
+            ]
 
-    def _generate_tables(self, part: str) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-        for index, table in enumerate(self._open().batches(part)):
-            yield (0, index), table
+    def _generate_tables(self, name: str) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+        with self._opened() as rows:
+            for index, table in enumerate(rows.tables(name)):
+                yield (0, index), table
 
-    def _open(self) -> Corpus:
-        if self._corpus is None:
-            self._corpus = Corpus(self.config, configuration=self._configuration)
-        return self._corpus
+    def _opened(self) -> SourceRows:
+        return SourceRows(self._source, configuration=self._configuration)
+
+    def download_and_prepare(self, *arguments: Any, **options: Any) -> None:
+        """Reads the files into the cache; bad input reaches the caller as it is."""
+        try:
+            super().download_and_prepare(*arguments, **options)
+        except DatasetGenerationError as error:
+            if isinstance(error.__cause__, HfParaphraseError):
+                raise error.__cause__ from None
+            raise
 
 
-def part_features(corpus: Corpus, name: str) -> datasets.Features:
+BitextBuilder = partial(SourceBuilder, "bitext")
+OpusparcusBuilder = partial(SourceBuilder, "opusparcus")
+PairsBuilder = partial(SourceBuilder, "pairs")
+PpdbBuilder = partial(SourceBuilder, "ppdb")
+SimpwikiBuilder = partial(SourceBuilder, "simpwiki")
+
+
+def part_features(schema: pa.Schema, part: Part) -> datasets.Features:
     """Returns the features of a part: its schema, with the names of classes where it has any."""
-    features = datasets.Features.from_arrow_schema(corpus.schema(name))
-    for column, names in corpus.parts[name].class_names.items():
+    features = datasets.Features.from_arrow_schema(schema)
+    for column, names in part.class_names.items():
         features[column] = datasets.ClassLabel(names=list(names))
     return features
 
 
 def input_state(paths: Iterable[str | Path], salt: str | None = None) -> str:
-    """Makes a key for the cache of `datasets` that changes when the raw files change.
-
-    Returns:
-        16 hexadecimal digits.
-    """
+    """Makes a key for the cache of `datasets` that changes when the raw files change: 16 hexadecimal digits."""
     states: list[tuple[str, int, int]] = []
     for path in map(Path, paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

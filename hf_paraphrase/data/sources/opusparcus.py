@@ -1,22 +1,22 @@
-"""Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages, as a `datasets` builder.
+"""Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages.
 
-    builder = OpusparcusBuilder(config_name="fr.80", data_dir="opusparcus_v1")
-    builder.download_and_prepare()
-    pairs = builder.as_dataset(split="train")
+Configurations of the builder are named by the language: `fr` has all splits; `fr.80` takes as many training pairs
+as are estimated to be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on
+which the two annotators differed about whether they are paraphrases.
 
-Configurations are named by the language: `fr` has all splits; `fr.80` takes as many training pairs as are estimated to
-be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
-differed about whether they are paraphrases. Training pairs that are also development or test pairs, in either order,
-are left out and counted; `--decontaminate` looks for single sentences too, of four words or more. Under datasets 3
-this file runs as a loading script, see `builder`. `prepare opusparcus` makes a data
-folder of the same rows.
+Training pairs that are also development or test pairs, in
+either order, are left out and counted; `--decontaminate` looks for single sentences too, of four words or more.
+
+Raw files are those of the distribution. Parquet files of the Hub have the columns `lang`, `sent1`, `sent2`,
+`annot_score`, `gem_id`; they are found at any depth, the split is the last of `train`, `validation` and `test` in the
+path, and a component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs.
+Complete annotated parts (`validation.full`) are taken where they are beside shortened ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,42 +26,42 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.fingerprints import is_among
-from hf_paraphrase.data.row_selection import repeat_keys
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.opusparcus_hub import hub_files, read_hub_rows
-from hf_paraphrase.data.sources.source import Part, Reader, Source, TrainingSettings
-from hf_paraphrase.data.sources.source_files import source_folder
-from hf_paraphrase.data.text_files import COMPRESSED, LineErrors
-from hf_paraphrase.data.typed_fields import Field, read_typed_fields
-from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.settings import setting
+from ...errors import InputError, UsageError
+from ...settings import setting
+from ..fingerprints import is_among
+from ..parquet_files import batches_of, open_shard
+from ..records import texts_of
+from ..row_selection import repeat_keys
+from ..text_blocks import COMPRESSED, LineErrors
+from ..typed_fields import Field, read_typed_fields, typed
+from .source import Part, Read, Source, TrainingSettings, source_folder
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")
+_RANKING = {
+    "pmi": "double",
+    "expected_alignments": "double",
+    "num_pivot_languages": "int64",
+    "edit_distance": "double",
+}
 SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("sentence1", pa.string()),
-        ("sentence2", pa.string()),
-        ("lang", pa.string()),
-        ("pmi", pa.float64()),
-        ("expected_alignments", pa.float64()),
-        ("num_pivot_languages", pa.int64()),
-        ("edit_distance", pa.float64()),
-        ("score", pa.float64()),
-        ("label", pa.int64()),
-    ]
+    [(name, pa.string()) for name in ("id", "sentence1", "sentence2", "lang")]
+    + [(name, pa.type_for_alias(kind)) for name, kind in {**_RANKING, "score": "double", "label": "int64"}.items()]
 )
 """Training pairs have the four ranking columns, annotated pairs `score` and `label`; what a row lacks is null."""
 
 UNDECIDED = 2.5
 """The mean score of a pair that one annotator took for a paraphrase and the other did not."""
 
-_RANKING = ("pmi", "expected_alignments", "num_pivot_languages", "edit_distance")
 _RAW_FILES = {"train": "train/{0}-train.txt", "validation": "dev/{0}-dev.txt", "test": "test/{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
-_SUFFIXES = ("", *sorted(COMPRESSED))
-
+_SYNONYMS = {
+    "id": ("gem_id", "id", "pair_id"),
+    "sentence1": ("sent1", "sentence1"),
+    "sentence2": ("sent2", "sentence2"),
+    "score": ("annot_score", "score"),
+}
+_SPLIT = re.compile(r"(?<![a-z])(train|validation|dev|test)(?P<full>[._]full)?(?![a-z])")
+_LANGUAGE = re.compile(r"(de|en|fi|fr|ru|sv)(?:[._-](?P<quality>\d+))?")
 
 PUBLISHED = {
     "de": {90: 1_000_000, 80: 4_000_000, 70: 6_000_000, 60: 12_000_000},
@@ -86,15 +86,10 @@ class OpusparcusSource(Source, TrainingSettings):
 
     SUMMARY: ClassVar[str] = "Opusparcus 1.0: subtitle paraphrases in six languages"
     DESCRIPTION: ClassVar[str] = "Opusparcus 1.0: paraphrases from film and television subtitles."
-    CITATION: ClassVar[str] = (
-        "Mathias Creutz. 2018. Open Subtitles Paraphrase Corpus for Six Languages. In Proceedings of the Eleventh "
-        "International Conference on Language Resources and Evaluation (LREC 2018), Miyazaki, Japan."
-    )
     LICENSE: ClassVar[str] = "cc-by-nc-4.0"
     URL: ClassVar[str] = "https://huggingface.co/datasets/GEM/opusparcus"
     TEMPLATE: ClassVar[str] = "opusparcus"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "labelled")
-    PATHS: ClassVar[tuple[str, ...]] = ("data_dir", "quality_table")
 
     data_dir: str = setting(
         "the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files", path=True
@@ -141,24 +136,23 @@ class OpusparcusSource(Source, TrainingSettings):
                 remedy=f"expected {self.lang}/train/{self.lang}-train.txt.bz2, dev and test, or Parquet files",
             )
         selected = self.quality is not None or self.first != 0
-        if (selected or self.negatives is not None or self.decontaminate) and "train" not in sources:
+        if (selected or self.decontaminate) and "train" not in sources:
             raise InputError(
                 f"no training pairs of {self.lang} below this folder",
                 path=folder,
-                remedy="--quality, --first, --negatives and --decontaminate concern the training part only",
+                remedy="--quality, --first and --decontaminate concern the training part only",
             )
-        if "train" in sources:
-            files, read = sources["train"]
-            judged = tuple(source for split, (_, source) in sources.items() if split != "train")
-            sources["train"] = (files, partial(_without_judged, read, judged) if judged else read)
+        judged = [read for split, (_, read) in sources.items() if split != "train"]
         parts = []
         for split, (files, read) in sources.items():
-            parts.append(Part(split, SCHEMA, (read,), files, training=split == "train"))
-        labelled = [part for part in parts if part.split != "train"]
-        for part in labelled:
-            reader = partial(_labelled_only, part.readers[0])
-            schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
-            parts.append(Part(part.split, schema, (reader,), part.files, configuration="labelled", may_be_empty=True))
+            if split == "train":
+                parts.append(Part(split, SCHEMA, files, partial(_without_judged, read, judged), training=True))
+            else:
+                parts.append(Part(split, SCHEMA, files, read))
+        schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
+        for part in [part for part in parts if not part.training]:
+            read = partial(_labelled_only, part.read)
+            parts.append(Part(part.split, schema, part.files, read, configuration="labelled", may_be_empty=True))
         return parts
 
     def missing(self) -> list[str]:
@@ -166,7 +160,7 @@ class OpusparcusSource(Source, TrainingSettings):
         present = {part.split for part in self.parts()}
         return [split for split in _RAW_FILES if split not in present]
 
-    def inputs(self) -> list[Path]:
+    def inputs(self) -> list[str | Path]:
         """Lists everything that is read."""
         return super().inputs() + ([Path(self.quality_table)] if self.quality_table else [])
 
@@ -174,22 +168,23 @@ class OpusparcusSource(Source, TrainingSettings):
         sources: _Sources = {}
         for split, pattern in _RAW_FILES.items():
             name = pattern.format(self.lang)
-            for root in (folder / self.lang, folder):
-                path = next((root / f"{name}{end}" for end in _SUFFIXES if (root / f"{name}{end}").is_file()), None)
-                if path is not None:
-                    most = self.limit() if split == "train" else None
-                    read = partial(_read_raw, path, split, self.lang)
-                    sources[split] = ((path,), partial(_described, read, split, self.lang, most))
-                    break
+            paths = (
+                root / f"{name}{end}" for root in (folder / self.lang, folder) for end in ("", *sorted(COMPRESSED))
+            )
+            path = next((path for path in paths if path.is_file()), None)
+            if path is not None:
+                most = self.limit() if split == "train" else None
+                read = partial(_read_raw, path, split, self.lang)
+                sources[split] = ([path], partial(_described, read, split, self.lang, most))
         return sources
 
     def _hub_sources(self, folder: Path) -> _Sources:
-        files, quality = hub_files(folder, self.lang, self.quality)
+        files, quality = _hub_files(folder, self.lang, self.quality)
         sources: _Sources = {}
         for split, paths in files.items():
             # A folder such as fr.90 holds the selection already.
             most = self.limit() if split == "train" and quality is None else None
-            read = partial(read_hub_rows, paths, split, self.lang)
+            read = partial(_read_hub, paths, split, self.lang)
             sources[split] = (paths, partial(_described, read, split, self.lang, most))
         return sources
 
@@ -207,10 +202,6 @@ class OpusparcusSource(Source, TrainingSettings):
         if rest.isdecimal() and settings.setdefault("quality", int(rest)) != int(rest):
             raise UsageError(f"the configuration is `{name}`, but quality is {settings['quality']}", remedy="give one")
         return name, "labelled" if rest == "labelled" else "default"
-
-
-class OpusparcusBuilder(SourceBuilder, source=OpusparcusSource):
-    """Builds Opusparcus for one language; `config_name` is `LANG`, `LANG.QUALITY` or `LANG.labelled`."""
 
 
 def pairs_at_quality(lang: str, quality: int, table: Path | None = None) -> int:
@@ -250,10 +241,10 @@ def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
     return figures
 
 
-_Sources = dict[str, tuple[tuple[Path, ...], Reader]]
+_Sources = dict[str, tuple[list[Path], Read]]
 
 
-def _read_raw(path: Path, split: str, lang: str, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _read_raw(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
     letter = _LETTERS[split]
     fields = [
         Field("id", pattern=rf"{lang}-{letter}[0-9]+", example=f"{lang}-{letter}12"),
@@ -261,59 +252,116 @@ def _read_raw(path: Path, split: str, lang: str, errors: LineErrors, left_out: C
         Field("sentence2"),
     ]
     if split == "train":
-        kinds = (pa.float64(), pa.float64(), pa.int64(), pa.float64())
-        fields += [Field(name, kind) for name, kind in zip(_RANKING, kinds, strict=True)]
+        fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
     for _, table in read_typed_fields(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
         yield table
 
 
-def _described(
-    read: Reader, split: str, lang: str, most: int | None, errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
-    """Takes the first rows, and adds the language and for annotated rows the label."""
+def _described(read: Read, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
+    """Takes the first rows, and adds the language and for annotated rows the label, which is null at 2.5."""
     taken = 0
-    for table in read(errors, left_out):
+    for table in read(errors):
         if most is not None:
             table = table.slice(0, most - taken)
         taken += table.num_rows
         table = table.append_column("lang", pa.repeat(pa.scalar(lang), table.num_rows))
-        yield table if split == "train" else _with_labels(table)
+        if split != "train":
+            score = table.column("score")
+            label = pc.if_else(pc.greater(score, UNDECIDED), 1, 0).cast(pa.int64())
+            table = table.append_column(
+                "label", pc.if_else(pc.equal(score, UNDECIDED), pa.scalar(None, pa.int64()), label)
+            )
+        yield table
         if taken == most:
             return
 
 
-def _without_judged(
-    read: Reader, judged: tuple[Reader, ...], errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
+def _without_judged(read: Read, judged: Sequence[Read], errors: LineErrors) -> Iterator[pa.Table]:
     """Leaves out training pairs that are development or test pairs too, in either order, however short they are."""
     judged_keys = [np.empty(0, np.uint64)]
     for other in judged:
         # Errors in these files are reported where they are read themselves.
-        for table in other(LineErrors("skip"), Counter()):
-            sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
+        for table in other(LineErrors("skip")):
+            sides = _sides(table)
             judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
     keys = np.unique(np.concatenate(judged_keys))
-    for table in read(errors, left_out):
-        sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
-        matched = is_among(repeat_keys(*sides), keys)
+    for table in read(errors):
+        matched = is_among(repeat_keys(*_sides(table)), keys)
         if matched.any():
-            left_out["evaluation_pair"] += int(matched.sum())
+            errors.left_out["evaluation_pair"] += int(matched.sum())
             table = table.filter(pa.array(~matched))
         yield table
 
 
-def _with_labels(table: pa.Table) -> pa.Table:
-    """Adds `label`: 1 for a score above 2.5, 0 for one below, null for 2.5 itself."""
-    score = table.column("score")
-    label = pc.if_else(pc.greater(score, UNDECIDED), 1, 0).cast(pa.int64())
-    decided = pc.not_equal(score, UNDECIDED)
-    return table.append_column("label", pc.if_else(decided, label, pa.scalar(None, pa.int64())))
+def _sides(table: pa.Table) -> list[pa.Array]:
+    return [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
 
 
-def _labelled_only(read: Reader, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
-    for table in read(errors, left_out):
+def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:
+    for table in read(errors):
         decided = table.column("label").is_valid()
-        left_out["undecided"] += table.num_rows - int(pc.sum(decided).as_py() or 0)
+        errors.left_out["undecided"] += table.num_rows - int(pc.sum(decided).as_py() or 0)
         yield table.filter(decided)
+
+
+def _hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, list[Path]], int | None]:
+    """Finds the Parquet files of one language.
+
+    Returns:
+        For each split its files in order, and the quality of the training pairs if their folder is one of `quality`;
+        where there are folders of other qualities only, those of the lowest, which hold all pairs of the others.
+    """
+    shards: dict[tuple[str, bool], list[tuple[int, Path]]] = {}
+    for path in sorted(folder.rglob("*.parquet")):
+        inner = path.relative_to(folder)
+        languages = [match for part in inner.parts[:-1] if (match := _LANGUAGE.fullmatch(part))]
+        splits = [match for part in inner.parts for match in _SPLIT.finditer(part)]
+        # The folder itself may be that of a language.
+        if splits and (not languages or languages[-1][1] == lang):
+            split = "validation" if splits[-1][1] == "dev" else splits[-1][1]
+            stated = int(languages[-1]["quality"] or 0) if languages else 0
+            shards.setdefault((split, bool(splits[-1]["full"])), []).append((stated, path))
+    files: dict[str, list[Path]] = {}
+    selected: int | None = None
+    for split in ("train", "validation", "test"):
+        found = shards.get((split, True)) or shards.get((split, False)) or []
+        qualities = {stated for stated, _ in found}
+        # The annotated parts are the same in all of them.
+        wanted = min(qualities - {0}, default=0)
+        if split == "train" and quality is not None and quality in qualities:
+            wanted = selected = quality
+        if found:
+            files[split] = [path for stated, path in found if stated == wanted]
+    return files, selected
+
+
+def _read_hub(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
+    """Streams the rows of one language and split."""
+    fields = [Field("id", pattern=".+"), Field("sentence1", pattern="(?s).*"), Field("sentence2", pattern="(?s).*")]
+    if split != "train":
+        fields.append(Field("score", pa.float64(), low=1, high=4))
+    for path in files:
+        with open_shard(path) as file:
+            present = file.schema_arrow.names
+            names = {
+                field.name: next((name for name in _SYNONYMS[field.name] if name in present), "") for field in fields
+            }
+            for name, column in names.items():
+                if not column:
+                    raise InputError(
+                        f"no column {' or '.join(_SYNONYMS[name])}",
+                        path=path,
+                        remedy=f"the columns are {', '.join(present)}",
+                    )
+            row = 1
+            for batch in batches_of(file, path, batch_size=50_000):
+                numbers = np.arange(row, row + batch.num_rows)
+                row += batch.num_rows
+                if "lang" in present:
+                    own = pc.equal(batch.column("lang").cast(pa.string()), lang).fill_null(False)
+                    errors.left_out["other_language"] += batch.num_rows - own.true_count
+                    batch, numbers = batch.filter(own), numbers[own.to_numpy(zero_copy_only=False)]
+                block = (numbers, texts_of(batch, names, path))
+                yield from (table for _, table in typed([block], fields, path, errors, "fix the file"))

@@ -1,18 +1,9 @@
-"""Paraphrase pairs from a TSV, CSV, JSON lines or Parquet file.
-
-    builder = PairsBuilder(tsv="graded.tsv", columns="sentence1,sentence2,score")
-    builder.download_and_prepare()
-    pairs = builder.as_dataset(split="train")
-
-`prepare pairs` makes a data folder of the same rows that opens without this package. Under datasets 3 this file runs
-as a loading script, see :mod:`hf_paraphrase.data.sources.builder`.
-"""
+"""Paraphrase pairs from a TSV, CSV, JSON lines or Parquet file, or from anything that `load_dataset` opens."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,52 +11,58 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from hf_paraphrase.data.decontamination import DecontaminationSettings
-from hf_paraphrase.data.folder import DataFolder, check_split_name
-from hf_paraphrase.data.languages import check_language
-from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.card_values import card_columns
-from hf_paraphrase.data.sources.pair_files import Block, read_csv, read_jsonl, read_parquet
-from hf_paraphrase.data.sources.preparation import recipe_of
-from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, ReadRows, SampleSettings, Source
-from hf_paraphrase.data.text_files import LineErrors
-from hf_paraphrase.data.tsv_header import HeaderSettings, read_tsv
-from hf_paraphrase.data.typed_fields import Field, parse_column
-from hf_paraphrase.errors import UsageError
-from hf_paraphrase.settings import setting
+from ...errors import HfParaphraseError, InputError, UsageError
+from ...settings import is_given, setting
+from ..decontamination import DecontaminationSettings
+from ..folder import DataFolder, check_split_name
+from ..languages import check_language
+from ..records import column_names, read_records, texts_of
+from ..schema import PAIRS, usual_pair_columns
+from ..text_blocks import LineErrors
+from ..text_files import Block, HeaderSettings, read_tsv
+from ..typed_fields import Field, typed
+from .preparation import card_columns, recipe_of
+from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
 
 _NAME = re.compile(r"[A-Za-z]\w*")
-_TYPES = {name: Field(name, kind) for name, kind in (("score", pa.float64()), ("label", pa.int64()))}
-_READERS = {"csv": read_csv, "jsonl": read_jsonl, "parquet": read_parquet}
+_TYPES = {"score": pa.float64(), "label": pa.int64()}
+_KINDS = ("tsv", "csv", "jsonl", "parquet", "dataset")
+_BATCH_ROWS = 50_000
 
 
 @dataclass(kw_only=True)
 class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
-    """Makes a paraphrase data folder from a TSV, CSV or JSON lines file or a Parquet file.
+    """Makes a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a data set of the Hub.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
     """
 
     SUMMARY: ClassVar[str] = (
-        "a TSV, CSV, JSON lines or Parquet file of paraphrase pairs, graded or labelled or neither"
+        "paraphrase pairs of a TSV, CSV, JSON lines or Parquet file or of the Hub, graded or labelled or neither"
     )
     DESCRIPTION: ClassVar[str] = "Paraphrase pairs."
     TEMPLATE: ClassVar[str] = "pairs"
-    RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination", "malformed")
-    PATHS: ClassVar[tuple[str, ...]] = ("tsv", "csv", "jsonl", "parquet")
 
     tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "", path=True)
     csv: str = setting(
-        "or: a file with commas, a header, and quotes that are doubled inside quoted fields", "", path=True
+        "or: a file with commas, semicolons or tabs, a header, and quotes that are doubled inside quoted fields",
+        "",
+        path=True,
     )
     jsonl: str = setting("or: a file with one JSON object a line", "", path=True)
     parquet: str = setting("or: a Parquet file", "", path=True)
+    dataset: str = setting(
+        "or: a data set of the Hub, such as sentence-transformers/all-nli, or a folder of Parquet, JSON or CSV files, "
+        "whatever load_dataset opens; --split says which split of it",
+        "",
+    )
+    subset: str | None = setting("the configuration of --dataset, such as pair", None, only_with="dataset")
     columns: str = setting(
         "the columns to make, separated by commas or spaces: sentence1, sentence2, score (a number), label (a whole "
         "number, 1 = paraphrase); any other name becomes a column of strings. For --tsv the fields in their order, "
         "with _ for one to leave out (at the end it may be absent); elsewhere as name=theirs where the file has "
-        "another name",
+        "another name. Without it the usual names are recognised (anchor and positive, text1 and text2, question1 and "
+        "question2, premise and hypothesis), and of --dataset all columns of texts and numbers are kept",
         "sentence1,sentence2",
         separator=",",
     )
@@ -75,15 +72,16 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
 
     @property
     def kind(self) -> str:
-        """The layout: `tsv`, `csv`, `jsonl` or `parquet`."""
-        given = [name for name in ("tsv", *_READERS) if getattr(self, name)]
+        """The layout: `tsv`, `csv`, `jsonl`, `parquet` or `dataset`."""
+        given = [name for name in _KINDS if getattr(self, name)]
         if len(given) != 1:
-            raise UsageError("give one of --tsv, --csv, --jsonl and --parquet", remedy="name one file")
+            flags = " and ".join([", ".join(f"--{name}" for name in _KINDS[:-1]), f"--{_KINDS[-1]}"])
+            raise UsageError(f"give one of {flags}", remedy="name one file")
         return given[0]
 
     @property
     def path(self) -> Path:
-        """The raw file."""
+        """The raw file, or the name of the data set."""
         return Path(getattr(self, self.kind))
 
     @property
@@ -117,87 +115,118 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
             )
         return names
 
-    def schema(self) -> pa.Schema:
-        """Returns the schema of the rows: `sentence1`, `sentence2`, then the other columns in their order."""
-        others = [name for name in self.field_names() if name != "_" and name not in PAIRS.names]
-        fields = [(name, _TYPES[name].kind if name in _TYPES else pa.string()) for name in others]
-        return pa.schema([*PAIRS, *(pa.field(name, kind) for name, kind in fields)])
-
-    def known_schema(self) -> pa.Schema:
-        """See :meth:`schema`."""
-        return self.schema()
-
     def parts(self) -> list[Part]:
-        """Returns the one part."""
-        return [
-            Part(
-                self.split,
-                self.schema(),
-                (self._read,),
-                (self.path,),
-                training=True,
-                rules=("header", "malformed", "empty_side"),
-                remedy="check --columns and the file",
-            )
-        ]
+        """Returns the one part; its schema has `sentence1`, `sentence2`, then the other columns in their order."""
+        schema = None if self.kind == "dataset" else pa.schema([(field.name, field.kind) for field in self._fields()])
+        files = [] if self.kind == "dataset" else [self.path]
+        rules = ("header", "malformed", "empty_side")
+        remedy = "check --columns and the file"
+        return [Part(self.split, schema, files, self._read, training=True, rules=rules, remedy=remedy)]
+
+    def inputs(self) -> list[str | Path]:
+        """Lists what is read; a data set of the Hub is no file."""
+        local = [self.path] if self.kind == "dataset" and self.path.exists() else []
+        return [*local, *super().inputs()]
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         if self.kind != "tsv":
             self.their_names()
+        if self.kind == "dataset" and self.url is None and not self.path.exists():
+            self.url = f"https://huggingface.co/datasets/{self.dataset}"
         check_split_name(self.split)
         check_language(self.lang, "--lang")
         super().check()
 
-    def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any]:
+    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
         """Returns the file, its columns, and what became of its lines."""
         return {
             "lang": self.lang,
-            "files": [self.path.name],
-            "columns": card_columns(self.schema()),
+            "files": [self.path.name if self.path.exists() else self.dataset],
+            "columns": card_columns(folder.schema(self.split)),
             "splits": folder.sizes(),
-            "rules": rows.counts[self.split],
+            "rules": counts[self.split],
         }
 
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Names the configuration `pairs` where it is given no name."""
-        return config_name or "pairs", "default"
+    def _fields(self) -> list[Field]:
+        names = [name for name in self.field_names() if name not in {"_", *PAIRS.names}]
+        return [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *names)]
 
-    def _read(self, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
-        for lines, columns in self._blocks(errors):
-            yield self._typed(lines, columns, errors)
-
-    def _blocks(self, errors: LineErrors) -> Iterator[Block]:
+    def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
+        fields = self._fields()
+        names = {} if self.kind == "tsv" else self.their_names()
         if self.kind == "tsv":
             header = "yes" if self.skip_header else self.header
-            return read_tsv(self.path, self.field_names(), errors, header=header)
-        return _READERS[self.kind](self.path, self.their_names(), errors)
-
-    def _typed(self, lines: np.ndarray, columns: dict[str, pa.Array], errors: LineErrors) -> pa.Table:
-        """Turns scores and labels into numbers; rows where that fails are reported as errors and left out."""
-        schema = self.schema()
-        good = np.ones(len(lines), dtype=bool)
-        columns = dict(columns)
-        for name, expected in _TYPES.items():
-            if name not in columns:
-                continue
-            numbers, usable = parse_column(columns[name], expected)
-            for row in np.flatnonzero(~usable & good):
-                errors.handle(
-                    f"{name} `{columns[name][int(row)].as_py()}` is not {expected.wording}",
-                    self.path,
-                    int(lines[row]),
-                    "fix it, name the fields with --columns, or leave a header out with --header yes",
+            blocks = read_tsv(self.path, self.field_names(), errors, header=header)
+        elif self.kind == "dataset":
+            tables = self._opened()
+            first = next(tables, None)
+            if first is None:
+                raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
+            if not is_given(self, "columns"):
+                names, fields = _all_columns(first.schema, self.dataset)
+            if absent := [theirs for theirs in names.values() if theirs not in first.column_names]:
+                raise InputError(
+                    f"no column `{absent[0]}`",
+                    path=self.dataset,
+                    remedy=f"name the columns, e.g. --columns sentence1=…; there are {', '.join(first.column_names)}",
                 )
-            good &= usable
-            columns[name] = numbers
-        table = pa.table({name: columns[name] for name in schema.names}, schema=schema)
-        return table if good.all() else table.filter(pa.array(good))
+            blocks = _numbered(first, tables, names, self.dataset)
+        else:
+            if not is_given(self, "columns"):
+                names |= usual_pair_columns(column_names(self.path, self.kind))
+            blocks = read_records(self.path, self.kind, names, errors)
+        remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
+        for _, table in typed(blocks, fields, self.path, errors, remedy):
+            yield table
 
+    def _opened(self) -> Iterator[pa.Table]:
+        """Streams the rows of a data set as tables."""
+        import datasets
 
-class PairsBuilder(SourceBuilder, source=PairsSource):
-    """Builds a paraphrase set with `sentence1`, `sentence2` and the further columns that are named."""
+        try:
+            name = str(self.path.resolve()) if self.path.exists() else self.dataset
+            rows = datasets.load_dataset(name, self.subset, split=self.split, streaming=True)
+            yield from rows.with_format("arrow").iter(batch_size=_BATCH_ROWS)
+        except HfParaphraseError:
+            raise
+        except Exception as error:
+            # Whatever it is that the library meets in files of others.
+            raise InputError(
+                f"load_dataset cannot open it: {str(error)[:300]}",
+                path=self.dataset,
+                remedy="check the name, --subset and --split",
+            ) from error
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)
+
+
+def _all_columns(schema: pa.Schema, dataset: str) -> tuple[dict[str, str], list[Field]]:
+    """Chooses the sides of pairs by their usual names, and all other columns of texts and numbers."""
+    names = usual_pair_columns(schema.names)
+    if not names:
+        raise InputError(
+            "no columns are called sentence1 and sentence2, or by another usual name of pairs",
+            path=dataset,
+            remedy=f"name them, e.g. --columns sentence1=a,sentence2=b; there are {', '.join(schema.names)}",
+        )
+    fields = [Field(name) for name in names]
+    taken = set(names.values())
+    for column in schema:
+        integer = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+        kind = pa.int64() if integer else pa.float64() if pa.types.is_floating(column.type) else pa.string()
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if column.name not in taken and _NAME.fullmatch(column.name) and (text or kind != pa.string()):
+            names[column.name] = column.name
+            fields.append(Field(column.name, kind, may_be_null=True))
+    return names, fields
+
+
+def _numbered(first: pa.Table, others: Iterator[pa.Table], names: dict[str, str], dataset: str) -> Iterator[Block]:
+    row = 1
+    table: pa.Table | None = first
+    while table is not None:
+        yield np.arange(row, row + table.num_rows), texts_of(table, names, dataset)
+        row += table.num_rows
+        table = next(others, None)

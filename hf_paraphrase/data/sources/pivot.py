@@ -6,17 +6,15 @@ translations of a sentence, such as Tatoeba, the same holds for whole sentences.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from tqdm import tqdm
 
 from ...artefacts.remote_paths import to_path
 from ...errors import InputError, UsageError
@@ -26,10 +24,9 @@ from ..fingerprints import normalise_all
 from ..folder import DataFolder
 from ..row_selection import text_keys
 from ..schema import BITEXT
-from ..text_files import LineErrors
-from .card_values import card_columns
-from .preparation import recipe_of
-from .source import OriginSettings, Part, ReadRows, SampleSettings, Source
+from ..text_blocks import LineErrors
+from .preparation import card_columns, recipe_of
+from .source import OriginSettings, Part, SampleSettings, Source
 
 PIVOT = pa.schema(
     [
@@ -51,8 +48,6 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
 
     SUMMARY: ClassVar[str] = "pairs of sentences that share a translation, from prepared bitexts"
     TEMPLATE: ClassVar[str] = "pairs"
-    RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination")
-    PATHS: ClassVar[tuple[str, ...]] = ("bitext",)
 
     bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language", path=True)
     split: str = setting("the split of the bitexts to take", "train")
@@ -75,32 +70,22 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
 
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""
-        return [
-            Part(
-                "train",
-                PIVOT,
-                (_Reader(self),),
-                (),
-                training=True,
-                texts=(),
-                compared=("sentence1", "sentence2"),
-                rules=("over_limit", "repeated"),
-            )
-        ]
+        rules, compared = ("over_limit", "repeated"), ("sentence1", "sentence2")
+        return [Part("train", PIVOT, (), self._read, training=True, texts=(), compared=compared, rules=rules)]
 
-    def inputs(self) -> list[Path]:
+    def inputs(self) -> list[str | Path]:
         """Lists the bitexts and the evaluation sets."""
-        return [Path(path) for path in (*self.bitext, *self.decontaminate)]
+        return [*map(to_path, self.bitext), *map(Path, self.decontaminate)]
 
     def check(self) -> None:
         """Checks the bitexts too."""
         super().check()
-        if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
+        if len({to_path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
             raise UsageError("--bitext names a folder twice", remedy="name each once")
         for folder in self.bitext:
             DataFolder(folder).require(*BITEXT.names, split=self.split)
 
-    def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any]:
+    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
         """Returns the bitexts, the columns, and what became of the candidates."""
         batch = next(DataFolder(self.bitext[0]).batches(self.split, ["target_lang"]))
         return {
@@ -108,39 +93,29 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
             "files": self._names(),
             "columns": card_columns(PIVOT),
             "splits": folder.sizes(),
-            "rules": rows.counts["train"],
+            "rules": counts["train"],
         }
 
-    def results(self, rows: ReadRows) -> dict[str, Any]:
+    def results(self) -> dict[str, Any]:
         """Returns the size of the bitexts, and how many of their source sentences were shared."""
-        (reader,) = rows.parts["train"].readers
-        assert isinstance(reader, _Reader)
-        return {"bitext_rows": reader.counts["rows"], "shared_sources": reader.counts["sources"]}
+        return {"bitext_rows": self._counts["rows"], "shared_sources": self._counts["sources"]}
 
     def _names(self) -> list[str]:
         return [to_path(folder).resolve().name for folder in self.bitext]
 
-
-class _Reader:
-    """Finds the pairs as a part is read, and keeps the counts."""
-
-    def __init__(self, source: PivotSource) -> None:
-        self.source = source
-        self.counts: dict[str, int] = {}
-
-    def __call__(self, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
-        source = self.source
-        pairs, self.counts = pivot_pairs(
-            [Path(folder) for folder in source.bitext],
-            split=source.split,
-            max_pairs_per_source=source.max_pairs_per_source,
-            ranked=source.ranked,
+    def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
+        self._counts: dict[str, int]
+        pairs, self._counts = pivot_pairs(
+            [DataFolder(folder) for folder in self.bitext],
+            split=self.split,
+            max_pairs_per_source=self.max_pairs_per_source,
+            ranked=self.ranked,
         )
         if not pairs.num_rows:
             raise InputError(
-                "no two target sentences share a source sentence", path=source.bitext[0], remedy="add bitexts"
+                "no two target sentences share a source sentence", path=self.bitext[0], remedy="add bitexts"
             )
-        left_out.update({name: self.counts[name] for name in ("over_limit", "repeated")})
+        errors.left_out.update({name: self._counts[name] for name in ("over_limit", "repeated")})
         yield pairs
 
 
@@ -148,11 +123,7 @@ prepare_pivot = recipe_of("pivot", PivotSource)
 
 
 def pivot_pairs(
-    folders: Sequence[Path],
-    *,
-    split: str = "train",
-    max_pairs_per_source: int = 0,
-    ranked: bool = False,
+    folders: Sequence[DataFolder], *, split: str = "train", max_pairs_per_source: int = 0, ranked: bool = False
 ) -> tuple[pa.Table, dict[str, int]]:
     """Finds all pairs of different target sentences that share a source sentence.
 
@@ -169,52 +140,36 @@ def pivot_pairs(
     Returns:
         The pairs in the schema PIVOT, in the order in which their source sentences first occur unless they are ranked,
         each unordered pair once. `num_pivots` counts the translations through which a pair was found, a sentence in
-        two languages twice; with a limit per source some may be missing. Sentences that differ in case and punctuation
-        only are one sentence, the first of them. And counts: `rows` read, `sources` shared by several sentences,
-        `candidates` (pairs before the next two rules), `over_limit`, `repeated` (found through another source before)
-        and `pairs`.
+        two languages twice; with a limit per source some may be missing. Sentences with the same words are one
+        sentence, the first of them. And counts: `rows` read, `sources` shared by several sentences, `candidates`
+        (pairs before the next two rules), `over_limit`, `repeated` (found through another source before) and `pairs`.
     """
-    opened = [DataFolder(folder) for folder in folders]
-    keys = _source_keys(opened, split)
-    order = np.argsort(keys, kind="stable")
-    shared = np.zeros(len(keys), dtype=bool)
-    equal = keys[order][1:] == keys[order][:-1]
-    shared[order[1:][equal]] = True
-    shared[order[:-1][equal]] = True
-    groups: dict[tuple[str, str], dict[str, str]] = {}
-    for table in _rows(opened, split, shared):
-        normal = normalise_all(table.column("target").combine_chunks()).to_pylist()
-        rows = zip(*(table.column(name).to_pylist() for name in ("source_lang", "source", "target")), strict=True)
-        for (language, source, target), form in zip(rows, normal, strict=True):
-            groups.setdefault((language, source), {}).setdefault(form, target)
+    keys = _source_keys(folders, split)
+    _, groups, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    sentences: dict[tuple[str, str], dict[str, str]] = {}
+    for language, source, target, form in _rows(folders, split, sizes[groups] > 1):
+        if form and source:
+            sentences.setdefault((language, source), {}).setdefault(form, target)
     counts = {"rows": len(keys), "sources": 0, "candidates": 0, "over_limit": 0, "repeated": 0}
     examples: list[tuple[str, str, str, str]] = []
-    pivots: dict[tuple[str, str], int] = {}
-    for (language, source), sentences in groups.items():
-        forms = [form for form in sentences if form]
+    pivots: dict[frozenset[str], int] = {}
+    for (language, source), forms in sentences.items():
         number = len(forms) * (len(forms) - 1) // 2
+        most = min(max_pairs_per_source or number, number)
         counts["sources"] += number > 0
         counts["candidates"] += number
-        left = max_pairs_per_source or number
-        for first, second in combinations(forms, 2):
-            if left == 0:
-                break
-            left -= 1
-            number -= 1
-            pair = (first, second) if first < second else (second, first)
-            if pair in pivots:
-                pivots[pair] += 1
-                counts["repeated"] += 1
-                continue
-            pivots[pair] = 1
-            examples.append((sentences[first], sentences[second], source, language))
-        counts["over_limit"] += number
+        counts["over_limit"] += number - most
+        for first, second in islice(combinations(forms, 2), most):
+            pair = frozenset((first, second))
+            if pair not in pivots:
+                examples.append((forms[first], forms[second], source, language))
+            pivots[pair] = pivots.get(pair, 0) + 1
     counts["pairs"] = len(examples)
-    columns = zip(*examples, strict=True) if examples else [(), (), (), ()]
+    counts["repeated"] = sum(pivots.values()) - len(pivots)
     # Pairs were found and first counted in the same order.
     numbers = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
-    arrays = [*(pa.array(list(column), pa.string()) for column in columns), pa.array(numbers)]
-    table = pa.table(arrays, schema=PIVOT)
+    columns = [list(column) for column in zip(*examples, strict=True)] or [[]] * 4
+    table = pa.table([*columns, numbers], schema=PIVOT)
     return (table.take(np.argsort(-numbers, kind="stable")) if ranked else table), counts
 
 
@@ -222,28 +177,28 @@ def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
     """Hashes the source language and sentence of every row of all folders: (rows,), uint64."""
     keys = [np.empty(0, np.uint64)]
     language: str | None = None
-    total = sum(folder.count(split) for folder in folders)
-    with tqdm(desc="look up", total=total, unit=" rows", unit_scale=True) as bar:
-        for folder in folders:
-            folder.require(*BITEXT.names, split=split)
-            for batch in folder.batches(split, _COLUMNS):
-                for target_lang in pc.unique(batch.column("target_lang")).to_pylist():
-                    if language is not None and target_lang != language:
-                        raise InputError(
-                            f"the target language is {target_lang}, but {language} before it",
-                            path=folder.path,
-                            remedy="pivot over bitexts with one target language",
-                        )
-                    language = target_lang
-                keys.append(text_keys(batch.column("source_lang"), batch.column("source")))
-                bar.update(batch.num_rows)
+    for folder in folders:
+        folder.require(*BITEXT.names, split=split)
+        for batch in folder.batches(split, _COLUMNS):
+            for target_lang in pc.unique(batch.column("target_lang")).to_pylist():
+                if language is not None and target_lang != language:
+                    raise InputError(
+                        f"the target language is {target_lang}, but {language} before it",
+                        path=folder.path,
+                        remedy="pivot over bitexts with one target language",
+                    )
+                language = target_lang
+            keys.append(text_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
     return np.concatenate(keys)
 
 
-def _rows(folders: Sequence[DataFolder], split: str, wanted: np.ndarray) -> Iterator[pa.Table]:
+def _rows(folders: Sequence[DataFolder], split: str, wanted: np.ndarray) -> Iterator[tuple[str, str, str, str]]:
+    """Returns of the wanted rows the source language, the source, the target, and the words of the target."""
     begin = 0
     for folder in folders:
         number = folder.count(split)
         for batch in folder.batches(split, _COLUMNS, rows=wanted[begin : begin + number]):
-            yield pa.Table.from_batches([batch])
+            forms = normalise_all(batch.column("target")).to_pylist()
+            sides = (batch.column(name).to_pylist() for name in ("source_lang", "source", "target"))
+            yield from zip(*sides, forms, strict=True)
         begin += number

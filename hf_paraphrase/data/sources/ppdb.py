@@ -1,19 +1,17 @@
-"""The Paraphrase Database, 1.0 and 2.0, as a `datasets` builder.
-
-    builder = PpdbBuilder(file=["ppdb-2.0-l-phrasal.gz"], max_tokens=1_000_000)
-    builder.download_and_prepare()
-    pairs = builder.as_dataset(split="train")
+"""The Paraphrase Database, 1.0 and 2.0.
 
 Three layouts are read. `rules`: the database itself, every pack (lexical, one-to-many, many-to-one, phrasal,
 syntactic) and size; `lexical`: a head and its paraphrases on a line, as used for retrofitting word vectors;
-`annotated`: the sample with human scores. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.builder`. `prepare ppdb` makes a data folder of the same rows.
+`annotated`: the sample with human scores.
+
+Rules have features, `name=value name=value …`, which become columns of numbers. Which there are differs between
+releases, and a column's type only shows when all values are seen: so rules are read twice.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,39 +21,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.cleaning import count_words
-from hf_paraphrase.data.languages import check_language
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.ppdb_features import FeatureColumns, check_features, split_features
-from hf_paraphrase.data.sources.source import Part, Reader, Source, TrainingSettings
-from hf_paraphrase.data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
-from hf_paraphrase.data.typed_fields import Field, read_typed_fields
-from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.settings import setting
+from ...errors import InputError, UsageError
+from ...settings import setting
+from ..cleaning import count_words, without_identical
+from ..languages import check_language
+from ..schema import PAIRS, columns_named
+from ..text_files import PLAIN_OR_COMPRESSED, Fields, LineErrors, count_fields, first_line_of, read_lines
+from ..typed_fields import FLOAT, Field, read_typed_fields
+from .source import Part, Read, Source, TrainingSettings
 
 LAYOUTS = ("auto", "rules", "lexical", "annotated")
 _SEPARATOR = " ||| "
-_STORED = pa.schema(
-    [
-        ("sentence1", pa.string()),
-        ("sentence2", pa.string()),
-        ("lhs", pa.string()),
-        ("alignment", pa.string()),
-        ("entailment", pa.string()),
-        ("features", pa.string()),
-    ]
-)
-_LEXICAL = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("rank", pa.int64())])
-_ANNOTATED = pa.schema(
-    [
-        ("sentence1", pa.string()),
-        ("sentence2", pa.string()),
-        ("score", pa.float64()),
-        ("lhs", pa.string()),
-        ("votes", pa.list_(pa.float64())),
-    ]
-)
+_RULE = pa.schema([*PAIRS, ("lhs", pa.string()), ("alignment", pa.string()), ("entailment", pa.string())])
+_LEXICAL = pa.schema([*PAIRS, ("rank", pa.int64())])
+_ANNOTATED = pa.schema([*PAIRS, ("score", pa.float64()), ("lhs", pa.string()), ("votes", pa.list_(pa.float64()))])
 _REMEDY = "fix the line, or fetch the file again"
+_ABSENT = frozenset({"NA", "nan", "NaN", "null", "None", ""})
+"""Values that stand for a missing number."""
+_RESERVED = {*_RULE.names, "label", "features"}
+_NUMBER = re.compile(FLOAT)
 
 
 @dataclass(kw_only=True)
@@ -65,15 +49,9 @@ class PpdbSource(Source, TrainingSettings):
     SUMMARY: ClassVar[str] = "PPDB 1.0 and 2.0: the database, its lexical lists, its annotated sample"
     TITLE: ClassVar[str] = "PPDB: The Paraphrase Database"
     DESCRIPTION: ClassVar[str] = "PPDB: paraphrases of words and phrases found by bilingual pivoting."
-    CITATION: ClassVar[str] = (
-        "Juri Ganitkevitch, Benjamin Van Durme and Chris Callison-Burch. 2013. PPDB: The Paraphrase Database. In "
-        "Proceedings of NAACL-HLT 2013, 758-764. Ellie Pavlick, Pushpendre Rastogi, Juri Ganitkevitch, Benjamin Van "
-        "Durme and Chris Callison-Burch. 2015. PPDB 2.0. In Proceedings of ACL-IJCNLP 2015 (Short Papers), 425-430."
-    )
     LICENSE: ClassVar[str] = "cc-by-3.0"
     URL: ClassVar[str] = "http://paraphrase.org/"
     TEMPLATE: ClassVar[str] = "ppdb"
-    PATHS: ClassVar[tuple[str, ...]] = ("file",)
 
     file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
     layout: str = setting(
@@ -117,162 +95,157 @@ class PpdbSource(Source, TrainingSettings):
         if layout != "rules" and self.columns:
             raise UsageError("--columns selects features, which only the database itself has", path=files[0])
         if layout == "annotated":
-            if self.max_tokens or self.negatives is not None or self.decontaminate:
+            if self.max_tokens or self.decontaminate:
                 raise UsageError(
-                    "--max-tokens, --negatives and --decontaminate do not apply to the annotated sample",
-                    path=files[0],
+                    "--max-tokens and --decontaminate do not apply to the annotated sample", path=files[0]
                 )
-            return [Part("test", _ANNOTATED, tuple(partial(_read_annotated, path) for path in files), files)]
-        budget = _Budget(self.max_tokens)
+            return [Part("test", _ANNOTATED, files, partial(_read_annotated, files))]
         if layout == "lexical":
-            lexical = tuple(self._limited(partial(_read_lexical, path), budget) for path in files)
-            return [Part("train", _LEXICAL, lexical, files, training=True)]
-        feature_columns = FeatureColumns(tuple(self.columns))
-        readers = tuple(self._limited(partial(_read_rules, path, feature_columns), budget) for path in files)
+            return [Part("train", _LEXICAL, files, self._limited(partial(_read_lexical, files)), training=True)]
+        read = self._limited(partial(_read_rules, files, self.columns))
+        return [Part("train", None, files, read, training=True)]
 
-        def finish() -> tuple[pa.Schema, partial[pa.Table]]:
-            features = feature_columns.schema(files[0])
-            others = [entry for entry in _STORED if entry.name not in {"features", *feature_columns.absent(files)}]
-            schema = pa.schema([*others, *features])
-            return schema, partial(split_features, schema=features)
-
-        return [Part("train", _STORED, readers, files, training=True, finish=finish)]
-
-    def _limited(self, read: Reader, budget: _Budget) -> Reader:
-        return partial(_limited, read, budget, self.drop_identical)
+    def _limited(self, read: Read) -> Read:
+        return partial(_limited, read, self.max_tokens, self.drop_identical)
 
 
-class PpdbBuilder(SourceBuilder, source=PpdbSource):
-    """Builds paraphrase pairs of PPDB with their features as typed columns."""
-
-
-@dataclass
-class _Budget:
-    """How many tokens are still to be taken, over all files."""
-
-    most: int
-    taken: int = 0
-
-    def rows(self, table: pa.Table) -> int:
-        """Returns how many rows it takes until the budget is reached; the row that reaches it counts."""
-        if not self.most:
-            return table.num_rows
-        lengths = sum(count_words(table.column(name).combine_chunks()) for name in ("sentence1", "sentence2"))
-        reached = np.cumsum(lengths) + self.taken
-        rows = min(int(np.searchsorted(reached, self.most)) + 1, table.num_rows)
-        self.taken = int(reached[rows - 1]) if rows else self.taken
-        return rows
-
-    @property
-    def spent(self) -> bool:
-        return bool(self.most) and self.taken >= self.most
-
-
-def _limited(
-    read: Reader, budget: _Budget, drop_identical: bool, errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
-    if budget.spent:
-        return
-    for table in read(errors, left_out):
+def _limited(read: Read, most: int, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
+    """Takes rows until they have so many tokens; the row that reaches the limit counts."""
+    taken = 0
+    for table in read(errors):
         if drop_identical:
-            same = pc.equal(table.column("sentence1"), table.column("sentence2"))
-            left_out["identical"] += int(pc.sum(same).as_py() or 0)
-            table = table.filter(pc.invert(same))
-        yield table.slice(0, budget.rows(table))
-        if budget.spent:
+            table = without_identical(table, errors)
+        if most:
+            lengths = sum(count_words(table.column(name).combine_chunks()) for name in PAIRS.names)
+            reached = np.cumsum(lengths) + taken
+            table = table.slice(0, int(np.searchsorted(reached, most)) + 1)
+            taken = int(reached[-1]) if len(reached) else taken
+        yield table
+        if most and taken >= most:
             return
 
 
 def _recognise(path: Path) -> str:
     """Detects the layout from the first line."""
-    first = next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
-    if _SEPARATOR in first:
-        return "rules"
-    return "annotated" if "\t" in first else "lexical"
+    first = first_line_of(path)
+    return "rules" if _SEPARATOR in first else "annotated" if "\t" in first else "lexical"
 
 
-def _read_rules(
-    path: Path, feature_columns: FeatureColumns, errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
+def _read_rules(files: Sequence[Path], wanted: list[str], errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads rules twice: for their features and the types of these, then for the rows."""
+    numeric: dict[str, bool] = {}
+    has_entailment = False
+    for table, features in _rules(files, LineErrors("skip")):
+        has_entailment |= table.column("entailment").null_count < table.num_rows
+        for row in features:
+            for name, value in row.items():
+                numeric[name] = numeric.get(name, True) and (value in _ABSENT or _NUMBER.match(value) is not None)
+    columns = column_names(numeric)
+    by_name = {column: name for name, column in columns.items()} | {name: name for name in columns}
+    chosen = columns_named(wanted, by_name) or list(columns)
+    if unknown := [name for name in chosen if name not in by_name]:
+        raise UsageError(
+            f"--columns: no feature {', '.join(unknown)}",
+            path=files[0],
+            remedy=f"the features are {', '.join(columns) or 'none'}",
+        )
+    for table, features in _rules(files, errors):
+        for name in dict.fromkeys(by_name[name] for name in chosen):
+            values = [row.get(name) for row in features]
+            kind = pa.float64() if numeric[name] else pa.string()
+            array = pa.array(map(_number, values) if numeric[name] else values, kind)
+            table = table.append_column(columns[name], array)
+        yield table if has_entailment else table.drop_columns(["entailment"])
+
+
+def _number(text: str | None) -> float | None:
+    """Returns a number; one too great for a float is as good as missing."""
+    value = None if text is None or text in _ABSENT else float(text)
+    return value if value is not None and np.isfinite(value) else None
+
+
+def _rules(files: Iterable[Path], errors: LineErrors) -> Iterator[tuple[pa.Table, list[dict[str, str]]]]:
     """Reads `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
-    first_line = 1
-    for lines in read_lines(path, errors):
-        numbers = np.arange(first_line, first_line + len(lines))
-        first_line += len(lines)
-        counts = pc.add(pc.count_substring(lines, _SEPARATOR), 1).fill_null(0).to_numpy(zero_copy_only=False)
-        good = (counts == 5) | (counts == 6)
-        for row in np.flatnonzero(~good & (counts > 0)):
-            errors.handle(
-                f"{counts[row]} fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected",
-                path,
-                int(numbers[row]),
-                _REMEDY,
-            )
-        numbers, counts = numbers[good], counts[good]
-        fields = pc.split_pattern(lines.filter(pa.array(good)), _SEPARATOR)
-        starts = fields.offsets.to_numpy()[:-1]
-        column = [fields.values.take(pa.array(starts + place)) for place in range(5)]
-        last = pc.if_else(pa.array(counts == 6), pa.array(starts + 5), pa.scalar(None, pa.int64()))
-        feature_columns.meet_entailment(bool((counts == 6).any()))
-        table = pa.table(
-            {
-                "sentence1": pc.utf8_trim_whitespace(column[1]),
-                "sentence2": pc.utf8_trim_whitespace(column[2]),
-                "lhs": column[0],
-                "alignment": column[4],
-                "entailment": fields.values.take(last),
-                "features": column[3],
-            },
-            schema=_STORED,
-        )
-        fits = check_features(table.column("features").combine_chunks(), feature_columns, numbers, path, errors)
-        yield table if fits.all() else table.filter(pa.array(fits))
+    for path in files:
+        first_line = 1
+        for lines in read_lines(path, errors):
+            counts = count_fields(lines, _SEPARATOR)
+            good = (counts == 5) | (counts == 6)
+            for row in np.flatnonzero(~good & (counts > 0)):
+                wanted = f"fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected"
+                errors.handle(f"{counts[row]} {wanted}", path, first_line + int(row), _REMEDY)
+            fields = Fields(lines.filter(pa.array(good)), _SEPARATOR)
+            numbers = np.flatnonzero(good) + first_line
+            first_line += len(lines)
+            last = pc.if_else(pa.array(counts[good] == 6), pa.array(fields.starts + 5), pa.scalar(None, pa.int64()))
+            lhs, first, second, texts, alignment = map(fields.column, range(5))
+            sides = (pc.utf8_trim_whitespace(side) for side in (first, second))
+            table = pa.table([*sides, lhs, alignment, fields.take(last)], schema=_RULE)
+            features = [
+                _features(text, path, int(number), errors)
+                for text, number in zip(texts.to_pylist(), numbers, strict=True)
+            ]
+            fits = [row is not None for row in features]
+            yield table.filter(pa.array(fits, pa.bool_())), [row for row in features if row is not None]
 
 
-def _read_lexical(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _features(text: str, path: Path, line: int, errors: LineErrors) -> dict[str, str] | None:
+    """Splits `name=value name=value …`, each at its last `=`; None for a malformed one, which is reported."""
+    features: dict[str, str] = {}
+    for item in text.split():
+        name, _, value = item.rpartition("=")
+        if not name or name in features:
+            problem = f"feature `{name}` occurs twice" if name else f"`{item}` is not a feature"
+            errors.handle(problem, path, line, "expected name=value, each name once")
+            return None
+        features[name] = value
+    return features
+
+
+def column_names(features: Iterable[str]) -> dict[str, str]:
+    """Names a column for each feature: letters, digits and `_` only, so that `filter --keep` can use it.
+
+    `PPDB2.0Score` becomes `PPDB2_0Score`, `p(e|f,LHS)` becomes `p_e_f_LHS`, and `-logp(LHS|e1)` `minus_logp_LHS_e1`.
+    """
+    columns: dict[str, str] = {}
+    for name in features:
+        plain = re.sub(r"[^0-9A-Za-z]+", "_", re.sub("^-", "minus_", name)).strip("_") or "feature"
+        if plain[0].isdigit():
+            plain = f"feature_{plain}"
+        column, number = plain, 2
+        while column in _RESERVED or column in columns.values():
+            column, number = f"{plain}_{number}", number + 1
+        columns[name] = column
+    return columns
+
+
+def _read_lexical(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads `head paraphrase1 paraphrase2 …`: as many pairs as the head has paraphrases."""
-    first_line = 1
-    for lines in read_lines(path, errors):
-        words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(lines))
-        counts = pc.list_value_length(words).fill_null(0).to_numpy(zero_copy_only=False)
-        alone = (counts < 2) & lines.is_valid().to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(alone):
-            errors.handle("no head with paraphrases", path, first_line + int(row), _REMEDY)
-        first_line += len(lines)
-        words = words.filter(pa.array(counts >= 2))
-        counts = counts[counts >= 2]
-        starts = words.offsets.to_numpy()[:-1]
-        heads = np.repeat(starts, counts - 1)
-        ranks = np.arange(len(heads)) - np.repeat(np.cumsum(counts - 1) - (counts - 1), counts - 1)
-        yield pa.table(
-            [words.values.take(pa.array(heads)), words.values.take(pa.array(heads + 1 + ranks)), pa.array(ranks)],
-            schema=_LEXICAL,
-        )
+    for path in files:
+        first_line = 1
+        for lines in read_lines(path, errors):
+            rows = []
+            for number, line in enumerate(lines.to_pylist(), start=first_line):
+                head, *paraphrases = (line or "").split() or [""]
+                rows += [(head, paraphrase, rank) for rank, paraphrase in enumerate(paraphrases)]
+                if line is not None and not paraphrases:
+                    errors.handle("no head with paraphrases", path, number, _REMEDY)
+            first_line += len(lines)
+            columns = zip(*rows, strict=True) if rows else ((), (), ())
+            yield pa.table(list(map(list, columns)), schema=_LEXICAL)
 
 
-def _read_annotated(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _read_annotated(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads `mean score, [LHS], phrase, paraphrase, votes`, tab-separated; votes are separated by commas."""
+    number = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
     fields = [
         Field("score", pa.float64(), low=1, high=5),
         Field("lhs"),
         Field("sentence1"),
         Field("sentence2"),
-        Field("votes", pattern=r"[0-9.]+(,[0-9.]+)*", example="3.0,4.0,5.0"),
+        Field("votes", pattern=f"{number}(,{number})*", example="3.0,4.0,5.0"),
     ]
-    for lines, table in read_typed_fields(path, fields, errors, remedy=_REMEDY):
-        texts = pc.split_pattern(table.column("votes").combine_chunks(), ",")
-        numbers = [[_vote(vote) for vote in votes] for votes in texts.to_pylist()]
-        good = np.array([None not in votes for votes in numbers], dtype=bool)
-        for row in np.flatnonzero(~good):
-            vote = table.column("votes")[int(row)].as_py()
-            errors.handle(f"votes `{vote}` are not numbers", path, int(lines[row]), _REMEDY)
-        votes = pa.array(numbers, pa.list_(pa.float64()))
-        table = table.set_column(table.column_names.index("votes"), "votes", votes)
-        yield table if good.all() else table.filter(pa.array(good))
-
-
-def _vote(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    for path in files:
+        for _, table in read_typed_fields(path, fields, errors, remedy=_REMEDY):
+            votes = [list(map(float, text.split(","))) for text in table.column("votes").to_pylist()]
+            yield table.set_column(table.column_names.index("votes"), "votes", pa.array(votes, pa.list_(pa.float64())))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -16,11 +17,11 @@ from ...messages import log
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
 from ...tables import format_table
+from ..containment import DEFAULT_SHARE
 from ..folder import DataFolder, write_split
-from ..line_errors import SKIPPED_LINES
-from .card_values import funnel_rows, shared_values, values_of_published
-from .corpus import Corpus
-from .source import OutputSettings, Source
+from ..text_blocks import SKIPPED_LINES
+from .rows import SourceRows
+from .source import OutputSettings, Part, Source
 
 
 def prepare(source: str, **settings: Any) -> Any:
@@ -64,21 +65,9 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
         return _prepare(name, settings)
 
     prepare_source.__name__ = prepare_source.__qualname__ = f"prepare_{name}"
-    prepare_source.__doc__ = f"""{_PREPARED.format(description=(source.__doc__ or "").strip())}"""
+    prepare_source.__doc__ = f"{(source.__doc__ or '').strip()}\n\nReturns:\n    The data folder that was made.\n"
     made: Recipe[..., DataFolder] = recipe(settings_class)(prepare_source)
     return made
-
-
-_PREPARED = """{description}
-
-Returns:
-    The data folder that was made.
-
-Raises:
-    UsageError: For settings that do not fit together.
-    InputError: For files that are missing or malformed, and if no row is left.
-    OutputError: If the output is in the way.
-"""
 
 
 def _prepare(name: str, source: Any) -> DataFolder:
@@ -90,72 +79,128 @@ def _prepare(name: str, source: Any) -> DataFolder:
         staging = artefact.staging
         with (
             tqdm(desc="read", unit=f" {source.unit}", unit_scale=True) as bar,
-            Corpus(source, work=staging, progress=bar.update, listing=staging / SKIPPED_LINES) as corpus,
+            SourceRows(source, work=staging, progress=bar.update, listing=staging / SKIPPED_LINES) as rows,
         ):
-            bar.close()
-            for shards, part in corpus.parts.items():
-                with tqdm(desc=shards, total=corpus.num_rows(shards), unit=" rows", unit_scale=True) as bar:
-                    tables = _watched(corpus.batches(shards), bar)
-                    write_split(staging, shards, tables, corpus.schema(shards), repeating=part.repeating)
-            folder = DataFolder(staging)
-            own = source.card(folder, corpus) or values_of_published(source, folder, corpus)
-            values = {"command": command} | shared_values(source, folder, corpus) | own
+            for shards in rows.names():
+                schema, repeating = rows.schema(shards), rows.parts[shards].repeating
+                write_split(staging, shards, rows.tables(shards), schema, repeating=repeating)
+        counts = {shards: rows.counts[shards] for shards in rows.parts}
+        folder = DataFolder(staging)
         results = {
-            "counts": corpus.counts,
-            "negatives": corpus.negatives,
+            "counts": counts,
             "missing": source.missing(),
-            "contamination": corpus.contamination,
-            "malformed": corpus.malformed,
+            "contamination": rows.contamination,
+            "malformed": rows.malformed,
         }
+        values = {
+            "command": command,
+            "title": source.title,
+            "url": getattr(source, "url", source.URL or None),
+            "license": getattr(source, "license", source.LICENSE or None),
+            "skipped": (staging / SKIPPED_LINES).is_file(),
+            "ngrams": getattr(source, "decontaminate_ngrams", 0),
+            "share": getattr(source, "decontaminate_share", DEFAULT_SHARE),
+            "checked": rows.checked,
+        }
+        own = source.card(folder, counts) or _published(source, folder, rows.parts)
+        settings: dict[str, Any] = source.record() | ({"url": source.URL} if source.URL else {})
         artefact.finish(
-            results={key: results[key] for key in source.RECORDED} | source.results(corpus),
-            card=Card(source.TEMPLATE, values),
-            settings=_recorded(source, corpus),
+            results=results | source.results(),
+            card=Card(source.TEMPLATE, results | values | own),
+            settings=settings,
         )
-    _report(source, corpus, results["missing"])
+    _report(source, results)
     return DataFolder(source.output)
 
 
-def _recorded(source: Any, corpus: Corpus) -> dict[str, Any]:
-    settings: dict[str, Any] = source.record()
-    if source.URL:
-        settings["url"] = source.URL
-    if corpus.negatives:
-        settings["seed"] = settings["negatives"]
-    return settings
-
-
-def _watched(tables: Iterable[pa.Table], bar: Any) -> Iterator[pa.Table]:
-    """Passes tables on and moves a progress bar by their rows."""
-    for table in tables:
-        yield table
-        bar.update(table.num_rows)
-
-
-def _report(source: Any, corpus: Corpus, missing: list[str]) -> None:
+def _report(source: Any, results: Mapping[str, Any]) -> None:
     """Logs what happened to every line."""
-    if source.SHOWS_FUNNEL:
-        log(_funnel_table(corpus.counts["train"], source.unit))
-    for name, count in corpus.negatives.items():
-        log(f"{name}: {count:,} negatives added")
-    if missing:
-        log("not there: " + ", ".join(missing))
-    for split, rules in corpus.counts.items():
-        left_out = [f"{rule} {count:,}" for rule, count in rules.items() if rule not in {"lines", "rows"} and count]
-        origin = f" of {rules['lines']:,} {source.unit}" if "lines" in rules else " drawn"
-        log(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
-    if corpus.contamination:
-        matched = ", ".join(f"{name} {count:,}" for name, count in corpus.contamination.items())
+    if results["missing"]:
+        log("not there: " + ", ".join(results["missing"]))
+    for split, counts in results["counts"].items():
+        left_out = [f"{rule} {count:,}" for rule, count in counts.items() if rule not in {"lines", "rows"} and count]
+        if len(left_out) > 1 and split == "train":
+            log(_funnel_table(counts, source.unit))
+        origin = f" of {counts['lines']:,} {source.unit}" if "lines" in counts else " drawn"
+        log(f"{split}: {counts['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
+    if results["contamination"]:
+        matched = ", ".join(f"{name} {count:,}" for name, count in results["contamination"].items())
         log(f"rows found in evaluation sets: {matched}")
-    if corpus.malformed:
-        log("skipped, first of them:\n" + "\n".join(f"  {line}" for line in corpus.malformed))
+    if results["malformed"]:
+        log("skipped, first of them:\n" + "\n".join(f"  {line}" for line in results["malformed"]))
     log(f"data folder: {source.output}")
 
 
-def _funnel_table(counts: dict[str, int], unit: str) -> str:
-    """Formats :func:`funnel_rows` as a Markdown table, from what was read to what is left."""
+def funnel_rows(counts: Mapping[str, int]) -> list[tuple[str, int, int]]:
+    """Lists each rule with the number of records that it left out or moved, and how many were left after it."""
+    left = counts["lines"]
+    table = []
+    for rule, count in counts.items():
+        if rule not in {"lines", "rows"}:
+            left -= count
+            table.append((rule, count, left))
+    return table
+
+
+def _funnel_table(counts: Mapping[str, int], unit: str) -> str:
     total = counts["lines"]
     table = [["read", "", f"{total:,}", "100.0%"]]
     for rule, count, left in funnel_rows(counts):
         table.append([rule, f"{count:,}", f"{left:,}", f"{left / max(1, total):.1%}"])
     return format_table(["rule", "left out", unit, "share"], table).rstrip()
+
+
+def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
+    """Names the columns of a schema with their types as `datasets` spells them in a card."""
+    spelling = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"}
+    return [{"name": field.name, "dtype": spelling[field.type]} for field in schema]
+
+
+def _published(source: Source, folder: DataFolder, parts: Mapping[str, Part]) -> dict[str, Any]:
+    """Returns what the card of a published set says: its YAML head, its fields with an example, and every count."""
+    from .builder import part_features
+
+    sizes = {str(size["name"]): size for size in folder.sizes()}
+    configurations: dict[str, dict[str, Any]] = {}
+    for name, part in parts.items():
+        features = part_features(folder.schema(name), part)
+        # No underscore: datasets spells its features for YAML in a method that is its own.
+        empty = {"name": part.configuration, "columns": list(features), "features": features._to_yaml_list()}
+        configuration = configurations.setdefault(part.configuration, empty | {"splits": []})
+        configuration["splits"].append(sizes[name] | {"name": part.split, "path": f"data/{name}-*"})
+    first = next(iter(parts))
+    example = next(folder.batches(first, folder.schema(first).names)).slice(0, 1).to_pylist()[0]
+    return {
+        "front_matter": _front_matter(source, list(configurations.values())),
+        "configurations": list(configurations.values()),
+        "files": list(dict.fromkeys(path.name for part in parts.values() for path in part.files)),
+        "example": json.dumps(example, ensure_ascii=False),
+        "description": source.DESCRIPTION,
+        "citation": source.CITATION,
+        "fields": source.FIELDS,
+    }
+
+
+def _front_matter(source: Source, configurations: Iterable[Mapping[str, Any]]) -> str:
+    """Writes the YAML head that `load_dataset` and the Hub read: configurations, splits, features and sizes."""
+    import yaml
+
+    configs, infos = [], []
+    for index, configuration in enumerate(configurations):
+        name = {"config_name": configuration["name"]}
+        files = [{"split": split["name"], "path": split["path"]} for split in configuration["splits"]]
+        sizes = [
+            {key: split[key] for key in ("name", "num_bytes", "num_examples")} for split in configuration["splits"]
+        ]
+        configs.append({**name, **({"default": True} if index == 0 else {}), "data_files": files})
+        infos.append({**name, "features": configuration["features"], "splits": sizes})
+    header = {
+        "language": list(source.languages),
+        **({"license": source.LICENSE} if source.LICENSE else {}),
+        "task_categories": list(source.TASKS),
+        "pretty_name": source.title,
+        "tags": list(source.TAGS),
+        "configs": configs,
+        "dataset_info": infos,
+    }
+    return str(yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=10_000))

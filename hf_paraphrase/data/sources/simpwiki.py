@@ -1,33 +1,27 @@
-"""Sentence pairs of English and Simple English Wikipedia (Coster and Kauchak 2011) as a `datasets` builder.
-
-    builder = SimpwikiBuilder(normal="normal.aligned", simple="simple.aligned")
-    builder.download_and_prepare()
-    pairs = builder.as_dataset(split="train")
+"""Sentence pairs of English and Simple English Wikipedia (Coster and Kauchak 2011).
 
 Two layouts are read: that of version 2.0 (article title, paragraph number, sentence, tab-separated) and plain
-sentences, one a line. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.builder`. `prepare simpwiki` makes a data folder of the same rows.
+sentences, one a line.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.source import Part, Source, TrainingSettings
-from hf_paraphrase.data.text_files import LineErrors, read_aligned, read_lines
-from hf_paraphrase.data.typed_fields import INTEGER
-from hf_paraphrase.errors import UsageError
-from hf_paraphrase.settings import setting
+from ...errors import UsageError
+from ...settings import setting
+from ..cleaning import without_identical
+from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_readable
+from ..typed_fields import INTEGER
+from .source import Part, Source, TrainingSettings
 
 PLAIN = pa.schema([("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string())])
 ALIGNED = pa.schema([*PLAIN, ("title", pa.string()), ("paragraph1", pa.int64()), ("paragraph2", pa.int64())])
@@ -41,14 +35,9 @@ class SimpwikiSource(Source, TrainingSettings):
     SUMMARY: ClassVar[str] = "sentences of English Wikipedia beside those of Simple English Wikipedia"
     TITLE: ClassVar[str] = "SimpWiki: English and Simple English Wikipedia"
     DESCRIPTION: ClassVar[str] = "Aligned sentences of English Wikipedia and Simple English Wikipedia."
-    CITATION: ClassVar[str] = (
-        "William Coster and David Kauchak. 2011. Simple English Wikipedia: A New Text Simplification Task. In "
-        "Proceedings of ACL-HLT 2011 (Short Papers), 665-669."
-    )
     LICENSE: ClassVar[str] = "cc-by-sa-3.0"
     URL: ClassVar[str] = "https://cs.pomona.edu/~dkauchak/simplification/"
     TEMPLATE: ClassVar[str] = "simpwiki"
-    PATHS: ClassVar[tuple[str, ...]] = ("normal", "simple")
 
     normal: str = setting(
         "`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences", path=True
@@ -61,35 +50,18 @@ class SimpwikiSource(Source, TrainingSettings):
         files = (Path(self.normal), Path(self.simple))
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
-        first = next((block[0].as_py() or "" for block in read_lines(files[0], LineErrors("skip"))), "")
-        aligned = "\t" in first
-        reader = partial(_read, files, aligned, self.drop_identical)
-        return [Part("train", ALIGNED if aligned else PLAIN, (reader,), files, training=True)]
+        aligned = "\t" in first_line_of(files[0])
+        read = partial(_read, files, aligned, self.drop_identical)
+        return [Part("train", ALIGNED if aligned else PLAIN, files, read, training=True)]
 
 
-class SimpwikiBuilder(SourceBuilder, source=SimpwikiSource):
-    """Builds pairs of a Wikipedia sentence and its simple counterpart."""
-
-
-def _read(
-    files: tuple[Path, Path], aligned: bool, drop_identical: bool, errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
-    for first_line, sides in read_aligned(files, errors):
-        lines = np.arange(first_line, first_line + len(sides[0]))
-        readable = pc.and_(sides[0].is_valid(), sides[1].is_valid())
-        lines = lines[readable.to_numpy(zero_copy_only=False)]
-        columns: dict[str, pa.Array] = {}
+def _read(files: tuple[Path, Path], aligned: bool, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
+    for lines, columns in read_readable(files, ("sentence1", "sentence2"), errors):
         if aligned:
-            lines, columns = _split(files, lines, [side.filter(readable) for side in sides], errors)
-        else:
-            columns = {f"sentence{number}": side.filter(readable) for number, side in enumerate(sides, start=1)}
+            lines, columns = _split(files, lines, list(columns.values()), errors)
         number = pc.utf8_lpad(pa.array(lines).cast(pa.string()), width=6, padding="0")
         table = pa.table({"id": pc.binary_join_element_wise("simpwiki", number, "-"), **columns})
-        if drop_identical:
-            same = pc.equal(table.column("sentence1"), table.column("sentence2"))
-            left_out["identical"] += int(pc.sum(same).as_py() or 0)
-            table = table.filter(pc.invert(same))
-        yield table
+        yield without_identical(table, errors) if drop_identical else table
 
 
 def _split(
@@ -97,41 +69,33 @@ def _split(
 ) -> tuple[np.ndarray, dict[str, pa.Array]]:
     """Splits title, paragraph and sentence; the titles of the two sides must be the same."""
     good = np.ones(len(lines), dtype=bool)
+
+    def check(path: Path, fits: np.ndarray, problem: str, *values: Any) -> None:
+        for row in map(int, np.flatnonzero(~fits & good)):
+            text = problem.format(*(value[row] for value in values))
+            errors.handle(text, path, int(lines[row]), "fix the line in both files")
+        np.logical_and(good, fits, out=good)
+
     for path, side in zip(files, sides, strict=True):
-        num_fields = pc.count_substring(side, "\t").to_numpy() + 1
-        for row in np.flatnonzero((num_fields != 3) & good):
-            errors.handle(
-                f"{num_fields[row]} tab-separated fields where 3 are expected (title, paragraph, sentence)",
-                path,
-                int(lines[row]),
-                _REMEDY,
-            )
-        good &= num_fields == 3
+        counts = count_fields(side, "\t")
+        wanted = "{} tab-separated fields where 3 are expected (title, paragraph, sentence)"
+        check(path, counts == 3, wanted, counts)
     lines, sides = lines[good], [side.filter(pa.array(good)) for side in sides]
-    fields = [_take_three(side) for side in sides]
     good = np.ones(len(lines), dtype=bool)
-    for path, (_, paragraph, _) in zip(files, fields, strict=True):
-        fits = pc.match_substring_regex(paragraph, INTEGER).to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(~fits & good):
-            text = paragraph[int(row)].as_py()
-            errors.handle(f"paragraph `{text}` is not a whole number", path, int(lines[row]), _REMEDY)
-        good &= fits
-    same = pc.equal(fields[0][0], fields[1][0]).to_numpy(zero_copy_only=False)
-    for row in np.flatnonzero(~same & good):
-        titles = [field[0][int(row)].as_py() for field in fields]
-        errors.handle(f"title `{titles[1]}`, but `{titles[0]}` on the other side", files[1], int(lines[row]), _REMEDY)
-    keep = pa.array(good & same)
-    (title, paragraph1, sentence1), (_, paragraph2, sentence2) = ([f.filter(keep) for f in field] for field in fields)
-    return lines[good & same], {
+    (title1, paragraph1, sentence1), (title2, paragraph2, sentence2) = (
+        [Fields(side, "\t").column(index) for index in range(3)] for side in sides
+    )
+    for path, texts in zip(files, (paragraph1, paragraph2), strict=True):
+        fits = pc.match_substring_regex(texts, INTEGER).to_numpy(zero_copy_only=False)
+        check(path, fits, "paragraph `{}` is not a whole number", texts)
+    same = pc.equal(title1, title2).to_numpy(zero_copy_only=False)
+    check(files[1], same, "title `{}`, but `{}` on the other side", title2, title1)
+    columns = {
         "sentence1": sentence1,
         "sentence2": sentence2,
-        "title": title,
-        "paragraph1": paragraph1.cast(pa.int64()),
-        "paragraph2": paragraph2.cast(pa.int64()),
+        "title": title1,
+        "paragraph1": paragraph1,
+        "paragraph2": paragraph2,
     }
-
-
-def _take_three(lines: pa.Array) -> list[pa.Array]:
-    fields = pc.split_pattern(lines, "\t")
-    starts = fields.offsets.to_numpy()[:-1]
-    return [fields.values.take(pa.array(starts + place)) for place in range(3)]
+    kept = {name: column.filter(pa.array(good)) for name, column in columns.items()}
+    return lines[good], kept | {name: kept[name].cast(pa.int64()) for name in ("paragraph1", "paragraph2")}

@@ -1,41 +1,37 @@
 """What a source of raw data says about itself: its settings, its parts, where it comes from, and its licence.
 
 A source is a dataclass of settings, a :class:`Source`, in a file of its own: what can be set are its fields, what is
-always so are its class variables, and :meth:`Source.parts` says which files are there and how each is read. From it
-come the kind of `prepare` and, with one line, the `datasets` builder (:mod:`.builder`). The rest is the same for all,
-see :mod:`.corpus`.
+always so are its class variables, and :meth:`Source.parts` says which files are there and gives for each split a
+generator of Arrow tables. The rest is the same for all: `rows` (rules, splits, decontamination), `preparation` (the
+folder of `prepare SOURCE`) and `builder` (for `datasets`).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from ...artefacts.cards import check_license
 from ...artefacts.provenance import is_url
-from ...errors import UsageError, choice_of
+from ...errors import InputError, UsageError, choice_of, no_folder
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
-from ..text_files import LineErrors, check_readable
+from ..text_blocks import COMPRESSED, LineErrors, check_readable
 
-Reader = Callable[[LineErrors, Counter[str]], Iterator[pa.Table]]
-"""Reads one file, or files that belong line to line, into tables; counts what it leaves out by design under a name."""
-
-Finish = Callable[[], tuple[pa.Schema, Callable[[pa.Table], pa.Table]]]
-"""Called after reading: the schema that only the whole file tells, and how stored tables are brought to it."""
+Read = Callable[[LineErrors], Iterable[pa.Table]]
+"""Reads the files of a part into tables of its schema; a column that is missing is null."""
 
 Clean = Callable[[pa.Table], tuple[pa.Table, dict[str, int]]]
 """Leaves rows of a table out and counts them by rule; it looks at nothing else and runs in several threads."""
 
 
 @dataclass(frozen=True)
-class Parting:
+class Selection:
     """Which rows of a part are left out as repeats or moved to held-out parts, and whether the rest is shuffled.
 
     Attributes:
@@ -44,6 +40,7 @@ class Parting:
         drawn_by: The column of which no text shall be in two parts.
         disjoint: A column whose texts in held-out parts, drawn or given, must not be in training; None for no rule.
         shuffle: Whether the rows that stay are put into random order.
+        sample: The most rows that stay; None for all.
         seed: Of the draws and of the order.
     """
 
@@ -52,7 +49,11 @@ class Parting:
     drawn_by: str = "target"
     disjoint: str | None = None
     shuffle: bool = False
+    sample: int | None = None
     seed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.repeats or self.sizes or self.disjoint or self.shuffle or self.sample is not None)
 
 
 @dataclass(frozen=True)
@@ -61,37 +62,34 @@ class Part:
 
     Attributes:
         split: Its name, e.g. `train`.
-        schema: Of the rows that are stored; what the readers give has these columns, or :attr:`clean` makes them.
-        readers: One for each file, or for files that belong line to line; read in their order.
-        training: Whether rows that occur in evaluation sets are to be left out, and negatives to be drawn.
+        schema: Of its rows; None if only the files tell, for which :attr:`read` gives tables of one schema.
+        files: The raw files.
+        read: Reads them.
+        training: Whether rows that occur in evaluation sets are to be left out.
         texts: The columns that must not be empty.
         compared: The columns that are looked up in evaluation sets; those of `texts` if None.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
-        parting: Of the rows that stay; None to keep all in their order.
-        finish: For a schema that only the whole file tells, or columns that need not be stored.
+        selection: Which of the rows that stay go where.
         repeating: The columns whose values repeat, for `write_split`.
         rules: The rules that are listed first, even where they left nothing out.
-        early: Whether it is read before the others: an error in a small file shall not come after a long read.
         may_be_empty: Whether a part without rows is not a sign of a wrong file.
         remedy: What to do about a part without rows.
     """
 
     split: str
-    schema: pa.Schema
-    readers: tuple[Reader, ...]
-    files: tuple[Path, ...]
+    schema: pa.Schema | None
+    files: Sequence[Path]
+    read: Read
     configuration: str = "default"
     training: bool = False
     texts: tuple[str, ...] = ("sentence1", "sentence2")
     compared: tuple[str, ...] | None = None
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     clean: Clean | None = None
-    parting: Parting | None = None
-    finish: Finish | None = None
+    selection: Selection = Selection()
     repeating: tuple[str, ...] | None = None
     rules: tuple[str, ...] = ("malformed", "empty_side")
-    early: bool = False
     may_be_empty: bool = False
     remedy: str | None = None
 
@@ -99,17 +97,6 @@ class Part:
     def name(self) -> str:
         """The name of its shards: the split, after the configuration where that is not the default one."""
         return self.split if self.configuration == "default" else f"{self.configuration}.{self.split}"
-
-
-class ReadRows(Protocol):
-    """The rows of a source after reading; :class:`.corpus.Corpus` says more."""
-
-    parts: dict[str, Part]
-    counts: dict[str, dict[str, int]]
-
-    def schema(self, name: str) -> pa.Schema:
-        """Returns the schema of the rows of a part."""
-        ...
 
 
 @dataclass(kw_only=True)
@@ -147,12 +134,6 @@ class SampleSettings(Settings):
 class TrainingSettings(SampleSettings, LineErrorSettings, DecontaminationSettings):
     """What sources of training pairs share."""
 
-    negatives: int | None = setting(
-        "a seed: add as many random pairs, with label 0 (the others get label 1); for losses that use labels",
-        None,
-        at_least=0,
-    )
-
 
 @dataclass(kw_only=True)
 class OriginSettings(Settings):
@@ -186,8 +167,6 @@ class Source(Settings):
         URL: Where the data set is at home.
         FIELDS: What each column is, for the card.
         TEMPLATE: The template of the card in `dataset_cards/`.
-        RECORDED: What of the corpus is recorded in `provenance.json`.
-        SHOWS_FUNNEL: Whether the user is shown how many rows of `train` each rule left.
         CONFIGURATIONS: The names of the configurations, the default one first.
     """
 
@@ -202,10 +181,7 @@ class Source(Settings):
     TAGS: ClassVar[tuple[str, ...]] = ("paraphrase",)
     FIELDS: ClassVar[Mapping[str, str]] = {}
     TEMPLATE: ClassVar[str] = "source"
-    RECORDED: ClassVar[tuple[str, ...]] = ("counts", "negatives", "missing", "contamination", "malformed")
-    SHOWS_FUNNEL: ClassVar[bool] = False
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default",)
-    PATHS: ClassVar[tuple[str, ...]] = ("data_dir",)
 
     @property
     def title(self) -> str:
@@ -226,10 +202,6 @@ class Source(Settings):
         """Lists the parts that are there."""
         raise NotImplementedError
 
-    def known_schema(self) -> pa.Schema | None:
-        """Returns the schema of all parts where it is known before anything is read."""
-        return None
-
     def missing(self) -> list[str]:
         """Names what belongs to the source and is not there."""
         return []
@@ -242,7 +214,7 @@ class Source(Settings):
         """Lists the raw files that must be there and hold something before anything is read."""
         return self.files()
 
-    def inputs(self) -> list[Path]:
+    def inputs(self) -> list[str | Path]:
         """Lists everything that is read, for `provenance.json`."""
         return list(dict.fromkeys([*self.files(), *map(Path, getattr(self, "decontaminate", []))]))
 
@@ -252,11 +224,11 @@ class Source(Settings):
         for path in self.looked_at():
             check_readable(path)
 
-    def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any] | None:
+    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any] | None:
         """Returns what a template of the user needs besides what all cards say; None for that of a published set."""
         return None
 
-    def results(self, rows: ReadRows) -> dict[str, Any]:
+    def results(self) -> dict[str, Any]:
         """Returns what else is worth recording in `provenance.json` once everything is read."""
         return {}
 
@@ -272,7 +244,51 @@ class Source(Settings):
             return name, name if name in cls.CONFIGURATIONS else cls.CONFIGURATIONS[0]
         raise UsageError(f"no configuration `{name}`", remedy=choice_of(name, cls.CONFIGURATIONS))
 
-    @classmethod
-    def other_inputs(cls, settings: Mapping[str, Any]) -> list[Path]:
-        """Lists what is read and named by no path, for the state of the builder's cache."""
-        return []
+
+class NothingThereError(InputError):
+    """Not one of the files of a set is below a folder."""
+
+
+def source_folder(data_dir: str) -> Path:
+    """Returns the folder that was given."""
+    folder = Path(data_dir)
+    if not folder.is_dir():
+        raise no_folder(folder, "give the folder with the raw files")
+    return folder
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Lists all files below a folder in a fixed order, hidden ones left out."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
+
+
+def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
+    """Finds files by their names, plain or compressed, at any depth.
+
+    Args:
+        data_dir: The folder.
+        names: For each key the file's name without the suffix of a compression; capitals do not matter.
+
+    Returns:
+        The files that are there, in the order of `names`.
+    """
+    folder = source_folder(data_dir)
+    wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
+    paths: dict[str, Path] = {}
+    for path in files_below(folder):
+        key = wanted.get(path.name.lower())
+        if key is not None and key in paths:
+            raise InputError(
+                f"{path.name} occurs twice, also as {paths[key]}", path=path, remedy="give a folder with one copy"
+            )
+        if key is not None:
+            paths[key] = path
+    if not paths:
+        raise NothingThereError(
+            "none of the files of this set is below this folder",
+            path=folder,
+            remedy=f"expected {', '.join(names.values())}",
+        )
+    return {key: paths[key] for key in names if key in paths}

@@ -1,18 +1,12 @@
-"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC) as a `datasets` builder.
-
-    builder = TransferBuilder(config_name="trec", data_dir="transfer")
-    builder.download_and_prepare()
-    questions = builder.as_dataset(split="test")
+"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC).
 
 One configuration a set, in its SentEval files (Conneau and Kiela 2018): one sentence a line, a file a class; TREC has
-`CLASS:subclass question`, in Latin-1. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.builder`. `prepare transfer` makes a data folder of the same rows.
+`CLASS:subclass question`, in Latin-1.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,12 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.sources.builder import SourceBuilder
-from hf_paraphrase.data.sources.source import LineErrorSettings, Part, Source
-from hf_paraphrase.data.sources.source_files import find_files
-from hf_paraphrase.data.text_files import LineErrors, read_lines
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.settings import setting
+from ...errors import InputError
+from ...settings import setting
+from ..text_files import LineErrors, read_lines
+from .source import LineErrorSettings, Part, Source, find_files
 
 BINARY = pa.schema([("text", pa.string()), ("label", pa.int64())])
 TREC = pa.schema([("text", pa.string()), ("label", pa.int64()), ("fine_label", pa.string())])
@@ -55,10 +47,6 @@ class TransferSource(Source, LineErrorSettings):
     DESCRIPTION: ClassVar[str] = (
         "Labelled sentences on which fixed sentence embeddings are evaluated with a classifier."
     )
-    CITATION: ClassVar[str] = (
-        "Alexis Conneau and Douwe Kiela. 2018. SentEval: An Evaluation Toolkit for Universal Sentence "
-        "Representations. In Proceedings of LREC 2018."
-    )
     URL: ClassVar[str] = "https://github.com/facebookresearch/SentEval"
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TAGS: ClassVar[tuple[str, ...]] = ("sentence-embeddings",)
@@ -75,27 +63,23 @@ class TransferSource(Source, LineErrorSettings):
         parts = []
         for name, files in _BINARY_FILES.items():
             paths = [found_files.get(f"{name}/{index}") for index in range(2)]
-            present = tuple(path for path in paths if path is not None)
+            present = [path for path in paths if path is not None]
             if len(present) == 1:
                 lacking = files[paths.index(None)][1]
                 raise InputError(
                     f"{lacking} is not there", path=present[0], remedy=f"{name.upper()} needs a file for each class"
                 )
             if present:
-                readers = tuple(partial(_read_class, path, index) for index, path in enumerate(present))
                 classes = {"label": tuple(label for label, _ in files)}
                 # Blank lines count: the published sizes have them.
-                parts.append(
-                    Part("train", BINARY, readers, present, configuration=name, texts=(), class_names=classes)
-                )
+                read = partial(_read_classes, present)
+                parts.append(Part("train", BINARY, present, read, name, texts=(), class_names=classes))
+        classes = {"label": QUESTION_TYPES}
         for split in _TREC_FILES:
             path = found_files.get(f"trec/{split}")
             if path is not None:
-                classes = {"label": QUESTION_TYPES}
-                reader = partial(_read_questions, path)
-                parts.append(
-                    Part(split, TREC, (reader,), (path,), configuration="trec", texts=("text",), class_names=classes)
-                )
+                read = partial(_read_questions, path)
+                parts.append(Part(split, TREC, [path], read, "trec", texts=("text",), class_names=classes))
         return parts
 
     def missing(self) -> list[str]:
@@ -105,17 +89,14 @@ class TransferSource(Source, LineErrorSettings):
         return [f"{name} {split}" for name, split in sets if (name, split) not in present]
 
 
-class TransferBuilder(SourceBuilder, source=TransferSource):
-    """Builds one of the transfer sets: labelled sentences."""
+def _read_classes(paths: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
+    for label, path in enumerate(paths):
+        for lines in read_lines(path, errors):
+            texts = lines.drop_null()
+            yield pa.table([texts, pa.repeat(pa.scalar(label, pa.int64()), len(texts))], schema=BINARY)
 
 
-def _read_class(path: Path, label: int, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
-    for lines in read_lines(path, errors):
-        texts = lines.drop_null()
-        yield pa.table([texts, pa.repeat(pa.scalar(label, pa.int64()), len(texts))], schema=BINARY)
-
-
-def _read_questions(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+def _read_questions(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
     first_line = 1
     for lines in read_lines(path, errors, encoding="latin-1"):
         fields = pc.extract_regex(lines, r"(?s)^(?P<coarse>[A-Z]+):(?P<fine>[A-Za-z]+) (?P<text>.+)$")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from ...data.folder import DataFolder
-from ...data.sources.source import Part, Source
-from ...data.sources.source_files import NothingThereError
+from ...data.sources.rows import fitted
+from ...data.sources.source import NothingThereError, Part, Source
 from ...data.text_files import LineErrors
 
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
@@ -32,9 +31,9 @@ def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tupl
 
 def read_part(part: Part) -> pa.Table:
     """Reads all rows of a part."""
-    errors, left_out = LineErrors(), Counter[str]()
-    tables = [table for reader in part.readers for table in reader(errors, left_out)]
-    return pa.concat_tables(tables) if tables else part.schema.empty_table()
+    assert part.schema is not None
+    tables = (fitted(table, part.schema) for table in part.read(LineErrors()))
+    return pa.concat_tables([part.schema.empty_table(), *tables])
 
 
 def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Part]:
@@ -45,13 +44,10 @@ def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Pa
             schema = next((known for known in schemas if known.names == columns), None)
             if schema is not None:
                 configuration, _, split = name.rpartition(".")
-                reader = partial(_read_prepared, place, name, schema)
-                files = tuple(opened.shards(name))
-                yield Part(split, schema, (reader,), files, configuration=configuration or "default")
+                read = partial(_read_prepared, place, name, schema)
+                yield Part(split, schema, opened.shards(name), read, configuration or "default")
 
 
-def _read_prepared(
-    folder: Path, name: str, schema: pa.Schema, errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
+def _read_prepared(folder: Path, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
     for batch in DataFolder(folder).batches(name):
         yield pa.Table.from_batches([batch]).cast(schema)

@@ -23,12 +23,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...data.sources.graded_files import SICK, STS_BENCHMARK
+from ...data.sources.graded import SICK, STS_BENCHMARK, SickSource, StsBenchmarkSource
 from ...data.sources.msrp import SCHEMA as MSRP
 from ...data.sources.msrp import MsrpSource
-from ...data.sources.sick import SickSource
 from ...data.sources.source import Part
-from ...data.sources.stsbenchmark import StsBenchmarkSource
 from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
 from ...errors import InputError, UsageError, choice_of, no_folder
 from .cross_validation import Protocol, check_enough

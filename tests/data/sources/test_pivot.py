@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.fingerprints import normalise
-from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.pivot import PIVOT, pivot_pairs
+from hf_paraphrase.data.sources.pivot import PIVOT
+from hf_paraphrase.data.sources.pivot import pivot_pairs as pivot_pairs_of
 from hf_paraphrase.errors import InputError
 
 
@@ -28,6 +29,10 @@ def bitext(folder, rows, language="fr", target_language="en", split="train", sha
     return folder
 
 
+def pivot_pairs(folders, **options):
+    return pivot_pairs_of([DataFolder(folder) for folder in folders], **options)
+
+
 def as_tuples(table: pa.Table) -> list[tuple]:
     assert table.schema == PIVOT
     return [tuple(row.values())[:4] for row in table.to_pylist()]
@@ -42,22 +47,9 @@ def test_sentences_that_share_a_translation_are_paired_once_and_in_order(tmp_pat
     assert counts == {"rows": 6, "sources": 2, "candidates": 2, "over_limit": 0, "repeated": 0, "pairs": 2}
 
 
-def test_the_same_word_of_two_languages_is_not_one_translation(tmp_path):
-    folders = [bitext(tmp_path / code, [("chat", f"{code} sentence")], code) for code in ("fr", "de")]
-    assert pivot_pairs(folders)[0].num_rows == 0
-
-
-def test_a_pair_found_through_two_languages_is_kept_for_the_first(tmp_path):
-    folders = [
-        bitext(tmp_path / "fr", [("x", "Hello!"), ("x", "Hi!")], "fr"),
-        bitext(tmp_path / "de", [("y", "hi"), ("y", "hello"), ("y", "hey")], "de"),
-    ]
-    pairs, counts = pivot_pairs(folders)
-    assert as_tuples(pairs) == [
-        ("Hello!", "Hi!", "x", "fr"), ("hi", "hey", "y", "de"), ("hello", "hey", "y", "de"),
-    ]  # fmt: skip
-    assert counts["repeated"] == 1
-    assert pairs["num_pivots"].to_pylist() == [2, 1, 1]
+def test_a_missing_side_pairs_nothing(tmp_path):
+    folder = bitext(tmp_path / "a", [(None, "one"), (None, "two"), ("x", None), ("x", "three"), ("x", "four")])
+    assert as_tuples(pivot_pairs([folder])[0]) == [("three", "four", "x", "fr")]
 
 
 def test_ranked_pairs_have_the_most_shared_translations_first_and_equal_ones_in_their_order(tmp_path):

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
-from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 
 from hf_paraphrase.data.sources.bucc import BuccSource
-from hf_paraphrase.data.sources.corpus import Corpus
-from hf_paraphrase.data.sources.graded_files import recognise_graded_file
-from hf_paraphrase.data.sources.msrp import MsrpBuilder, MsrpSource
-from hf_paraphrase.data.sources.pit2015 import Pit2015Source
-from hf_paraphrase.data.sources.sick import SickSource
+from hf_paraphrase.data.sources.builder import SourceBuilder
+from hf_paraphrase.data.sources.graded import (
+    Pit2015Source,
+    SickSource,
+    StsBenchmarkSource,
+    StsSource,
+)
+from hf_paraphrase.data.sources.msrp import MsrpSource
+from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
-from hf_paraphrase.data.sources.sts import StsSource
-from hf_paraphrase.data.sources.stsbenchmark import StsBenchmarkSource
 from hf_paraphrase.data.sources.transfer import TransferSource
-from hf_paraphrase.data.sources.turku import TurkuSource, read_json_items
-from hf_paraphrase.data.text_files import LineErrors
-from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.data.sources.turku import TurkuSource
+from hf_paraphrase.errors import InputError, UsageError
 
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def rows(options, part=None):
-    with Corpus(options) as corpus:
+    with SourceRows(options) as corpus:
         chosen = next(iter(corpus.parts)) if part is None else part
-        return [row for table in corpus.batches(chosen) for row in table.to_pylist()], corpus
+        return [row for table in corpus.tables(chosen) for row in table.to_pylist()], corpus
 
 
 def write(folder, **files):
@@ -52,7 +49,7 @@ def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
     assert found == [
         {
             "id": "simpwiki-000001",
-            "sentence1": "x\u2028y\x0c\rz",
+            "sentence1": "x\u2028y\x0c z",
             "sentence2": "NA",
             "title": 'A "B"',
             "paragraph1": 0,
@@ -121,7 +118,9 @@ def test_turku_rewrites_are_pairs_of_their_own(tmp_path):
     ]
     with pytest.raises(InputError, match="rewrites are not pairs") as caught:
         turku(tmp_path, [item(), item(rewrites=[["x"]])], "rewrites.train", rewrites=True)
-    assert caught.value.line == 10
+    assert caught.value.line == 2
+    with pytest.raises(InputError, match="rewrites are not pairs"):
+        turku(tmp_path, [item(rewrites=5)], "rewrites.train", rewrites=True)
 
 
 @pytest.mark.parametrize(
@@ -140,42 +139,17 @@ def test_turku_items_that_do_not_fit_are_named_by_line_or_skipped_alone(tmp_path
     items = [item(), item(**bad), item()]
     with pytest.raises(InputError, match=message) as caught:
         turku(tmp_path, items)
-    assert caught.value.line == 10
+    assert caught.value.line == 2
     assert len(turku(tmp_path, items, on_error="skip")[0]) == 2
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("", None, "empty"),
-        ("{}", 1, "not a JSON list"),
-        ("[\n{},\n{]", 3, "not JSON"),
-        ("[\n{}\n{}]", 3, "`,` or `]` expected"),
-        ("[\n{},\n]", 3, "not JSON"),
-        ("[{}]\n x", 1, "something follows"),
-        ("[\n\n1]", 3, "not an object"),
-        ("[" * 100_000, 1, "not JSON|not an object"),
-    ],
+    ("text", "message"),
+    [("", "empty"), ("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON"), ("[1]", "not an object")],
 )
-def test_json_that_is_no_list_of_objects_is_named_by_line(tmp_path, text, line, message):
-    (tmp_path / "a.json").write_text(text)
-    with pytest.raises(InputError, match=message) as caught:
-        list(read_json_items(tmp_path / "a.json", LineErrors()))
-    assert caught.value.line == line
-
-
-@FUZZ
-@given(items=st.lists(st.dictionaries(st.text(max_size=3), st.none() | st.text(max_size=5) | st.integers())))
-def test_json_items_are_those_of_the_json_module(tmp_path, items):
-    for indent in (None, 2):
-        (tmp_path / "a.json").write_text(json.dumps(items, indent=indent))
-        assert [value for _, value in read_json_items(tmp_path / "a.json", LineErrors())] == items
-
-
-def test_a_truncated_archive_of_json_is_an_error(tmp_path):
-    (tmp_path / "train.json.gz").write_bytes(gzip.compress(json.dumps([item()] * 50).encode())[:-12])
-    with pytest.raises(InputError, match="damaged or truncated"):
-        rows(TurkuSource(data_dir=str(tmp_path), on_error="skip"))
+def test_json_that_is_no_list_of_objects_is_refused(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        turku(tmp_path, text)
 
 
 # --- MSRP
@@ -204,7 +178,7 @@ def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         rows(MsrpSource(data_dir=str(tmp_path / "none")))
     with pytest.raises(UsageError, match="--data-dir"):
-        MsrpBuilder(cache_dir=str(tmp_path / "cache")).download_and_prepare()
+        SourceBuilder("msrp", cache_dir=str(tmp_path / "cache"))
 
 
 # --- transfer sets
@@ -241,7 +215,7 @@ def test_a_set_that_is_not_utf8_is_refused_except_for_trec(tmp_path):
 # --- BUCC
 
 
-def bucc(folder, gold, part=None, foreign="de-000000001\teins\nde-000000002\tzwei\n", **options):
+def bucc(folder, gold, part=None, foreign="de-000000001\teins\nde-000000002\tzwei\tdrei\n", **options):
     write(folder, **{"de-en.sample.de": foreign, "de-en.sample.en": "en-000000009\tone\n", "de-en.sample.gold": gold})
     return rows(BuccSource(data_dir=str(folder), lang="de", **options), part)
 
@@ -260,7 +234,7 @@ def test_bucc_gold_pairs_carry_their_texts(tmp_path):
         }
     ]
     assert "de-en.training.gold" in corpus.source.missing()
-    assert [row["text"] for row in rows(corpus.source, "foreign.sample")[0]] == ["eins", "zwei"]
+    assert [row["text"] for row in rows(corpus.source, "foreign.sample")[0]] == ["eins", "zwei\tdrei"]
 
 
 @pytest.mark.parametrize(
@@ -278,15 +252,6 @@ def test_bucc_alignments_that_do_not_fit_are_named_or_skipped_alone(tmp_path, go
         bucc(tmp_path, f"{good}{gold}\n{good}")
     assert caught.value.line == 2
     assert len(bucc(tmp_path, f"{good}{gold}\n{good}", on_error="skip")[0]) == 2
-
-
-def test_bucc_gold_without_a_side_and_other_languages_are_refused(tmp_path):
-    bucc(tmp_path, "de-000000001\ten-000000009\n")
-    (tmp_path / "de-en.sample.en").unlink()
-    with pytest.raises(InputError, match="no sentences in en beside it"):
-        rows(BuccSource(data_dir=str(tmp_path), lang="de"))
-    with pytest.raises(UsageError, match="--lang `fi` is unknown"):
-        rows(BuccSource(data_dir=str(tmp_path), lang="fi"))
 
 
 # --- graded sets
@@ -309,14 +274,6 @@ def test_blank_gold_lines_are_unscored_and_malformed_ones_skipped_when_asked(tmp
     assert (counts["unscored"], counts["malformed"], counts["lines"]) == (1, 2, 5)
 
 
-def test_training_parts_of_sts_have_splits_of_their_own(tmp_path):
-    for name in ("STS12-en-train", "STS12-en-test"):
-        (tmp_path / name).mkdir()
-        write(tmp_path / name, **{"STS.input.MSRpar.txt": "a\tb\n", "STS.gs.MSRpar.txt": "1\n"})
-    parts = StsSource(data_dir=str(tmp_path)).parts()
-    assert [part.split for part in parts] == ["STS12", "STS12_train"]
-
-
 def test_pit_labels_follow_the_votes_and_the_expert(tmp_path):
     line = "1\tT\ta{0}\tb\t({0}, {1})\tx\ty\n"
     write(tmp_path, **{"dev.data": "".join(line.format(yes, 5 - yes) for yes in range(6))})
@@ -326,28 +283,8 @@ def test_pit_labels_follow_the_votes_and_the_expert(tmp_path):
     found, _ = rows(Pit2015Source(data_dir=str(tmp_path)), "test")
     assert (found[0]["label"], found[0]["score"], found[0]["judgement"]) == (None, 0.6, "3")
     write(tmp_path, **{"test.label": "maybe\t0.6000\n"})
-    with pytest.raises(InputError, match="`maybe` is not true, false or ----"):
+    with pytest.raises(InputError, match="label `maybe` is not of the form true, false or ----"):
         rows(Pit2015Source(data_dir=str(tmp_path)), "test")
-
-
-@pytest.mark.parametrize(
-    ("source", "file"),
-    [
-        (StsSource, "STS.gs.MSRpar.txt"),
-        (SickSource, "SICK_trial.txt"),
-        (Pit2015Source, "test.label"),
-        (StsBenchmarkSource, "sts-dev.csv"),
-    ],
-)
-def test_a_folder_without_a_file_of_the_set_is_reported_with_the_files_it_should_hold(tmp_path, source, file):
-    with pytest.raises(InputError, match=rf"no file of {source.TITLE} is below.*{re.escape(file)}"):
-        source(data_dir=str(tmp_path)).parts()
-
-
-def test_a_graded_file_that_is_compressed_under_a_plain_name_is_reported(tmp_path):
-    write(tmp_path, **{"SICK_train.txt": gzip.compress(b"pair_ID\tsentence_A\n")})
-    with pytest.raises(InputError, match=r"SICK_train.txt: compressed.*add \.gz to its name"):
-        rows(SickSource(data_dir=str(tmp_path)))
 
 
 def test_each_graded_source_takes_its_own_files_only(tmp_path):
@@ -356,7 +293,7 @@ def test_each_graded_source_takes_its_own_files_only(tmp_path):
         **{
             "sts-dev.csv": "g\tf\ty\t1\t3\ta\tb\n",
             "SICK_trial.txt": "pair_ID\tsentence_A\tsentence_B\trelatedness_score\n1\ta\tb\t2\n",
-            "dev.data": "1\tT\ta\tb\t(1, 4)\n",
+            "dev.data": "1\tT\ta\tb\t(1, 4)\tx\ty\n",
         },
     )
     for options_class in (StsBenchmarkSource, SickSource, Pit2015Source):
@@ -367,27 +304,3 @@ def test_each_graded_source_takes_its_own_files_only(tmp_path):
         assert options.missing() == ["train", "test"]
     with pytest.raises(InputError, match="no file of SemEval STS"):
         rows(StsSource(data_dir=str(tmp_path)))
-
-
-@FUZZ
-@given(
-    data=st.binary(max_size=50) | st.text("ab12.\t\n\r(),", max_size=60).map(str.encode),
-    name=st.sampled_from(["SICK_test.txt", "dev.data", "sts-dev.csv", "STS2012.input.x.txt", "STS2012.gs.x.txt"]),
-)
-def test_any_bytes_in_a_graded_file_give_rows_or_one_of_our_errors(tmp_path, data, name):
-    for path in tmp_path.iterdir():
-        path.unlink()
-    if name.startswith("STS"):
-        other = name.replace(".gs.", ".input.") if ".gs." in name else name.replace(".input.", ".gs.")
-        (tmp_path / other).write_bytes(b"1\tb\n2\tc\n" if ".input." in other else b"1\n2\n")
-    (tmp_path / name).write_bytes(data)
-    for path in sorted(tmp_path.iterdir()):
-        graded = recognise_graded_file(path)
-        if graded is None or graded.read is None:
-            continue
-        try:
-            table = graded.read(LineErrors("skip"), Counter())
-        except HfParaphraseError as error:
-            assert "\n" not in str(error)
-            continue
-        assert all(0 <= score <= 5 for score in table.column("score").to_pylist())

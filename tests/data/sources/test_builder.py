@@ -5,9 +5,8 @@ import pickle
 
 import pytest
 
-from hf_paraphrase.data.sources.bitext import BitextBuilder, BitextSource
-from hf_paraphrase.data.sources.corpus import Corpus
-from hf_paraphrase.data.sources.pairs import PairsBuilder
+from hf_paraphrase.data.sources import BitextBuilder, SourceBuilder, SourceRows
+from hf_paraphrase.data.sources.bitext import BitextSource
 from hf_paraphrase.errors import InputError, UsageError
 
 
@@ -27,9 +26,9 @@ def prepared(**settings):
 def test_builder_gives_the_rows_of_the_corpus_in_every_split(tmp_path, tsv):
     dataset = prepared(tsv=str(tsv), test_size=5, shuffle=True, cache_dir=str(tmp_path / "cache"))
     options = BitextSource(tsv=str(tsv), test_size=5, shuffle=True, source_lang="fr", target_lang="en")
-    with Corpus(options) as corpus:
-        for split in corpus.parts:
-            assert dataset[split].to_list() == [row for table in corpus.batches(split) for row in table.to_pylist()]
+    with SourceRows(options) as rows:
+        for split in rows.parts:
+            assert dataset[split].to_list() == [row for table in rows.tables(split) for row in table.to_pylist()]
     assert set(dataset) == {"train", "test"}
 
 
@@ -39,6 +38,14 @@ def test_a_slice_and_a_stream_of_a_split_agree_with_the_whole(tmp_path, tsv):
     rows = builder.as_dataset(split="train").to_list()
     assert builder.as_dataset(split="train[:10%]").to_list() == rows[:4]
     assert list(builder.as_streaming_dataset()["train"]) == rows
+
+
+def test_a_second_run_with_the_same_settings_comes_from_the_cache(tmp_path, tsv, monkeypatch):
+    cache = str(tmp_path / "cache")
+    sizes = [len(prepared(tsv=str(tsv), test_size=size, cache_dir=cache)["test"]) for size in (3, 7)]
+    assert sizes == [3, 7]
+    monkeypatch.setattr(SourceBuilder, "_opened", lambda self: pytest.fail("the files were parsed again"))
+    assert len(prepared(tsv=str(tsv), test_size=7, cache_dir=cache)["test"]) == 7
 
 
 def test_a_changed_file_and_another_file_never_give_stale_rows(tmp_path, tsv, monkeypatch):
@@ -54,18 +61,6 @@ def test_a_changed_file_and_another_file_never_give_stale_rows(tmp_path, tsv, mo
     assert prepared(tsv="a.tsv", cache_dir=cache)["train"]["target"][:] == ["other"]
     monkeypatch.chdir(tmp_path)
     assert prepared(tsv="a.tsv", cache_dir=cache)["train"]["target"][:] == ["new"]
-
-
-def test_changed_settings_do_not_read_each_others_cache(tmp_path, tsv):
-    cache = str(tmp_path / "cache")
-    sizes = [len(prepared(tsv=str(tsv), test_size=size, cache_dir=cache)["test"]) for size in (3, 7)]
-    assert sizes == [3, 7]
-
-
-def test_a_second_run_comes_from_the_cache(tmp_path, tsv, monkeypatch):
-    first = prepared(tsv=str(tsv), cache_dir=str(tmp_path / "cache"))
-    monkeypatch.setattr(BitextBuilder, "_open", lambda self: pytest.fail("the files were parsed again"))
-    assert prepared(tsv=str(tsv), cache_dir=str(tmp_path / "cache"))["train"].to_list() == first["train"].to_list()
 
 
 def test_bad_input_reaches_the_caller_as_it_is(tmp_path, tsv):
@@ -86,21 +81,3 @@ def test_builder_can_be_pickled_for_worker_processes(tmp_path, tsv):
         row for _, table in pickle.loads(pickle.dumps(builder))._generate_tables("train") for row in table.to_pylist()
     ]
     assert rows == builder.as_dataset(split="train").to_list()
-
-
-def test_pairs_builder_gives_typed_columns_and_its_own_split(tmp_path):
-    path = tmp_path / "graded.tsv"
-    path.write_text("a\tb\t4.5\t1\tx\nc\td\t0\t0\ty\n")
-    cache = str(tmp_path / "cache")
-    builder = PairsBuilder(tsv=str(path), columns="sentence1,sentence2,score,label,kind", split="dev", cache_dir=cache)
-    builder.download_and_prepare()
-    dataset = builder.as_dataset(split="dev")
-    assert dataset.to_list() == [
-        {"sentence1": "a", "sentence2": "b", "score": 4.5, "label": 1, "kind": "x"},
-        {"sentence1": "c", "sentence2": "d", "score": 0.0, "label": 0, "kind": "y"},
-    ]
-    assert list(builder.as_streaming_dataset()["dev"]) == dataset.to_list()
-    with pytest.raises(InputError, match="score `b` is not a number"):
-        PairsBuilder(
-            tsv=str(path), columns="sentence1,score,sentence2,label,_", cache_dir=cache
-        ).download_and_prepare()

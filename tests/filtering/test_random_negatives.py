@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.random_negatives import random_negatives
+from hf_paraphrase.filtering.random_negatives import random_negatives
 
 KEYS = st.integers(0, 40)
 

@@ -1,0 +1,215 @@
+"""Reads the named columns of CSV, JSON lines and Parquet files as texts, a block at a time, with line numbers.
+
+CSV is read by the `csv` module, strictly: quotes are doubled inside quoted fields, and a quoted field that is not
+closed within 100 lines, or is followed by anything but the delimiter, is an error that does not swallow the lines
+after it. The delimiter, a comma, semicolon or tab, is that of the header. Blank lines are no records.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import InputError
+from .parquet_files import batches_of, open_parquet
+from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
+
+_BLOCK_ROWS = 50_000
+_LONGEST_RECORD_LINES = 100
+csv.field_size_limit(sys.maxsize)
+
+
+def column_names(path: Path, kind: str) -> list[str]:
+    """Lists the columns of a file: its header, its schema, or the keys of its first object."""
+    if kind == "parquet":
+        with open_parquet(path) as file:
+            return list(file.schema_arrow.names)
+    errors = StrictLines()
+    if kind == "csv":
+        return next(csv_records(_numbered(path, errors), path, errors), (1, []))[1]
+    for _, text in _numbered(path, errors):
+        return list(_json_object(text, path, errors) or {})
+    return []
+
+
+def read_records(path: Path, kind: str, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+    """Streams columns of a file as texts.
+
+    Args:
+        path: The file.
+        kind: `csv`, `jsonl` or `parquet`.
+        columns: For each column its name in the file.
+        errors: What to do about a malformed record.
+    """
+    readers = {"csv": _read_csv, "jsonl": _read_jsonl, "parquet": _read_parquet}
+    return readers[kind](path, columns, errors)
+
+
+def _read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+    records = csv_records(_numbered(path, errors), path, errors)
+    line, header = next(records, (1, []))
+    places = [_place(header, name, theirs, path, line) for name, theirs in columns.items()]
+
+    def rows() -> Iterator[tuple[int, list[str | None]]]:
+        for number, fields in records:
+            if len(fields) == len(header):
+                yield number, [fields[place] for place in places]
+            else:
+                message = f"{len(fields)} field{'s' if len(fields) > 1 else ''} where the header has {len(header)}"
+                errors.handle(message, path, number, "fix the line")
+
+    return _blocks(list(columns), rows())
+
+
+def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
+    """Splits numbered lines of CSV into records with the numbers of their first lines; malformed ones are reported."""
+    # Lines that were looked at in vain for a closing quote are read again.
+    waiting: deque[tuple[int, str]] = deque()
+    delimiter = ""
+    while (first := waiting.popleft() if waiting else next(lines, None)) is not None:
+        number, text = first
+        delimiter = delimiter or delimiter_of(text)
+        record = [text]
+        taken: list[tuple[int, str]] = []
+        try:
+            while (fields := _split(record, delimiter)) is None:
+                more = waiting.popleft() if waiting else next(lines, None)
+                if more is not None:
+                    taken.append(more)
+                if more is None or len(record) == _LONGEST_RECORD_LINES:
+                    raise csv.Error(f"a quoted field is not closed within {len(record)} lines")
+                record.append(more[1])
+        except csv.Error as error:
+            errors.handle(str(error), path, number, "close the quote, and double quotes inside quoted fields")
+            waiting.extendleft(reversed(taken))
+            continue
+        if fields:
+            yield number, fields
+
+
+def delimiter_of(header: str) -> str:
+    """Returns the delimiter that a header has most often: a comma, semicolon or tab."""
+    return max(",;\t", key=header.count)
+
+
+def _split(lines: list[str], delimiter: str) -> list[str] | None:
+    """Splits one record over some lines; None if a quoted field is not closed."""
+    if len(lines) == 1 and '"' not in lines[0]:
+        return lines[0].split(delimiter) if lines[0] else []
+    try:
+        return next(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):
+            return None
+        raise
+
+
+def _numbered(path: Path, errors: LineErrors) -> Iterator[tuple[int, str]]:
+    number = 1
+    for lines in read_lines(path, errors):
+        yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=number) if text is not None)
+        number += len(lines)
+
+
+def _place(present: list[str], name: str, theirs: str, path: Path, line: int = 1) -> int:
+    """Finds a wanted column among those that there are."""
+    if present.count(theirs) != 1:
+        raise InputError(
+            f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header",
+            path=path,
+            line=line,
+            remedy=f"name it with --columns {name}=…; the header has {', '.join(map('`{}`'.format, present))}",
+        )
+    return present.index(theirs)
+
+
+def _read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+    def rows() -> Iterator[tuple[int, list[str | None]]]:
+        for line, text in _numbered(path, errors):
+            value = _json_object(text, path, errors, line) if text.strip() else None
+            if value is None:
+                continue
+            try:
+                yield line, [_json_text(name, value, theirs) for name, theirs in columns.items()]
+            except ValueError as error:
+                errors.handle(f"not a JSON object as expected: {error}", path, line, "fix the line")
+
+    return _blocks(list(columns), rows())
+
+
+def _json_object(text: str, path: Path, errors: LineErrors, line: int = 1) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+        if isinstance(value, dict):
+            return value
+        problem = "something other than {…}"
+    except (ValueError, RecursionError) as error:
+        problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object a line")
+    return None
+
+
+def _json_text(name: str, values: Mapping[str, Any], key: str) -> str | None:
+    if key not in values:
+        raise ValueError(f"no key `{key}` among {', '.join(map(str, values)) or 'none'}")
+    value = values[key]
+    if value is None:
+        return None
+    if name.startswith("sentence") and not isinstance(value, str):
+        raise ValueError(f"{name} is not a text")
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"{name} is a list or an object")
+    text = value if isinstance(value, str) else json.dumps(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name} has a lone surrogate, which is not a valid character") from error
+    return text
+
+
+def _read_parquet(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="check the path")
+    with open_parquet(path) as file:
+        for name, theirs in columns.items():
+            _place(file.schema_arrow.names, name, theirs, path)
+        row = 1
+        for batch in batches_of(file, path, batch_size=_BLOCK_ROWS, columns=list(dict.fromkeys(columns.values()))):
+            yield np.arange(row, row + batch.num_rows), texts_of(batch, columns, path)
+            row += batch.num_rows
+
+
+def texts_of(rows: pa.Table | pa.RecordBatch, columns: Mapping[str, str], path: str | Path) -> dict[str, pa.Array]:
+    """Returns columns of rows as texts."""
+    return {name: _column_text(name, rows.column(theirs), path) for name, theirs in columns.items()}
+
+
+def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not is_text and (name.startswith("sentence") or not is_number):
+        raise InputError(f"column for {name} is of type {kind}, not text", path=path, remedy="name it with --columns")
+    return without_returns(column.cast(pa.string()))
+
+
+def _blocks(names: list[str], rows: Iterable[tuple[int, list[str | None]]]) -> Iterator[Block]:
+    """Puts rows with their line numbers into blocks of columns."""
+    stream = iter(rows)
+    while block := list(islice(stream, _BLOCK_ROWS)):
+        columns = zip(*(values for _, values in block), strict=True)
+        texts = {
+            name: without_returns(pa.array(column, pa.string())) for name, column in zip(names, columns, strict=True)
+        }
+        yield np.array([line for line, _ in block], np.int64), texts

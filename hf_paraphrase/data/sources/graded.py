@@ -1,0 +1,370 @@
+"""Graded evaluation sets: SemEval STS 2012-2016, SICK 2014, PIT-2015 and the STS benchmark.
+
+All are UTF-8 text without CSV quoting. The sets are small: each is read whole. Splits are `train`, `validation` and
+`test`, of SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have splits of their own,
+`STS12_train`). `evaluate` reads the folders that `prepare` makes as it does the raw files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import InputError
+from ...settings import setting
+from ..same_text import has_words
+from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_lines, read_readable
+from ..typed_fields import Field, read_typed_fields, typed
+from .source import LineErrorSettings, NothingThereError, Part, Source, files_below, source_folder
+
+MAXIMUM_SCORE = 5.0
+SET_NAMES: dict[str, tuple[str, ...]] = {
+    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
+    "STS13": ("headlines", "OnWN", "FNWN", "SMT"),
+    "STS14": ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news"),
+    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
+    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
+}
+"""The sets of each year that are scored, in the order of the papers."""
+
+_STS_INPUT = re.compile(r"^STS(?:20)?(?P<year>1[2-7])?\.(?P<kind>input|gs)\.(?P<set>.+)\.txt$", re.IGNORECASE)
+_STS_FOLDER = re.compile(r"STS(?:[-_. ]?(?:20)?|.*20)(?P<year>1[2-7])(?!\d)", re.IGNORECASE)
+_NOT_A_TEST = re.compile(r"(?<![a-z])(train|trial)(?![a-z])", re.IGNORECASE)
+_SPLITS = {"train": "train", "dev": "validation", "trial": "validation", "test": "test"}
+
+
+def _schema(*others: str) -> pa.Schema:
+    kinds = {"score": pa.float64(), "label": pa.int64()}
+    names = ("sentence1", "sentence2", "score", *others, "benchmark", "subset")
+    return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+
+
+STS = _schema()
+SICK = _schema("id", "entailment")
+STS_BENCHMARK = _schema("genre", "file", "year", "id")
+PIT = _schema("label", "judgement", "topic_id", "topic", "tags1", "tags2")
+"""All of them have `sentence1`, `sentence2`, `score`, and as `benchmark` and `subset` the set they belong to."""
+
+Row = dict[str, Any]
+Rows = Callable[[Path, LineErrors], Iterator[Row]]
+
+
+@dataclass(frozen=True)
+class GradedFile:
+    """A file that belongs to a graded set.
+
+    Attributes:
+        family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
+            that is not a test set.
+        name: The set's name within its family, e.g. `MSRpar`.
+        files: All files that are read for it.
+        rows: Reads the set; None if only the scores are there and the sentences are not.
+    """
+
+    family: str
+    name: str
+    path: Path
+    schema: pa.Schema
+    files: tuple[Path, ...] = ()
+    rows: Rows | None = None
+
+    def read(self, errors: LineErrors) -> pa.Table:
+        """Reads the set whole; refuses one without any scored pair."""
+        assert self.rows is not None
+        named = {"benchmark": self.family, "subset": self.name}
+        rows = [row | named for row in self.rows(self.path, errors)]
+        table = pa.Table.from_pylist(rows, schema=self.schema)
+        if not table.num_rows:
+            raise InputError(
+                "the file contains no scored pair",
+                path=self.path,
+                remedy="remove the file, or replace it with a complete copy",
+            )
+        for index, name in enumerate(("sentence1", "sentence2")):
+            table = table.set_column(index, name, pc.utf8_trim_whitespace(table.column(name)))
+        return table
+
+
+def recognise_graded_file(path: Path) -> GradedFile | None:
+    """Returns which graded set a file belongs to, by its name; None for any other file."""
+    if match := _STS_INPUT.match(path.name):
+        return _recognise_semeval(path, match)
+    for family, (pattern, schema, rows) in _FILES.items():
+        if match := re.fullmatch(pattern, path.name, re.IGNORECASE if family == "SICK" else 0):
+            labels = path.with_suffix(".label")
+            files = (path, labels) if family == "Twitter" and labels.is_file() else (path,)
+            return GradedFile(family, match[1].lower(), path, schema, files, rows)
+    return None
+
+
+def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
+    if match["set"].upper() == "ALL":
+        return None  # the concatenation of a year's sets
+    year, folders = match["year"], [path.parent.name]
+    for parent in [path.parent.resolve(), *path.parent.resolve().parents]:
+        if year is not None:
+            break
+        in_name = _STS_FOLDER.search(parent.name)
+        year = in_name["year"] if in_name else None
+        folders.append(parent.name)
+    if year is None:
+        raise InputError(
+            "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
+        )
+    # Only the folders from the one that names the year downward tell what the files are for.
+    other = next((not_a_test[1].lower() for folder in folders if (not_a_test := _NOT_A_TEST.search(folder))), None)
+    family = f"STS{year}" + ("" if other is None else f" {other}")
+    # `surprise.OnWN` is OnWN, and case does not matter.
+    plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
+    name = next((name for name in SET_NAMES.get(f"STS{year}", ()) if name.lower() == plain.lower()), plain)
+    if match["kind"].lower() == "gs":
+        sentences = path.with_name(re.sub(r"\.gs\.", ".input.", path.name, count=1, flags=re.IGNORECASE))
+        return None if sentences.is_file() else GradedFile(family, name, path, STS)
+    gold = path.with_name(re.sub(r"\.input\.", ".gs.", path.name, count=1, flags=re.IGNORECASE))
+    files = (path, gold) if gold.is_file() else (path,)
+    return GradedFile(family, name, path, STS, files, partial(_read_semeval, gold))
+
+
+_SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
+
+
+def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
+    """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
+    if not gold.is_file():
+        raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
+    _check_aligned(path, gold, "both need one line a pair; an unscored pair has a blank gold line")
+    for lines, texts in read_readable((path, gold), ("pair", "score"), errors):
+        scored = has_words(texts["score"])
+        if not scored.all():
+            errors.left_out["unscored"] += int((~scored).sum())
+        good = scored & (count_fields(texts["pair"], "\t") > 1)
+        for row in np.flatnonzero(scored & ~good):
+            errors.handle("1 tab-separated field, 2 or more expected", path, int(lines[row]), "fix the line")
+        pairs = Fields(texts["pair"].filter(pa.array(good)), "\t")
+        columns = {f"sentence{index + 1}": pairs.column(index) for index in range(2)}
+        block = (lines[good], {**columns, "score": texts["score"].filter(pa.array(good))})
+        for _, table in typed([block], [*map(Field, columns), _SCORE], gold, errors):
+            yield from table.to_pylist()
+
+
+def _check_aligned(path: Path, other: Path, remedy: str) -> None:
+    counts = [sum(map(len, read_lines(file, LineErrors("skip")))) for file in (path, other)]
+    if counts[0] != counts[1]:
+        message = f"{counts[0]} lines, but {counts[1]} in {other.name}"
+        raise InputError(message, path=path, line=min(counts) + 1, remedy=remedy)
+
+
+def _read_sick(path: Path, errors: LineErrors) -> Iterator[Row]:
+    """Reads SICK by its header."""
+    names = {
+        "sentence_A": "sentence1",
+        "sentence_B": "sentence2",
+        "relatedness_score": "score",
+        "pair_ID": "id",
+        "entailment_judgment": "entailment",
+    }
+    header = first_line_of(path).split("\t")
+    if missing := [raw for raw in list(names)[:3] if raw not in header]:
+        raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1)
+    return _read_columns([names.get(raw, "_") for raw in header], 1, path, errors)
+
+
+def _read_stsbenchmark(path: Path, errors: LineErrors) -> Iterator[Row]:
+    """Reads the STS benchmark: in some lines a source and a licence follow the sentences."""
+    names = ["genre", "file", "year", "id", "score", "sentence1", "sentence2", "_", "_"]
+    return _read_columns(names, 0, path, errors)
+
+
+def _read_columns(names: Sequence[str], header_lines: int, path: Path, errors: LineErrors) -> Iterator[Row]:
+    fields = [_SCORE if name == "score" else Field(name) for name in names]
+    for _, table in read_typed_fields(path, fields, errors, header_lines=header_lines):
+        yield from table.to_pylist()
+
+
+def _read_pit(path: Path, errors: LineErrors) -> Iterator[Row]:
+    """Reads PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
+
+    The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting, the
+    debatable ones too (Xu, Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)`
+    of five annotators in field 5: the score is the share of yes. The label is 1 from three votes on, 0 up to one, and
+    null between, where the pair is debatable.
+    """
+    labels = path.with_suffix(".label")
+    gold: dict[int, Row] | None = None
+    if path.name == "test.data" and not labels.is_file():
+        raise InputError("no test.label beside it", path=path, remedy="put the gold labels there")
+    if labels.is_file():
+        _check_aligned(labels, path, "both need one line a pair")
+        errors.align([path, labels])
+        fields = [Field("label", pattern="true|false|----", example="true, false or ----"), _SCORE]
+        blocks = read_typed_fields(labels, fields, errors)
+        gold = {line: row for block in blocks for line, row in zip(block[0], block[1].to_pylist(), strict=True)}
+    votes = None if labels.is_file() else r"\(([1-9]\d*, \d+|0, [1-9]\d*)\)"
+    fields = [Field(name) for name in ("topic_id", "topic", "sentence1", "sentence2")]
+    fields += [Field("judgement", pattern=votes, example="(3, 2)"), Field("tags1"), Field("tags2")]
+    for lines, table in read_typed_fields(path, fields, errors):
+        for line, row in zip(lines, table.to_pylist(), strict=True):
+            if gold is None:
+                yes, no = map(int, row["judgement"].strip("()").split(", "))
+                yield row | {"score": yes / (yes + no), "label": 1 if yes >= 3 else 0 if yes <= 1 else None}
+            elif line in gold:
+                yield row | gold[line] | {"label": {"true": 1, "false": 0}.get(gold[line]["label"])}
+
+
+_FILES: dict[str, tuple[str, pa.Schema, Rows]] = {
+    "SICK": (r"SICK_(train|trial|test)(?:_annotated)?\.txt", SICK, _read_sick),
+    "Twitter": (r"(train|dev|test)\.data", PIT, _read_pit),
+    "STS-B": (r"sts-(train|dev|test)\.csv", STS_BENCHMARK, _read_stsbenchmark),
+}
+"""For each benchmark of one file a split: its names, its columns, and what reads it."""
+
+
+@dataclass(kw_only=True)
+class GradedSource(Source, LineErrorSettings):
+    """What graded sets share: a folder below which their files are, a split each."""
+
+    TAGS: ClassVar[tuple[str, ...]] = ("semantic-textual-similarity",)
+    FAMILY: ClassVar[str] = ""
+
+    data_dir: str
+
+    def parts(self) -> list[Part]:
+        """Lists the splits that are there, each with its sets in the order of the papers."""
+        sets = self._sets()
+        if not sets:
+            where = next(field.metadata["help"] for field in fields(self) if field.name == "data_dir")
+            raise NothingThereError(
+                f"no file of {self.TITLE} is below this folder", path=self.data_dir, remedy=f"--data-dir is {where}"
+            )
+        by_split: dict[str, list[GradedFile]] = {}
+        for graded in sets.values():
+            by_split.setdefault(self.split_of(graded), []).append(graded)
+        order = list(dict.fromkeys(_SPLITS.values()))
+        parts = []
+        for split in sorted(by_split, key=lambda name: (order.index(name) if name in order else 0, name)):
+            names = SET_NAMES.get(split, ())
+            files = sorted(
+                by_split[split],
+                key=lambda graded: (names.index(graded.name) if graded.name in names else len(names), graded.name),
+            )
+            parts.append(
+                Part(split, files[0].schema, [path for graded in files for path in graded.files], partial(_all, files))
+            )
+        return parts
+
+    def missing(self) -> list[str]:
+        """Names the splits that are not there."""
+        present = {part.split for part in self.parts()}
+        return [split for split in dict.fromkeys(_SPLITS.values()) if split not in present]
+
+    def split_of(self, graded: GradedFile) -> str:
+        """Names the split that a file belongs to."""
+        return _SPLITS[graded.name]
+
+    def _sets(self) -> dict[tuple[str, str], GradedFile]:
+        """Finds the sets of the benchmark by split and name; a set that is there twice is an error."""
+        sets: dict[tuple[str, str], GradedFile] = {}
+        for path in files_below(source_folder(self.data_dir)):
+            graded = recognise_graded_file(path)
+            if graded is None or graded.rows is None or not graded.family.startswith(self.FAMILY):
+                continue
+            key = (self.split_of(graded), graded.name if self.FAMILY == "STS1" else "")
+            if key in sets:
+                raise InputError(
+                    f"{graded.family} {graded.name} occurs twice, also as {sets[key].path}",
+                    path=path,
+                    remedy="give a folder that holds each set once",
+                )
+            sets[key] = graded
+        return sets
+
+
+def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
+    return (graded.read(errors) for graded in sets)
+
+
+@dataclass(kw_only=True)
+class StsSource(GradedSource):
+    """Makes a data folder of SemEval STS 2012-2016, one split a year; `evaluate` reads it as it does the raw files."""
+
+    SUMMARY: ClassVar[str] = "SemEval STS 2012-2016: graded pairs, one split a year"
+    TITLE: ClassVar[str] = "SemEval STS"
+    DESCRIPTION: ClassVar[str] = "SemEval semantic textual similarity: sentence pairs scored from 0 to 5."
+    URL: ClassVar[str] = "http://ixa2.si.ehu.eus/stswiki/"
+    TEMPLATE: ClassVar[str] = "sts"
+    FAMILY: ClassVar[str] = "STS1"
+
+    data_dir: str = setting(
+        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are",
+        path=True,
+    )
+
+    def missing(self) -> list[str]:
+        """Names the sets of these years that are not there, those with scores only among them."""
+        present = {f"{graded.family} {graded.name}" for graded in self._sets().values()}
+        names = (f"{family} {name}" for family, names in SET_NAMES.items() for name in names)
+        return [name for name in names if name not in present]
+
+    def split_of(self, graded: GradedFile) -> str:
+        """Names the split by the year."""
+        return graded.family.replace(" ", "_")
+
+
+@dataclass(kw_only=True)
+class SickSource(GradedSource):
+    """Makes a data folder of SICK 2014 (Marelli et al. 2014)."""
+
+    SUMMARY: ClassVar[str] = "SICK 2014: graded pairs"
+    TITLE: ClassVar[str] = "SICK 2014"
+    DESCRIPTION: ClassVar[str] = "Sentence pairs with relatedness from 1 to 5 and entailment."
+    LICENSE: ClassVar[str] = "cc-by-nc-sa-3.0"
+    URL: ClassVar[str] = "https://zenodo.org/records/2787612"
+    TEMPLATE: ClassVar[str] = "sick"
+    FAMILY: ClassVar[str] = "SICK"
+
+    data_dir: str = setting(
+        "the folder below which SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them",
+        path=True,
+    )
+
+
+@dataclass(kw_only=True)
+class Pit2015Source(GradedSource):
+    """Makes a data folder of PIT-2015 (Xu, Callison-Burch and Dolan 2015)."""
+
+    SUMMARY: ClassVar[str] = "PIT-2015: graded pairs of tweets"
+    TITLE: ClassVar[str] = "PIT-2015: paraphrases in Twitter"
+    DESCRIPTION: ClassVar[str] = "Pairs of tweets on one topic, judged as paraphrases."
+    URL: ClassVar[str] = "https://github.com/cocoxu/SemEval-PIT2015"
+    TEMPLATE: ClassVar[str] = "pit2015"
+    FAMILY: ClassVar[str] = "Twitter"
+
+    data_dir: str = setting(
+        "the folder below which train.data, dev.data, test.data and test.label are, or some of them",
+        path=True,
+    )
+
+
+@dataclass(kw_only=True)
+class StsBenchmarkSource(GradedSource):
+    """Makes a data folder of the STS benchmark (Cer et al. 2017)."""
+
+    SUMMARY: ClassVar[str] = "the STS benchmark: graded pairs"
+    TITLE: ClassVar[str] = "STS benchmark"
+    DESCRIPTION: ClassVar[str] = "A selection of SemEval STS 2012-2017, scored from 0 to 5."
+    LICENSE: ClassVar[str] = "cc-by-sa-4.0"
+    URL: ClassVar[str] = "http://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark"
+    TEMPLATE: ClassVar[str] = "stsbenchmark"
+    FAMILY: ClassVar[str] = "STS-B"
+
+    data_dir: str = setting(
+        "the folder below which sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them", path=True
+    )

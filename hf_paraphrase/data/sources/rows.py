@@ -1,0 +1,316 @@
+"""From the files of a source to the rows of its splits: reading, rules, and what is decided by the numbers of rows.
+
+Tables stream from the files through the rules of their part, several in threads at a time. Where rows are dropped as
+repeats, drawn, sampled or shuffled, they wait in a temporary Arrow file while that is decided on arrays of 8 bytes a
+row, so memory stays flat as the corpus grows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ...errors import InputError
+from ..decontamination import DecontaminationSettings
+from ..fingerprints import Fingerprints, is_among, normalise_all
+from ..parallel import available_cores, mapped_in_order
+from ..row_selection import first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
+from ..row_store import RowStore
+from ..same_text import has_words
+from ..text_blocks import LineErrors, SkippedLines
+from .source import Part, Selection, Source
+
+# Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
+_MOST_WORKERS = 4
+_ORDER = {"train": 0, "validation": 1, "test": 2}
+
+
+@dataclasses.dataclass
+class _Block:
+    """What became of a table that was read.
+
+    Attributes:
+        keys: 64-bit keys of the rows (rows,), uint64, by what they are for: `repeats`, `drawn` or `disjoint`.
+        contaminated: For each evaluation set which rows it matches (rows,), bool.
+    """
+
+    lines: int
+    rows: pa.Table
+    removed: dict[str, int]
+    keys: dict[str, np.ndarray]
+    contaminated: dict[str, np.ndarray]
+
+
+class SourceRows(AbstractContextManager["SourceRows"]):
+    """The rows of a source, and what became of every line. Use it as a context manager.
+
+    Attributes:
+        parts: The parts by the names of their shards, those that are drawn among them.
+        counts: For each part that was read from files: `lines`, then how many of them each rule left out or moved
+            (`malformed`, those of the source and of its cleaning, `empty_side`, `duplicate`, `to_test`,
+            `to_validation`, `held_out_source`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the
+            others. For a drawn part: `rows`. A part is there once all its tables were taken.
+        contamination: For each evaluation set, how many training rows it matched.
+        malformed: The first lines left out under `on_error="skip"`.
+        checked: The evaluation sets that the training rows were checked against.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        configuration: str | None = None,
+        work: Path | None = None,
+        progress: Callable[[int], object] | None = None,
+        listing: Path | None = None,
+    ) -> None:
+        source.check()
+        self.source = source
+        parts = [part for part in source.parts() if configuration in {None, part.configuration}]
+        most, seed = getattr(source, "max_pairs", None), getattr(source, "seed", 0)
+        parts = [_sampled(part, most, seed) if part.training and most is not None else part for part in parts]
+        if not parts:
+            path = getattr(source, "data_dir", None)
+            raise InputError(f"nothing is there for the configuration `{configuration}`", path=path)
+        drawn = [(part, name) for part in parts for name in part.selection.sizes]
+        self._drawn_from = {dataclasses.replace(part, split=name).name: part.name for part, name in drawn}
+        held_out = [dataclasses.replace(part, split=name, files=(), training=False) for part, name in drawn]
+        ordered = sorted([*parts, *held_out], key=lambda part: _ORDER.get(part.split, 3)) if held_out else parts
+        self.parts = {part.name: part for part in ordered}
+        self.counts: dict[str, dict[str, int]] = {}
+        self.contamination: dict[str, int] = {}
+        self.malformed: list[str] = []
+        decontaminator = source.decontaminator() if isinstance(source, DecontaminationSettings) else None
+        self._evaluation_sets = None if decontaminator is None else decontaminator.fingerprints
+        self.checked = [] if self._evaluation_sets is None else self._evaluation_sets.names
+        self._work = work
+        self._progress = progress or (lambda rows: None)
+        self._stack = ExitStack()
+        self._skipped = self._stack.enter_context(SkippedLines(listing))
+        self._stores: dict[str, RowStore] = {}
+        self._rows: dict[str, np.ndarray] = {}
+        # Streams of which the first table was looked at.
+        self._begun: dict[str, tuple[pa.Table, Iterator[pa.Table]]] = {}
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def names(self) -> list[str]:
+        """Lists the parts in the order in which they are best read: small files, which may be faulty, come first."""
+        return sorted(self.parts, key=lambda name: self.parts[name].training or name in self._drawn_from)
+
+    def schema(self, name: str) -> pa.Schema:
+        """Returns the schema of the rows of a part."""
+        part = self.parts[self._drawn_from.get(name, name)]
+        if part.schema is not None:
+            return part.schema
+        if part.selection:
+            return self._stored(part).schema
+        if name not in self._begun:
+            tables = self._stream(part)
+            self._begun[name] = (next(tables), tables)
+        return self._begun[name][0].schema
+
+    def tables(self, name: str) -> Iterator[pa.Table]:
+        """Streams the rows of a part in their order; takes its files to the end."""
+        part = self.parts[self._drawn_from.get(name, name)]
+        if part.selection:
+            yield from self._stored(part).gather(self._rows[name])
+        elif name in self._begun:
+            first, others = self._begun.pop(name)
+            yield first
+            yield from others
+        else:
+            yield from self._stream(part)
+
+    def _stored(self, part: Part) -> RowStore:
+        if part.name not in self._stores:
+            self._select(part)
+        return self._stores[part.name]
+
+    def _stream(self, part: Part) -> Iterator[pa.Table]:
+        """Gives the rows of a part on as they are read."""
+        errors, removed = self._errors(), Counter[str]()
+        matched = rows = 0
+        for block in self._blocks(part, errors, removed):
+            mask = self._count_contaminated(block.contaminated, np.ones(block.rows.num_rows, dtype=bool))
+            table = block.rows if not mask.any() else block.rows.filter(pa.array(~mask))
+            matched += int(mask.sum())
+            rows += table.num_rows
+            yield table
+        selected = {"contaminated": matched} if part.training and self._evaluation_sets is not None else {}
+        self._close(part, errors, {**removed, **selected}, rows)
+
+    def _errors(self) -> LineErrors:
+        return LineErrors(getattr(self.source, "on_error", "raise"), self._skipped.record)
+
+    def _blocks(self, part: Part, errors: LineErrors, removed: Counter[str]) -> Iterator[_Block]:
+        """Reads a part, and applies the rules that look at nothing but a row."""
+        sets = self._evaluation_sets if part.training else None
+        work = _Work(part, sets)
+        workers = min(available_cores(), _MOST_WORKERS)
+        with closing(mapped_in_order(work, part.read(errors), workers)) as blocks:
+            for block in blocks:
+                # `update` keeps the order of the rules and their zeros.
+                removed.update(block.removed)
+                yield block
+                self._progress(block.lines)
+
+    def _close(self, part: Part, errors: LineErrors, removed: dict[str, int], rows: int) -> None:
+        """Counts what became of the lines of a part, and refuses one without rows."""
+        # What a reader counts under a rule of the list stands in its place there, what cleaning counts behind them.
+        rules = {"lines": 0, **{rule: 0 for rule in part.rules if rule != "empty_side"}, **errors.left_out}
+        if "malformed" in part.rules:
+            rules["malformed"] = errors.count
+        if "empty_side" in part.rules:
+            rules["empty_side"] = 0
+        counts = self.counts[part.name] = rules | removed | {"rows": rows}
+        counts["lines"] = sum(counts.values())
+        self.malformed += [text for text in errors.first if text not in self.malformed]
+        if not rows and not part.may_be_empty:
+            gone = ", ".join(
+                f"{name} {count}" for name, count in counts.items() if count and name not in {"lines", "rows"}
+            )
+            raise InputError(
+                f"no row of {part.name} is left ({gone or 'none was there'})",
+                path=next(iter(part.files), None),
+                remedy=part.remedy,
+            )
+
+    def _count_contaminated(self, rows_by_set: dict[str, np.ndarray], stay: np.ndarray) -> np.ndarray:
+        """Marks the rows that stay so far and that an evaluation set matches, and counts them for each set."""
+        matched = np.zeros(len(stay), dtype=bool)
+        for name, rows in rows_by_set.items():
+            own = rows & stay
+            matched |= own
+            if own.any():
+                self.contamination[name] = self.contamination.get(name, 0) + int(own.sum())
+        return matched
+
+    def _select(self, part: Part) -> None:
+        """Stores the rows of a part, and decides which of them stay, which are drawn, and in which order they come."""
+        selection = part.selection
+        keys: dict[str, list[np.ndarray]] = {}
+        contaminated: dict[str, list[np.ndarray]] = {}
+        store: RowStore | None = None
+        number = 0
+        errors, removed = self._errors(), Counter[str]()
+        for block in self._blocks(part, errors, removed):
+            if store is None:
+                store = self._stores[part.name] = self._stack.enter_context(RowStore(block.rows.schema, self._work))
+            store.append(block.rows)
+            for name, values in block.keys.items():
+                keys.setdefault(name, []).append(values)
+            for name, rows in block.contaminated.items():
+                contaminated.setdefault(name, []).append(number + np.flatnonzero(rows))
+            number += block.rows.num_rows
+        counts: dict[str, int] = {}
+        stay = self._split(part, {name: np.concatenate(keys.pop(name)) for name in list(keys)}, number, counts)
+        if self._evaluation_sets is not None and part.training:
+            masks = {name: _mask(np.concatenate(rows), number) for name, rows in contaminated.items()}
+            matched = self._count_contaminated(masks, stay)
+            counts["contaminated"] = int(matched.sum())
+            stay &= ~matched
+        if selection.sample is not None:
+            drawn = sample(stay, selection.sample, selection.seed)
+            counts["not_sampled"] = int((stay & ~drawn).sum())
+            stay = drawn
+        rows = np.flatnonzero(stay)
+        self._rows[part.name] = shuffled(rows, selection.seed) if selection.shuffle else rows
+        self._close(part, errors, {**removed, **counts}, len(rows))
+
+    def _split(self, part: Part, keys: dict[str, np.ndarray], number: int, counts: dict[str, int]) -> np.ndarray:
+        """Marks the rows that stay after repeats and held-out parts are taken away (rows,), bool."""
+        selection = part.selection
+        stay = np.ones(number, dtype=bool)
+        if selection.repeats and number:
+            stay = first_occurrences(keys.pop("repeats"))
+            counts["duplicate"] = int((~stay).sum())
+        wanted = sum(selection.sizes.values())
+        if wanted and wanted >= stay.sum():
+            raise InputError(
+                f"{wanted} rows are to be held out, but there are only {stay.sum()}",
+                path=next(iter(part.files), None),
+                remedy="lower " + " and ".join(f"--{name}-size" for name in reversed(list(selection.sizes))),
+            )
+        before = stay
+        for name, size in selection.sizes.items():
+            chosen = hold_out(keys["drawn"], size, selection.seed, stay)
+            # Repeats that stayed under another rule go with their sentence, so that it is in one part only.
+            stay = stay & ~chosen
+            shards = dataclasses.replace(part, split=name).name
+            self._rows[shards] = np.flatnonzero(chosen)
+            counts[f"to_{name}"] = int(chosen.sum())
+            self.counts[shards] = {"rows": int(chosen.sum())}
+        if selection.disjoint is not None and number:
+            given = [keys["disjoint"][before & ~stay], *self._keys_of_given(selection)]
+            shared = stay & is_among(keys["disjoint"], np.unique(np.concatenate(given)))
+            counts["held_out_source"] = int(shared.sum())
+            stay = stay & ~shared
+        return stay
+
+    def _keys_of_given(self, selection: Selection) -> Iterator[np.ndarray]:
+        """Reads the held-out parts that are given as files for the texts that must not be in training."""
+        for name, part in self.parts.items():
+            if not part.training and name not in self._drawn_from:
+                work = _Work(dataclasses.replace(part, selection=Selection(disjoint=selection.disjoint)), None)
+                for table in part.read(LineErrors(getattr(self.source, "on_error", "raise"))):
+                    yield work(table).keys["disjoint"]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """The work on a table that was read, which needs nothing but the table and so runs in any thread."""
+
+    part: Part
+    evaluation_sets: Fingerprints | None
+
+    def __call__(self, table: pa.Table) -> _Block:
+        part, selection = self.part, self.part.selection
+        rows, removed = self._without_empty(table) if part.clean is None else part.clean(table)
+        keys: dict[str, np.ndarray] = {}
+        if selection.repeats:
+            keys["repeats"] = repeat_keys(*(rows.column(name).combine_chunks() for name in selection.repeats))
+        if selection.sizes:
+            keys["drawn"] = text_keys(normalise_all(rows.column(selection.drawn_by).combine_chunks()))
+        if selection.disjoint is not None:
+            keys["disjoint"] = text_keys(normalise_all(rows.column(selection.disjoint).combine_chunks()))
+        contaminated: dict[str, np.ndarray] = {}
+        if self.evaluation_sets is not None:
+            columns = part.texts if part.compared is None else part.compared
+            contaminated = self.evaluation_sets.matches([rows.column(name) for name in columns])
+        return _Block(table.num_rows, rows, removed, keys, contaminated)
+
+    def _without_empty(self, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
+        table = table if self.part.schema is None else fitted(table, self.part.schema)
+        if not self.part.texts:
+            return table, {}
+        filled = np.ones(table.num_rows, dtype=bool)
+        for name in self.part.texts:
+            filled &= has_words(table.column(name).combine_chunks())
+        return table if filled.all() else table.filter(pa.array(filled)), {"empty_side": int((~filled).sum())}
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Orders and casts columns; one that a file does not have is null."""
+    columns = [
+        table.column(name) if name in table.column_names else pa.nulls(table.num_rows, schema.field(name).type)
+        for name in schema.names
+    ]
+    return pa.table(columns, names=schema.names).cast(schema)
+
+
+def _sampled(part: Part, most: int, seed: int) -> Part:
+    return dataclasses.replace(part, selection=dataclasses.replace(part.selection, sample=most, seed=seed))
+
+
+def _mask(rows: np.ndarray, size: int) -> np.ndarray:
+    mask = np.zeros(size, dtype=bool)
+    mask[rows] = True
+    return mask

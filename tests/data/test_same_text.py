@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.data.same_text import has_words, is_blank, same_text, same_texts, words_of, words_of_all
+
+INVISIBLE = "\u200b\ufeff\u200e\xad\u2060\u3164\u2800\x07\x00\u200d"
+LETTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from(f"aB \t_İıßς{INVISIBLE}")
+TEXTS = st.lists(st.text(LETTERS), max_size=6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("A  cat\u00a0", "a cat"),
+        ("caf\u00e9", "Cafe\u0301"),
+        ("İstanbul", "istanbul"),
+        ("STRASSE", "straße"),
+        ("a\u200bb", "ab"),
+        ("a\xadb\x07", "AB"),
+    ],
+)
+def test_texts_are_the_same_whatever_their_case_white_space_and_invisible_characters(one, other):
+    assert same_text(one) == same_text(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("a b", "ab"), ("a.", "a"), ("करता", "करती"), ("résumé", "resume")])
+def test_other_texts_are_not_the_same(one, other):
+    assert same_text(one) != same_text(other)
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_many_texts_at_once_are_as_one_by_one_and_the_form_is_its_own_form(texts):
+    array = pa.array(texts, pa.string())
+    assert same_texts(array).to_pylist() == [same_text(text) for text in texts]
+    assert words_of_all(array).to_pylist() == [words_of(text) for text in texts]
+    assert has_words(array).tolist() == [bool(same_text(text)) for text in texts]
+    assert [words_of(words_of(text)) for text in texts] == [words_of(text) for text in texts]
+
+
+@pytest.mark.parametrize("text", [*INVISIBLE, INVISIBLE, f" {INVISIBLE} ", "", "\u3000"])
+def test_a_text_of_invisible_characters_is_empty(text):
+    assert not has_words(pa.array([text]))[0] and not same_text(text) and is_blank(text) and not is_blank(f"{text}a")
+
+
+def test_words_are_runs_of_letters_marks_and_digits():
+    assert words_of("Two men's DOGS -- run_fast! ²") == "two men s dogs run fast 2"
+    assert words_of("करता है।") == unicodedata.normalize("NFC", "करता है")
