@@ -68,9 +68,9 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
 _TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "target_lang")
 
 
-def require_texts(schema: pa.Schema, path: str) -> None:
-    """Checks that the columns of sentences and languages, those that are there, hold text."""
-    for name in _TEXT_COLUMNS:
+def require_texts(schema: pa.Schema, path: str, others: Iterable[str] = ()) -> None:
+    """Checks that the columns of sentences and languages, and others, those that are there, hold text."""
+    for name in dict.fromkeys((*_TEXT_COLUMNS, *others)):
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path)
         if name not in schema.names:

@@ -202,7 +202,16 @@ class SentenceEncoder(FamiliarCalls):
     def dimension(self) -> int:
         """The number of components of an embedding."""
         whole = self._table if self._model is None else self._model.config
-        return int(self.truncate_dim or cast(Any, whole).hidden_size)
+        return int(self.truncate_dim or getattr(self._model, "dimension", None) or cast(Any, whole).hidden_size)
+
+    @property
+    def reading(self) -> Any:
+        """What computes the token ids of texts."""
+        return self._tokens
+
+    @reading.setter
+    def reading(self, reading: Any) -> None:
+        self._tokens = reading
 
     def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
         """Computes the token ids of each text, without padding or truncation; a single text is a list of one."""

@@ -159,8 +159,8 @@ class _Distillation:
         """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""
         import torch
 
-        from ..batch_loss import DROPOUTS
         from ..initial_model import initial_encoder
+        from ..kinds import DROPOUTS
         from ..untrained import untrained_model
         from .encoded_texts import encode_texts
         from .memory import check_memory

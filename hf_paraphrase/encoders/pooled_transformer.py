@@ -1,0 +1,372 @@
+"""Any encoder of transformers with a pooling, as folders of sentence-transformers describe it, without that library.
+
+`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, dense layers with an
+ordinary activation, and the division by the length; anything else is refused. A folder without it is pooled by the
+mean. No code of a folder runs unless `trust_remote_code` says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from ..artefacts.files import read_json, read_json_object
+from ..artefacts.model_loading import check_complete, open_tokenizer_folder
+from ..artefacts.quiet_libraries import opening, quiet_transformers
+from ..artefacts.weights import read_header, read_headers
+from ..errors import ModelError
+from .distillation.sentence_transformers_modules import default_prompt, module_folder
+from .transformer_tokens import TransformerTokens
+
+REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
+_FLAGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+"""Flags of older folders, in the order in which their vectors are laid side by side."""
+POOLINGS = tuple(_FLAGS.values())
+_ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
+_WEIGHTS = "model.safetensors"
+_SETTINGS = "sentence_bert_config.json"
+
+
+class DenseLayer(nn.Module):
+    """A layer behind the pooling."""
+
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True, activation: str = "Tanh") -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs, bias=bias)
+        self.activation: nn.Module = getattr(nn, activation)()
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Maps vectors (texts, inputs) to (texts, outputs)."""
+        mapped: Tensor = self.activation(self.linear(vectors))
+        return mapped
+
+
+class PooledTransformer(nn.Module):
+    """A sentence encoder: a transformer, poolings of its token vectors side by side, and dense layers if any.
+
+    `forward` has the outputs of our own encoders. The division by the length is left to
+    :class:`~.sentence_encoder.SentenceEncoder`.
+    """
+
+    def __init__(
+        self, transformer: nn.Module, poolings: Sequence[str] = ("mean",), layers: Sequence[DenseLayer] = ()
+    ) -> None:
+        super().__init__()
+        if not poolings or not set(poolings) <= set(POOLINGS):
+            raise ModelError(f"a pooling by {', '.join(poolings) or 'nothing'}", remedy=f"use {', '.join(POOLINGS)}")
+        self.transformer = transformer
+        self.poolings = tuple(poolings)
+        self.layers = nn.ModuleList(layers)
+
+    @property
+    def config(self) -> Any:
+        """The configuration of the transformer."""
+        return self.transformer.config
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of an embedding."""
+        if self.layers:
+            return int(self.layers[-1].linear.out_features)
+        return int(self.config.hidden_size) * len(self.poolings)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return next(self.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the transformer's weights."""
+        return next(self.transformer.parameters()).dtype
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Returns the token vectors."""
+        embeddings: nn.Module = self.transformer.get_input_embeddings()
+        return embeddings
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **inputs: Any) -> SimpleNamespace:
+        """Embeds texts.
+
+        Args:
+            input_ids: Token ids (texts, length), padded behind.
+            attention_mask: Non-zero where there is a token (texts, length); None for everywhere.
+            **inputs: Further inputs of the transformer.
+
+        Returns:
+            An object with `last_hidden_state` (texts, length, hidden_size) and `pooler_output` (texts, dimension).
+        """
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
+        hidden = self.transformer(input_ids=input_ids, attention_mask=mask, **inputs).last_hidden_state
+        vectors = pooled(self.poolings, hidden.float(), mask)
+        for layer in self.layers:
+            vectors = layer(vectors)
+        return SimpleNamespace(last_hidden_state=hidden, pooler_output=vectors)
+
+
+def pooled(poolings: Sequence[str], hidden: Tensor, mask: Tensor) -> Tensor:
+    """Makes one vector of the token vectors of each text.
+
+    Args:
+        poolings: What is done, one beside the other.
+        hidden: Token vectors (texts, length, dim), padded behind.
+        mask: 1 where there is a token (texts, length).
+
+    Returns:
+        (texts, dim times the number of poolings).
+    """
+    weights = mask.unsqueeze(2).to(hidden.dtype)
+
+    def one(pooling: str) -> Tensor:
+        if pooling == "cls":
+            return hidden[:, 0]
+        if pooling == "max":
+            return hidden.masked_fill(weights == 0, -torch.inf).amax(1)
+        if pooling == "lasttoken":
+            last = (mask.sum(1) - 1).clamp_min(0)
+            return hidden[torch.arange(len(hidden), device=hidden.device), last]
+        counted = weights
+        if pooling == "weightedmean":
+            counted = weights * torch.arange(1, hidden.shape[1] + 1, device=hidden.device).view(1, -1, 1)
+        total = counted.sum(1).clamp_min(1)
+        return (hidden * counted).sum(1) / (total.sqrt() if pooling == "mean_sqrt_len_tokens" else total)
+
+    return torch.cat([one(pooling) for pooling in poolings], dim=1)
+
+
+@dataclass(frozen=True)
+class _Modules:
+    """What `modules.json` says: the folder of the transformer, and what is done with its token vectors."""
+
+    place: Path
+    poolings: tuple[str, ...] = ("mean",)
+    layers: tuple[DenseLayer, ...] = ()
+    normalizes: bool = False
+
+
+def open_transformer(
+    folder: Path, *, dtype: str | torch.dtype | None = None, trust_remote_code: bool = False
+) -> tuple[PooledTransformer, Any, TransformerTokens]:
+    """Opens a folder of sentence-transformers or transformers; nothing is fetched.
+
+    Args:
+        folder: The folder.
+        dtype: The type in which the transformer computes, e.g. `bfloat16`; float32 by default. Pooling is in float32.
+        trust_remote_code: Run the code that is in the folder.
+
+    Returns:
+        The model in evaluation mode, its tokenizer, and what is done with texts before it and embeddings after it.
+    """
+    from transformers import AutoModel
+
+    modules = _read_modules(folder)
+    place = modules.place
+    config = check_settings(folder, place, trust_remote_code)
+    if not read_headers(place):
+        raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
+    with opening("the sentence encoder", folder, REMEDY):
+        model, loading = AutoModel.from_pretrained(
+            place,
+            local_files_only=True,
+            trust_remote_code=trust_remote_code,
+            use_safetensors=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            dtype=getattr(torch, dtype) if isinstance(dtype, str) else dtype or torch.float32,
+        )
+    if getattr(model, "main_input_name", "input_ids") != "input_ids" or "vision_config" in config:
+        raise ModelError(f"{type(model).__name__} does not read text alone", path=folder, remedy=REMEDY)
+    tokenizer = open_tokenizer_folder(place)
+    if not tokenizer.is_fast or tokenizer.pad_token_id is None:
+        raise ModelError("its tokenizer is not a fast one with a padding token", path=folder, remedy=REMEDY)
+    # Poolers and decoders are not used, whether they are missing or not.
+    unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
+    check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    own = _optional(place / _SETTINGS)
+    limits = (own.get("max_seq_length") or tokenizer.model_max_length, _positions(model))
+    known = [limit for limit in limits if limit is not None and limit < 1 << 30]
+    reading = TransformerTokens(
+        tokenizer,
+        min(known, default=None),
+        prompt=default_prompt(folder),
+        lower_case=own.get("do_lower_case") is True,
+        normalizes=modules.normalizes,
+    )
+    return PooledTransformer(model, modules.poolings, modules.layers).eval(), tokenizer, reading
+
+
+def save_transformer(
+    folder: Path, model: PooledTransformer, tokenizer: Any, reading: TransformerTokens, prompts: Mapping[str, Any]
+) -> None:
+    """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
+    with quiet_transformers():
+        model.transformer.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
+    # Several have an order, which flags cannot say.
+    several = len(model.poolings) > 1
+    flags = {flag: name in model.poolings for flag, name in _FLAGS.items()}
+    pooling: dict[str, Any] = {"pooling_mode": list(model.poolings)} if several else flags
+    kinds = ["Transformer", "Pooling", *("Dense" for _ in model.layers), *(["Normalize"] * reading.normalizes)]
+    names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
+    _write(folder / _SETTINGS, settings)
+    _write(folder / names[1] / "config.json", {"word_embedding_dimension": model.config.hidden_size, **pooling})
+    for name, layer in zip(names[2:], model.layers, strict=False):
+        linear = layer.linear
+        _write(
+            folder / name / "config.json",
+            {
+                "in_features": linear.in_features,
+                "out_features": linear.out_features,
+                "bias": linear.bias is not None,
+                "activation_function": f"torch.nn.modules.activation.{type(layer.activation).__name__}"
+                if not isinstance(layer.activation, nn.Identity)
+                else "torch.nn.modules.linear.Identity",
+            },
+        )
+        weights = {f"linear.{key}": value.contiguous() for key, value in linear.state_dict().items()}
+        save_file(weights, folder / name / _WEIGHTS, metadata={"format": "pt"})
+    if reading.normalizes:
+        (folder / names[-1]).mkdir()
+    listed = [
+        {"idx": number, "name": str(number), "path": name, "type": f"sentence_transformers.models.{kind}"}
+        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]
+    _write(folder / "modules.json", listed)
+    _write(folder / "config_sentence_transformers.json", {**prompts, "similarity_fn_name": "cosine"})
+
+
+def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
+    """Refuses what is no encoder of text before transformers would do so at length; returns `config.json`."""
+    from transformers.models.auto import configuration_auto, modeling_auto
+
+    if not (place / "config.json").is_file():
+        if (adapter := _optional(place / "adapter_config.json")) != {}:
+            raise ModelError(
+                f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model",
+                path=folder,
+                remedy="merge the two with peft (merge_and_unload), and save the result",
+            )
+        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=REMEDY)
+    config = read_json_object(place / "config.json", ModelError)
+    model_type = str(config.get("model_type"))[:80]
+    code = config.get("auto_map")
+    if model_type not in configuration_auto.CONFIG_MAPPING and not (trust_remote_code and code):
+        if isinstance(code, dict) and "AutoModel" in code:
+            raise ModelError(
+                f"a model of type `{model_type}` needs the code that it brings, {str(code['AutoModel'])[:80]}",
+                path=folder,
+                remedy="if you trust that code, open it with trust_remote_code=True",
+            )
+        raise ModelError(f"a model of type `{model_type}` is not a sentence encoder", path=folder, remedy=REMEDY)
+    only_decoder = (
+        model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+        and model_type not in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+        and not config.get("is_encoder_decoder")
+    )
+    if only_decoder and not (folder / "modules.json").is_file():
+        raise ModelError(
+            f"a model of type `{model_type}` is a decoder, and nothing says how its tokens are pooled",
+            path=folder,
+            remedy="give an encoder, or a folder of sentence-transformers",
+        )
+    return config
+
+
+def _positions(model: Any) -> int | None:
+    """Counts the tokens that have a position: those of a RoBERTa begin behind that of padding."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(module.num_embeddings) - int(module.padding_idx) - 1
+    most = getattr(model.config, "max_position_embeddings", None)
+    return most if isinstance(most, int) and most > 0 else None
+
+
+def _read_modules(folder: Path) -> _Modules:
+    path = folder / "modules.json"
+    if not path.is_file():
+        return _Modules(folder)
+    listed = read_json(path, ModelError)
+    if not isinstance(listed, list):
+        raise ModelError("damaged: not a list of modules", path=path, remedy="copy the model again")
+    place, normalizes = folder, False
+    poolings: tuple[str, ...] = ("mean",)
+    layers: list[DenseLayer] = []
+    for module in listed:
+        inside = module_folder(folder, module)
+        kind = str(module.get("type")).rpartition(".")[2]
+        if normalizes and kind != "Normalize":
+            raise ModelError(f"module `{kind}` after Normalize is not supported", path=folder, remedy=REMEDY)
+        if kind == "Transformer":
+            place = inside
+        elif kind == "Pooling":
+            poolings = _read_poolings(_optional(inside / "config.json"), folder)
+        elif kind == "Dense":
+            layers.append(_read_dense(inside))
+        elif kind == "Normalize":
+            normalizes = True
+        else:
+            raise ModelError(f"module `{kind}` is not supported", path=path, remedy=REMEDY)
+    return _Modules(place, poolings, tuple(layers), normalizes)
+
+
+def _read_poolings(settings: dict[str, Any], folder: Path) -> tuple[str, ...]:
+    # Newer folders give the modes by name, older ones as a flag for each.
+    named = settings.get("pooling_mode")
+    if named is None:
+        flags = [key for key in settings if key.startswith("pooling_mode_") and settings[key] is True]
+        chosen = [name for key, name in _FLAGS.items() if key in flags]
+        chosen += [key for key in flags if key not in _FLAGS]
+    else:
+        chosen = [str(item) for item in (named if isinstance(named, list) else [named])]
+    if not chosen or not set(chosen) <= set(POOLINGS):
+        raise ModelError(f"a pooling by {', '.join(chosen) or 'nothing'}", path=folder, remedy=REMEDY)
+    if settings.get("include_prompt") is False:
+        raise ModelError("a pooling that leaves the prompt out is not supported", path=folder, remedy=REMEDY)
+    return tuple(chosen)
+
+
+def _read_dense(folder: Path) -> DenseLayer:
+    settings = _optional(folder / "config.json")
+    name = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
+    between = {str(settings.get(key) or "sentence_embedding") for key in ("module_input_name", "module_output_name")}
+    if name not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
+        raise ModelError("this kind of dense layer is not supported", path=folder / "config.json", remedy=REMEDY)
+    path = folder / _WEIGHTS
+    if not path.is_file():
+        raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
+    shapes = {key: entry.shape for key, entry in read_header(path).items()}
+    outputs, inputs = settings.get("out_features"), settings.get("in_features")
+    bias = "linear.bias" in shapes
+    if shapes != {"linear.weight": (outputs, inputs)} | ({"linear.bias": (outputs,)} if bias else {}):
+        raise ModelError("the weights do not fit the settings", path=path, remedy="copy the model again")
+    layer = DenseLayer(int(str(inputs)), int(str(outputs)), bias=bias, activation=name)
+    with opening("the dense layer", path):
+        layer.load_state_dict({key: value.float() for key, value in load_file(path).items()})
+    return layer
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    return read_json_object(path, ModelError) if path.is_file() else {}
+
+
+def _write(path: Path, value: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
