@@ -47,7 +47,7 @@ class EncodedPairs:
         negative_offsets: Where those of each pair begin, and the end (pairs + 1,), int64.
     """
 
-    tokens: NDArray[np.int32]
+    tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
     keys: NDArray[np.int64]
     labels: NDArray[np.floating] | None = None
@@ -170,7 +170,7 @@ def encode_pairs(
 def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     """Returns what computes the ids of texts: of a transformer with special tokens, of ours without."""
     if hasattr(tokenizer, "token_ids") and hasattr(tokenizer.model, "transformer"):
-        return tokenizer.token_ids  # type: ignore[no-any-return]
+        return tokenizer.token_ids
     backend = getattr(tokenizer, "tokenizer", tokenizer).backend_tokenizer
     lookup = lookup_for(backend)
     return lambda texts: ids_of(backend, texts, lookup)

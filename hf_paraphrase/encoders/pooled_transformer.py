@@ -69,9 +69,9 @@ class PooledTransformer(nn.Module):
         super().__init__()
         if not poolings or not set(poolings) <= set(POOLINGS):
             raise ModelError(f"a pooling by {', '.join(poolings) or 'nothing'}", remedy=f"use {', '.join(POOLINGS)}")
-        self.transformer = transformer
+        self.transformer: Any = transformer
         self.poolings = tuple(poolings)
-        self.layers = nn.ModuleList(layers)
+        self.layers: Any = nn.ModuleList(layers)
 
     @property
     def config(self) -> Any:
@@ -273,7 +273,7 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
             raise ModelError(
                 f"a model of type `{model_type}` needs the code that it brings, {str(code['AutoModel'])[:80]}",
                 path=folder,
-                remedy="if you trust that code, open it with trust_remote_code=True",
+                remedy="if you trust that code: hf-paraphrase --trust-remote-code VERB, or trust_remote_code=True",
             )
         raise ModelError(f"a model of type `{model_type}` is not a sentence encoder", path=folder, remedy=REMEDY)
     only_decoder = (

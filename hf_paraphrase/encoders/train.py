@@ -333,5 +333,5 @@ def report_encoder(
 
 
 def _token_size(model: Any) -> int:
-    embeddings = getattr(model, "embeddings", None)
-    return int(model.config.hidden_size if not hasattr(embeddings, "shape") else embeddings.shape[1])
+    embeddings: Any = getattr(model, "embeddings", None)
+    return int(model.config.hidden_size if not hasattr(embeddings, "size") else embeddings.size(1))

@@ -118,7 +118,7 @@ class EncoderTrainer(SparseGradientTrainer):
     """
 
     loss_is_scaled_for_ga = False
-    args: EncoderTrainingArguments
+    args: Any
     optimizer: Any
     control: Any
     eval_dataset: Any
@@ -144,7 +144,7 @@ class EncoderTrainer(SparseGradientTrainer):
             raise UsageError("compute_metrics is for an eval_dataset", remedy="give that too, or an evaluator")
         args = copy.copy(args)
         if isinstance(model, str) and model in ENCODERS:
-            model, processing_class = untrained_encoder(model, train_dataset, processing_class, seed=args.seed)
+            model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
         self.forward_options = forward_options(self.encoder.model)
         if isinstance(self.encoder.model, PooledTransformer):

@@ -169,7 +169,8 @@ class _Distillation:
         ngrams = settings.ngram_buckets if settings.letters else 0
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-            model, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            model: PreTrainedModel = encoder.model
             check_memory(sum(vocabulary.sizes), _token_size(model), ngrams)
             return model, vocabulary, encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
         vocabulary = self._vocabulary(texts)

@@ -48,7 +48,8 @@ class TextObjective(Objective):
         self, model: PreTrainedModel, collator: TextCollator, batches: EpochBatches, module: nn.Module
     ) -> None:
         super().__init__()
-        self.collator, self.batches, self.module = collator, batches, module
+        self.collator, self.batches = collator, batches
+        self.module: nn.Module = module
         self.letters = collator.letters
         self._table = [model.get_parameter(TABLE)]  # which is not a part of this
 
@@ -113,7 +114,7 @@ class DistillationTrainer(EncoderTrainer):
         report: Called with a line of text at every score.
     """
 
-    args: DistillationTrainingArguments  # type: ignore[assignment]
+    args: Any
 
     def __init__(
         self,
@@ -148,7 +149,7 @@ class DistillationTrainer(EncoderTrainer):
         module = _objective(model, args, data) if objective is None else objective
         super().__init__(
             model,
-            args,  # type: ignore[arg-type]
+            args,
             None,
             processing_class,
             evaluator=evaluator,
@@ -171,7 +172,7 @@ class DistillationTrainer(EncoderTrainer):
             tables = [item for name, item in named.items() if name.rpartition(".")[2] == TABLE]
             others = [item for name, item in named.items() if name.rpartition(".")[2] != TABLE]
             tables += [] if self.letters is None else list(self.letters.parameters())
-            others += list(self.objective.module.parameters())
+            others += list(self.objective.get_submodule("module").parameters())
             groups = [
                 {"params": [item for item in found if item.requires_grad], "lr": rate}
                 for found, rate in (

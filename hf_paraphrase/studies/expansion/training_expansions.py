@@ -43,7 +43,7 @@ class Expansions:
         variants: How many expansions a sentence has; the epochs take them in turn.
     """
 
-    tokens: NDArray[np.int32]
+    tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
     numbers: NDArray[np.int64]
     joined: NDArray[np.int64]
