@@ -151,6 +151,8 @@ LOSSES = Registry(
     "loss",
     {
         "margin": "hf_paraphrase.encoders.losses:MarginLoss",
+        "ranking": "hf_paraphrase.encoders.losses:RankingLoss",
+        "labelled": "hf_paraphrase.encoders.losses:ContrastiveLoss",
         "contrastive": "hf_paraphrase.encoders.losses:ContrastiveLoss",
     },
 )

@@ -16,13 +16,19 @@ from typing import Any
 
 from .errors import InputError, UsageError
 from .messages import STREAM_COPIES, log, process_count
+from .objects import as_folders
 
 
 @contextmanager
 def copied_streams(settings: Any, names: Iterable[str]) -> Iterator[None]:
-    """Replaces pipes in these fields, also in a list and as `NAME=PIPE`, by copies that exist while the block runs."""
+    """Replaces pipes in these fields, also in a list and as `NAME=PIPE`, by copies that exist while the block runs.
+
+    Objects of Python are written to folders, see :mod:`.objects`.
+    """
     copies: dict[str, str] = {}
     with ExitStack() as stack:
+        for field in names:
+            setattr(settings, field, as_folders(getattr(settings, field), field, stack))
 
         def copied(value: Any) -> Any:
             if isinstance(value, list | tuple):

@@ -19,7 +19,7 @@ LAYERS = (
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"settings", "registry", "streams"},
+    {"settings", "registry", "streams", "objects"},
     {"errors", "messages", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Union, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from .folder import DataFolder
 from .parquet_files import BATCH_ROWS
@@ -17,14 +21,18 @@ from .schema import require_columns, require_texts, usual_pair_columns
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
+_NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
-"""Where pairs come from: a data folder, a `Dataset` or `IterableDataset` of `datasets`, or dictionaries."""
+"""Where pairs come from: a data folder, a file of JSON lines, CSV or Parquet, a `Dataset` or `IterableDataset` of
+`datasets`, or dictionaries."""
 
 
 class PairRows:
-    """The rows of pairs with `sentence1` and `sentence2`, or of a bitext with `source` and `target`.
+    """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
 
-    Back-translated pairs have a column `source` too, so it is a bitext only where there are no such pairs.
+    Bitext has `source` and `target`; back-translated pairs have a column `source` too, so it is a bitext only where
+    there are no such pairs. A row whose second side is a list, as in `{"query": …, "pos": [..], "neg": [..]}`, is a
+    pair for each of its texts.
 
     Args:
         source: The pairs. An iterator, which can be gone through once, is.
@@ -34,17 +42,22 @@ class PairRows:
         path: The data folder, for messages; None for another source.
         columns: The names of the columns.
         sides: The names of the two with the sentences.
+        negatives: The names of those with texts that are no paraphrase of the first side, or lists of them.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:
         self.split = split
+        self.path = to_path(source) if isinstance(source, str | os.PathLike) else None
+        if self.path is not None and self.path.is_file():
+            source = _read_file(self.path)
         self.folder = DataFolder.open(source) if isinstance(source, str | os.PathLike) else None
-        self.path = None if self.folder is None else self.folder.path
         self._source: Any = source
         if self.folder is not None:
             present = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
+        elif isinstance(source, pa.Table):
+            present = source.column_names
         elif not isinstance(source, Iterable):
             raise UsageError(
                 f"{type(source).__name__} is not a source of pairs",
@@ -63,11 +76,12 @@ class PairRows:
         ours = {theirs: name for name, theirs in self._theirs.items()}
         self.columns = [ours.get(name, name) for name in present]
         self.sides = _BITEXT_SIDES if is_bitext else _SIDES
+        self.negatives = [name for name in self.columns if _NEGATIVES.fullmatch(name)]
 
     def batches(
         self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Streams the rows, or a random sample of those of a data folder.
+        """Streams the rows, or a random sample of those of a data folder or a file.
 
         Yields:
             The number of the row at which the block begins, and the block of the columns.
@@ -75,7 +89,7 @@ class PairRows:
         if self.folder is None:
             if self.columns:
                 require_columns(self.columns, columns, "the pairs")
-            yield from self._batches_of_rows(list(columns))
+            yield from self._batches_of_rows(list(columns), max_pairs, seed)
             return
         rows = self.folder.count(self.split)
         chosen = None
@@ -85,26 +99,88 @@ class PairRows:
         start = 0
         for batch in self.folder.batches(self.split, columns):
             end = start + batch.num_rows
-            yield start, batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
+            batch = batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
+            yield start, self._one_pair_a_row(batch)
             start = end
 
-    def _batches_of_rows(self, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _batches_of_rows(
+        self, columns: list[str], max_pairs: int | None, seed: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         start = 0
         source: Any = self._source
         theirs = [self._theirs.get(name, name) for name in columns]
-        if hasattr(source, "iter"):
+        if isinstance(source, pa.Table):
+            if max_pairs is not None and max_pairs < len(source):
+                chosen = np.random.default_rng(seed).choice(len(source), max_pairs, replace=False)
+                source = source.take(np.sort(chosen))
+            blocks: Iterable[Any] = iter(source.select(theirs).rename_columns(columns).to_batches(BATCH_ROWS))
+        elif hasattr(source, "iter"):
             blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
         else:
             blocks = _blocks(source, theirs)
         for block in blocks:
             try:
-                values = {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
-                batch = pa.RecordBatch.from_pydict(values)
+                batch = block
+                if not isinstance(block, pa.RecordBatch):
+                    values = {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
+                    batch = pa.RecordBatch.from_pydict(values)
             except (pa.ArrowException, TypeError) as error:
                 raise InputError(f"the rows of pairs from {start} on do not fit together: {error}") from error
-            require_texts(batch.schema, "the pairs")
-            yield start, batch
+            yield start, self._one_pair_a_row(batch)
             start += batch.num_rows
+
+    def _one_pair_a_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Repeats rows whose second side is a list, and checks that the sides are text."""
+        name = self.sides[1]
+        if name in batch.schema.names and pa.types.is_list(batch.schema.field(name).type):
+            column = batch.column(name)
+            batch = batch.take(pc.list_parent_indices(column)).set_column(
+                batch.schema.get_field_index(name), name, pc.list_flatten(column)
+            )
+        require_texts(batch.schema, str(self.path or "the pairs"), self.sides)
+        return batch
+
+    def texts(self, batch: pa.RecordBatch) -> tuple[list[str], list[str]]:
+        """Returns the two sides of a block; a missing value is an empty text."""
+        first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in self.sides)
+        return first, second
+
+    def negatives_of(self, batch: pa.RecordBatch) -> list[list[str]]:
+        """Returns for each pair of a block the texts in its columns of negatives."""
+        found: list[list[str]] = [[] for _ in range(batch.num_rows)]
+        for name in self.negatives:
+            for texts, value in zip(found, batch.column(name).to_pylist(), strict=True):
+                listed = value if isinstance(value, list) else [value]
+                if not all(item is None or isinstance(item, str) for item in listed):
+                    raise InputError(
+                        f"the column {name} holds {listed[0]!r}", path=self.path, remedy="give texts, or lists of them"
+                    )
+                texts += [item for item in listed if item]
+        return found
+
+
+def _read_file(path: Path) -> pa.Table:
+    """Reads a file of JSON lines, CSV or Parquet whole."""
+    import pyarrow.csv
+    import pyarrow.json
+    import pyarrow.parquet
+
+    readers = {
+        ".jsonl": pyarrow.json.read_json,
+        ".json": pyarrow.json.read_json,
+        ".csv": pyarrow.csv.read_csv,
+        ".parquet": pyarrow.parquet.read_table,
+    }
+    if path.suffix not in readers:
+        raise InputError(
+            "neither a data folder nor a file of JSON lines, CSV or Parquet",
+            path=path,
+            remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
+        )
+    try:
+        return readers[path.suffix](path)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, remedy="check the file") from error
 
 
 def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterable[Mapping[str, Any]]]:
@@ -146,8 +222,7 @@ def iterate_pairs(
     """
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
-        first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in rows.sides)
-        yield first, second
+        yield rows.texts(batch)
 
 
 def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:

@@ -30,6 +30,8 @@ BACK_TRANSLATED = pa.schema(
 _PAIR_COLUMNS = (
     ("sentence1", "sentence2"),
     ("anchor", "positive"),
+    ("query", "pos"),
+    ("query", "positive"),
     ("text1", "text2"),
     ("question1", "question2"),
     ("premise", "hypothesis"),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .search import Neighbour, SearchIndex, build_index
     from .sentence_encoder import SentenceEncoder
     from .train import train_encoder
-    from .trainer import EncoderTrainer
-    from .training_arguments import EncoderTrainingArguments
+    from .trainer import EncoderTrainer, EncoderTrainingArguments
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

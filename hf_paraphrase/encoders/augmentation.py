@@ -35,36 +35,17 @@ class Augmentation:
     weight: float = 0.0
 
     def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
-        """Returns the sentences of further pairs: first all first sentences, then their partners in the same order.
-
-        Args:
-            pairs: The pairs that they follow.
-            numbers: The numbers of the further pairs, from 0 (numbers,).
-            epochs: The epoch of each, from 0 (numbers,).
-        """
+        """Returns the sentences of further pairs: first all first sentences, then their partners in the same order."""
         raise NotImplementedError
 
     def batch(
         self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int | None
     ) -> dict[str, Tensor]:
-        """Returns what the term needs beside a batch, by names that no other has.
-
-        Args:
-            pairs: The pairs.
-            numbers: The numbers of the pairs of the batch, further ones among them (numbers,).
-            epochs: The epoch of each, from 0 (numbers,).
-            pad_token_id: Fills up short sentences.
-        """
+        """Returns what the term needs beside a batch, by names that no other has."""
         return {}
 
     def loss(self, embed: Callable[[Tensor, Tensor], Tensor], inputs: Mapping[str, Any], vectors: Tensor) -> Tensor:
-        """Computes the term, a mean over the pairs of the batch.
-
-        Args:
-            embed: Computes embeddings (sentences, dim) of `input_ids` and `attention_mask`.
-            inputs: The batch, with what :meth:`batch` gave.
-            vectors: The embeddings of the batch (2 * pairs, dim).
-        """
+        """Computes the term, a mean over the pairs of the batch."""
         raise NotImplementedError
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..training.batches import Item
 from .augmentation import Augmentation
@@ -42,24 +42,25 @@ class PairCollator:
         self.augmentation = augmentation or Augmentation()
         self.size = len(pairs) + self.augmentation.size
 
-    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+    def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
         """Makes a batch.
 
         Args:
             items: The epoch and the number of each pair.
 
         Returns:
-            `input_ids` and `attention_mask` (2 * pairs, length), int64, first all first sentences, then their
-            partners in the same order, `keys` (2 * pairs,), the numbers of the unscrambled token sequences, and, of
-            labelled pairs, `labels` (pairs,), int64; and what the augmentation adds for a term of the loss.
+            `input_ids` and `attention_mask` (sentences, length), int64: first all first sentences, then their partners
+            in the same order, then the negatives that they were given; `keys`, an array (sentences,) with the numbers
+            of the unscrambled token sequences, and `pairs`, the number of pairs, which both stay with the processor;
+            of labelled pairs, `labels` (pairs,), float32; and what the augmentation adds for a term of the loss.
         """
         pairs = np.array([pair for _, pair in items], np.int64)
         epochs = np.array([epoch for epoch, _ in items], np.int64)
         sentences = self.sentences(epochs.tolist(), pairs)
         ids, mask = sentences.padded(np.arange(len(sentences)), self.pad_token_id)
-        batch = {"input_ids": ids, "attention_mask": mask, "keys": torch.from_numpy(sentences.keys)}
+        batch = {"input_ids": ids, "attention_mask": mask, "keys": sentences.keys, "pairs": len(pairs)}
         if self.pairs.labels is not None:
-            labels = np.ones(len(pairs), np.int64)
+            labels = np.ones(len(pairs), np.float32)
             own = pairs < len(self.pairs)
             labels[own] = self.pairs.labels[pairs[own]]
             batch["labels"] = torch.from_numpy(labels)
@@ -68,19 +69,20 @@ class PairCollator:
         return batch
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        """Looks up the sentences of some pairs and scrambles those that are to be.
+        """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind.
 
         Args:
             epochs: The epoch of each pair (pairs,).
             pairs: The number of each pair (pairs,).
 
         Returns:
-            2 * pairs sentences: first all first sentences, then their partners in the same order.
+            All first sentences, then their partners in the same order, then the negatives of the pairs.
         """
         sentences = self._unscrambled(epochs, pairs)
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
-        return sentences
+        negatives = self.pairs.negatives_of(pairs[pairs < len(self.pairs)])
+        return sentences if negatives is None else sentences.followed_by(negatives)
 
     def _unscrambled(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         own = pairs < len(self.pairs)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from transformers import EvalPrediction
 
+from ..data.pair_rows import PairRows
 from ..errors import InputError, UsageError
+from .encoded_pairs import LABEL, SCORE
 from .sentence_encoder import SentenceEncoder
 from .vectors import normalized
 
@@ -17,7 +19,6 @@ CHOOSES = "eval_dev_mean"
 DEV_SCORE = CHOOSES.removeprefix("eval_")
 Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
 """Gets an encoder; returns scores by name, or one number."""
-_LABELS = ("label", "score")
 
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
@@ -31,24 +32,43 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
         raise UsageError(f"the evaluator gives something other than scores: {error}") from error
 
 
-def similarity_scores(
-    encoder: SentenceEncoder, pairs: Any, compute_metrics: Callable[[EvalPrediction], Mapping[str, float]]
+def pair_scores(
+    encoder: SentenceEncoder,
+    pairs: Any,
+    compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
 ) -> dict[str, float]:
-    """Computes metrics of the cosines of pairs against their labels or scores.
+    """Scores the cosines of pairs against their labels or scores.
 
     Args:
         encoder: The encoder.
-        pairs: A `datasets.Dataset`, or dictionaries, with `sentence1`, `sentence2` and `label` or `score`.
-        compute_metrics: Gets the cosines (pairs,) as predictions, and the labels (pairs,).
+        pairs: A `datasets.Dataset`, or dictionaries, with the two sentences and `label` or `score`.
+        compute_metrics: Gets the cosines (pairs,) as predictions, and the labels (pairs,); None for the average
+            precision × 100 of labels, or for Pearson × 100 of scores.
     """
-    rows = list(pairs)
-    label = next((name for name in _LABELS if rows and name in rows[0]), None)
-    if label is None:
+    rows = PairRows(pairs)
+    column = next((name for name in (LABEL, SCORE) if name in rows.columns), None)
+    if column is None:
         raise InputError("the pairs of eval_dataset have no column label or score", remedy="give graded pairs")
-    first, second = (normalized(encoder.encode([row[side] for row in rows])) for side in ("sentence1", "sentence2"))
-    labels = np.array([row[label] for row in rows])
-    scores = compute_metrics(EvalPrediction(predictions=(first * second).sum(1), label_ids=labels))
+    sides: tuple[list[str], list[str]] = [], []
+    labels: list[float] = []
+    for _, batch in rows.batches([*rows.sides, column]):
+        for all_texts, texts in zip(sides, rows.texts(batch), strict=True):
+            all_texts += texts
+        labels += batch.column(column).to_pylist()
+    first, second = (normalized(encoder.encode(texts)) for texts in sides)
+    prediction = EvalPrediction(predictions=(first * second).sum(1), label_ids=np.array(labels))
+    if compute_metrics is None:
+        scores: Mapping[str, float] = {DEV_SCORE: 100 * _agreement(prediction, column)}
+    else:
+        scores = compute_metrics(prediction)
     return {name.removeprefix("eval_"): float(value) for name, value in scores.items()}
+
+
+def _agreement(prediction: EvalPrediction, column: str) -> float:
+    from ..evaluation.correlation import average_precision, pearson
+
+    measure = average_precision if column == LABEL else pearson
+    return float(measure(prediction.predictions, prediction.label_ids))
 
 
 def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> str:

@@ -51,16 +51,7 @@ def with_trigrams(
     lower_case: bool,
     skip_unknown: bool,
 ) -> EncoderVocabulary:
-    """Adds the character trigrams of some sentences to words, or makes a vocabulary of trigrams alone.
-
-    Args:
-        words: The tokenizer of the words and their initial vectors; None for trigrams alone.
-        sentences: The text of the pairs.
-        vocabulary_size: The greatest number of trigrams; None for all.
-        min_frequency: Trigrams that the sentences have less often are left out.
-        lower_case: As for :func:`~..tokenization.character_trigram.build_character_trigram_tokenizer`.
-        skip_unknown: As for it.
-    """
+    """Adds the character trigrams of some sentences to words, or makes a vocabulary of trigrams alone."""
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
@@ -93,20 +84,8 @@ def word_level_vocabulary(
     The words are those of the sentences, then those of the word list, then those of the source of vectors (a sentence
     encoder has none of its own), until the vocabulary is full.
 
-    Args:
-        sentences: The text of the pairs.
-        initial_vectors: As for :func:`~.initial_vectors.read_initial_vectors`; None for none.
-        word_list: A file of more words, see :func:`~.initial_vectors.read_word_list`.
-        vocabulary_size: The greatest number of words; None for all.
-        min_frequency: Words that the sentences have less often are left out.
-        lower_case: As for :func:`~..tokenization.word_level.build_word_level_tokenizer`.
-        contractions: As for it.
-        treebank: As for it.
-        dimension: The number of components wanted.
-        show_progress_bar: Show the progress of a distillation on standard error.
-
     Returns:
-        The tokenizer, and what was read.
+        The tokenizer, and the vectors that were read.
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
@@ -169,17 +148,7 @@ def start_embeddings(
     frequency_counts: str | os.PathLike[str] | None = None,
     seed: int = 0,
 ) -> tuple[NDArray[np.float32], Coverage]:
-    """Aligns initial vectors with a tokenizer's vocabulary: `initial_embeddings` with the rest.
-
-    Args:
-        tokenizer: The tokenizer of the new encoder.
-        vectors: The vectors; None starts all at random.
-        token_counts: How often each id occurs in the training data (vocabulary,), for coverage and frequencies.
-        dimension: The number of components.
-        frequency_weights: Whether to weight the rows by a / (a + p).
-        frequency_constant: The a.
-        frequency_counts: A file from which p is counted instead, see :func:`~..training.word_vectors.read_counts`.
-        seed: Seed of the random vectors.
+    """Aligns initial vectors with a tokenizer's vocabulary; `token_counts` (vocabulary,) are of the training data.
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.

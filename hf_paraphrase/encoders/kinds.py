@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 HIDDEN_SIZE = 300
 """Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
+DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
+"""The settings of encoders' configurations that make training mode random."""
 
 
 @dataclass(kw_only=True)
@@ -243,10 +245,18 @@ def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
     )
 
 
+def is_of_transformers(model: Any) -> bool:
+    """Returns whether a model is of a class of transformers, or of a repository whose code was allowed to run."""
+    return type(model).__module__.partition(".")[0] in ("transformers", "transformers_modules") and not isinstance(
+        model, tuple(own_classes().values())
+    )
+
+
 def is_own_class(model: PreTrainedModel) -> bool:
-    """Returns whether a model is of a class that is not of this package."""
+    """Returns whether a model is of a class of the user, whose code is saved with the weights."""
     model_type = model.config.model_type
-    return model_type not in MODELS or type(model) is not model_class(model_type)
+    is_ours = model_type in MODELS and type(model) is model_class(model_type)
+    return not is_ours and not is_of_transformers(model)
 
 
 def check_own_class(model: PreTrainedModel) -> None:

@@ -1,7 +1,7 @@
 """The losses of the papers, each a module with its settings and its source, and what a loss of the user is.
 
 A loss is an `nn.Module` whose `forward(vectors, …)` takes the embeddings of a batch and, by the names of its further
-parameters, `negatives` (which are then searched) and `labels`; see :func:`asks_for`.
+parameters, `negatives`, `candidates` and `labels`; see :func:`asks_for`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..errors import UsageError
 from ..registry import LOSSES
 from .negatives import NONE, normalize_rows
 
-NEGATIVES, LABELS = "negatives", "labels"
-_GIVEN = (NEGATIVES, LABELS)
+NEGATIVES, CANDIDATES, LABELS = "negatives", "candidates", "labels"
+_GIVEN = (NEGATIVES, CANDIDATES, LABELS)
 
 
 def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
@@ -29,18 +29,16 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
 
     * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, :data:`~.negatives.NONE` where
       there is none. They are searched as the settings say. A loss without it is its own judge of the batch;
-    * `labels` (pairs,): 1 for a paraphrase and 0 for another pair, from the column `label` of the pairs, which is then
-      needed. Without it pairs labelled 0 are left out.
+    * `candidates` (2 * pairs, all vectors): booleans, which of the vectors may be a negative of which sentence;
+    * `labels` (pairs,): how much of a paraphrase a pair is, from the column `label` (1 or 0) or `score` (0 to 1) of
+      the pairs, which is then needed. Without it pairs labelled 0 are left out.
     """
     _, *parameters = inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters.values()
     for parameter in parameters[1:]:
-        required = parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        )
-        if required and parameter.name not in _GIVEN:
+        is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not is_variadic and parameter.name not in _GIVEN:
             raise UsageError(
-                f"the forward of the loss asks for `{parameter.name}`", remedy=f"there is {' and '.join(_GIVEN)}"
+                f"the forward of the loss asks for `{parameter.name}`", remedy=f"there is {', '.join(_GIVEN)}"
             )
     return name in [parameter.name for parameter in parameters[1:]]
 
@@ -78,7 +76,7 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
 
 
 class EncoderLoss(nn.Module):
-    """A loss of the papers, which has a margin.
+    """A loss of the papers with a margin.
 
     Attributes:
         description: What it is, in a few words, for the model card.
@@ -138,14 +136,15 @@ class MarginLoss(EncoderLoss):
 
 
 class ContrastiveLoss(EncoderLoss):
-    """The contrastive margin loss of paper 003 on labelled pairs.
+    """The contrastive margin loss of paper 003 on labelled pairs: the loss `labelled`.
 
     With d = 1 - cos(s, t), y = 1 for a paraphrase and 0 otherwise, the mean over the pairs of
 
         y * d + (1 - y) * max(0, margin - d)^2
 
     The formula as printed multiplies the hinge with y and its brackets do not match; the text under it says that the
-    hinge is for pairs that are not paraphrases, and only the hinge is squared. The paper does not state its margin.
+    hinge is for pairs that are not paraphrases, and only the hinge is squared. The paper does not state its margin. A
+    score from 0 to 1 in the place of y weights the two terms.
     """
 
     default_margin = 0.5
@@ -156,13 +155,49 @@ class ContrastiveLoss(EncoderLoss):
         """Computes the loss, a scalar.
 
         Args:
-            vectors: Sentence embeddings (2 * pairs, dim): the first sentences, then their partners in the same order.
+            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
+                order.
             labels: 1 for a paraphrase, 0 for another pair (pairs,).
         """
-        first, second = normalize_rows(vectors).chunk(2)
+        first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
         distance = 1.0 - (first * second).sum(1)
         hinge = (self.margin - distance).clamp_min(0.0).square()
-        return torch.where(labels.bool(), distance, hinge).mean()
+        degree = labels.to(distance.dtype)
+        return (degree * distance + (1.0 - degree) * hinge).mean()
+
+
+class RankingLoss(nn.Module):
+    """Cross-entropy over scaled cosines: the partner of each first sentence among all candidates of its side.
+
+    With t_j the partners of all pairs and the negatives that were given, the mean over the pairs (s_i, t_i) of
+
+        -log(exp(scale * cos(s_i, t_i)) / sum over j of exp(scale * cos(s_i, t_j)))
+
+    in which those t_j are left out that are related to the pair (see :class:`~.negatives.Relations`).
+    """
+
+    description = "cross-entropy over the scaled cosines of the batch"
+    source = "Henderson et al. 2017, section 4"
+
+    def __init__(self, scale: float = 20.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
+        """Computes the loss, a scalar.
+
+        Args:
+            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
+                order, then the negatives that were given.
+            candidates: Which of them may be the negative of which sentence (2 * pairs, 2 * pairs + more), bool.
+        """
+        pairs = len(candidates) // 2
+        unit = normalize_rows(vectors)
+        cosines = unit[:pairs] @ unit[pairs:].T
+        own = torch.arange(pairs, device=vectors.device)
+        counts = candidates[:pairs, pairs:].clone()
+        counts[own, own] = True
+        return nn.functional.cross_entropy((self.scale * cosines).masked_fill(~counts, -torch.inf), own)
 
 
 def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,14 +17,14 @@ from ..errors import InputError
 from ..training.batches import EpochBatches
 from ..training.processes import gather_rows, num_processes, process_index
 from .collator import PairCollator
-from .negatives import NONE, search_negatives
+from .negatives import NONE, choose_negatives
 from .token_rows import Sentences
 
 _FILE = "mega_batch.safetensors"
 
 
 class MegaBatchSchedule:
-    """Returns which mini-batches of an epoch form a mega-batch.
+    """Tells which mini-batches of an epoch form a mega-batch.
 
     A mega-batch holds M mini-batches, and at the end of an epoch those that are left. M is constant, or annealed as in
     Wieting et al. 2019 ("Simple and Effective Paraphrastic Similarity from Parallel Translations"): it is 1 at first
@@ -43,26 +44,15 @@ class MegaBatchSchedule:
         self.anneal = anneal
         self._last = (-1, 0, 0)
 
-    def size_after(self, done: int) -> int:
-        """Returns the M of a mega-batch that begins when `done` mini-batches were trained on."""
-        return self.size if self.anneal == 0 else min(self.size, 1 + done // self.anneal)
-
     def bounds(self, epoch: int, number: int) -> tuple[int, int]:
-        """Finds the mega-batch of a mini-batch.
-
-        Args:
-            epoch: The epoch, from 0.
-            number: The number of the mini-batch in the epoch, from 0.
-
-        Returns:
-            The numbers of the first mini-batch of the mega-batch and of the first one behind it.
-        """
+        """Returns the first mini-batch of the mega-batch of a mini-batch, and the first one behind it."""
         last, start, end = self._last
         if last != epoch or number < start:
             start = end = 0
         while end <= number:
-            start = end
-            end = min(start + self.size_after(epoch * self.batches + start), self.batches)
+            start, done = end, epoch * self.batches + end
+            size = self.size if self.anneal == 0 else min(self.size, 1 + done // self.anneal)
+            end = min(start + size, self.batches)
         self._last = (epoch, start, end)
         return start, end
 
@@ -76,8 +66,9 @@ class MegaBatch:
         start: The number in the epoch of the first mini-batch.
         end: The number of the first mini-batch that is no longer of the pool.
         first: The place of the first pair in the order of the epoch.
-        sentences: The sentences (2 * pairs) as the updates see them, i.e. scrambled: first all first sentences, then
-            their partners in the same order.
+        pairs: The number of pairs.
+        sentences: The sentences as the updates see them, i.e. scrambled: first all first sentences, then their
+            partners in the same order, then the negatives that they were given.
         chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NONE`.
     """
 
@@ -85,8 +76,43 @@ class MegaBatch:
     start: int
     end: int
     first: int
+    pairs: int
     sentences: Sentences
     chosen: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, batches: EpochBatches, collator: PairCollator, epoch: int, start: int, end: int) -> MegaBatch:
+        """Pools the mini-batches from `start` up to `end`, whose negatives are to be chosen."""
+        first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
+        pairs = batches.order(epoch)[first:last]
+        sentences = collator.sentences([epoch] * len(pairs), pairs)
+        return cls(epoch, start, end, first, len(pairs), sentences, np.full(2 * len(pairs), NONE, np.int64))
+
+    @torch.no_grad()
+    def choose(
+        self, embed: Callable[[Tensor, Tensor], Tensor], *, batch_size: int, pad_token_id: int | None, **options: Any
+    ) -> None:
+        """Encodes the sentences and chooses the negative of each; the processes share both.
+
+        Args:
+            embed: Computes embeddings (sentences, dim) of `input_ids` and `attention_mask` (sentences, length).
+            batch_size: Sentences that are encoded together.
+            pad_token_id: Fills up short sentences.
+            **options: Of :func:`~.negatives.choose_negatives`.
+        """
+        processes, process, size = num_processes(), process_index(), 2 * self.pairs
+        by_length = np.diff(self.sentences.offsets).argsort(kind="stable")
+        own = by_length[process::processes]
+        parts = []
+        for begin in range(0, max(len(own), 1), batch_size):
+            parts.append(embed(*self.sentences.padded(own[begin : begin + batch_size], pad_token_id)))
+        encoded = gather_rows(torch.cat(parts))
+        vectors = torch.empty_like(encoded)
+        dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
+        vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
+        share = range(size * process // processes, size * (process + 1) // processes)
+        chosen = choose_negatives(vectors, self.sentences.keys, pairs=self.pairs, rows=share, **options)
+        self.chosen = gather_rows(chosen).cpu().numpy()
 
     def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Makes a mini-batch that holds some of the pairs and all their negatives, each sentence once.
@@ -101,7 +127,7 @@ class MegaBatch:
             that are neither; and the row of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
         """
         pairs = np.arange(begin, end) - self.first
-        own = np.concatenate([pairs, pairs + len(self.sentences) // 2])
+        own = np.concatenate([pairs, pairs + self.pairs])
         negatives = self.chosen[own]
         exists = negatives != NONE
         rows = np.concatenate([own, np.setdiff1d(negatives[exists], own)])
@@ -114,74 +140,12 @@ class MegaBatch:
     def save(self, folder: Path) -> None:
         """Writes what a resumed run could not choose again, because the weights have moved on since."""
         bounds = torch.tensor([self.epoch, self.start, self.end])
+        folder.mkdir(parents=True, exist_ok=True)
         save_file({"bounds": bounds, "chosen": torch.from_numpy(self.chosen)}, folder / _FILE)
 
 
-def pooled_sentences(
-    batches: EpochBatches, collator: PairCollator, epoch: int, start: int, end: int
-) -> tuple[int, Sentences]:
-    """Formats the sentences of the mini-batches from `start` up to `end` of an epoch.
-
-    Returns:
-        The place of their first pair in the order of the epoch, and the sentences (2 * pairs).
-    """
-    first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
-    pairs = batches.order(epoch)[first:last]
-    return first, collator.sentences([epoch] * len(pairs), pairs)
-
-
-@torch.no_grad()
-def search_pool(
-    sentences: Sentences,
-    embed: Callable[[Tensor, Tensor], Tensor],
-    *,
-    batch_size: int,
-    pad_token_id: int | None,
-    negatives: str,
-    negatives_from: str,
-    seed: int,
-) -> NDArray[np.int64]:
-    """Encodes pooled sentences and chooses the negative of each; the processes share both.
-
-    Args:
-        sentences: The sentences (2 * pairs).
-        embed: Computes embeddings (sentences, dim) of `input_ids` and `attention_mask` (sentences, length).
-        batch_size: Sentences that are encoded together.
-        pad_token_id: Fills up short sentences.
-        negatives: As for :func:`~.negatives.search_negatives`.
-        negatives_from: As for it.
-        seed: Seed of its draws.
-
-    Returns:
-        The number of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
-    """
-    processes, process, size = num_processes(), process_index(), len(sentences)
-    by_length = np.diff(sentences.offsets).argsort(kind="stable")
-    own = by_length[process::processes]
-    parts = []
-    for begin in range(0, max(len(own), 1), batch_size):
-        parts.append(embed(*sentences.padded(own[begin : begin + batch_size], pad_token_id)))
-    encoded = gather_rows(torch.cat(parts))
-    vectors = torch.empty_like(encoded)
-    dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
-    vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
-    chosen = search_negatives(
-        vectors,
-        torch.from_numpy(sentences.keys).to(vectors.device),
-        negatives=negatives,
-        negatives_from=negatives_from,
-        generator=torch.Generator().manual_seed(seed),
-        rows=range(size * process // processes, size * (process + 1) // processes),
-    )
-    return gather_rows(chosen).cpu().numpy()
-
-
 def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator) -> MegaBatch | None:
-    """Reads the mega-batch that was running when a checkpoint was written.
-
-    Returns:
-        The mega-batch; None if none was running.
-    """
+    """Reads the mega-batch that was running when a checkpoint was written; None if none was."""
     path = folder / _FILE
     if not path.is_file():
         return None
@@ -189,9 +153,10 @@ def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator)
     epoch, start, end = (int(item) for item in saved["bounds"])
     chosen = saved["chosen"].numpy()
     if 0 <= start < end <= batches.joint_batches:
-        first, sentences = pooled_sentences(batches, collator, epoch, start, end)
-        if len(sentences) == len(chosen):
-            return MegaBatch(epoch, start, end, first, sentences, chosen)
+        pool = MegaBatch.of(batches, collator, epoch, start, end)
+        if len(pool.chosen) == len(chosen):
+            pool.chosen = chosen
+            return pool
     raise InputError(
         f"the checkpoint is of a run with other batches: {len(chosen)} negatives for mini-batches {start} to {end}",
         path=path,

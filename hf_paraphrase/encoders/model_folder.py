@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import Card, write_card
 from ..artefacts.files import quiet_transformers
-from ..artefacts.provenance import write_provenance
+from ..artefacts.hub_models import repository_name
+from ..artefacts.provenance import fingerprint, inherited_model_metadata, write_provenance
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
-_LOSS = "loss.safetensors"
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -46,9 +46,7 @@ def write_model_files(
     write_module_files(folder, _layout(model), model.config.hidden_size)
 
 
-def write_checkpoint(
-    folder: Path, model: PreTrainedModel, loss: nn.Module, weights: Mapping[str, Tensor] | None = None
-) -> bool:
+def write_checkpoint(folder: Path, model: nn.Module, weights: Mapping[str, Tensor] | None = None) -> bool:
     """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run.
 
     Returns:
@@ -59,19 +57,9 @@ def write_checkpoint(
     if not _CHECKPOINT.fullmatch(folder.name):
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    state_dict = dict(model.state_dict() if weights is None else weights)
-    save_file({name: value.contiguous() for name, value in state_dict.items()}, folder / "model.safetensors")
-    if state := loss.state_dict():
-        save_file({name: value.contiguous() for name, value in state.items()}, folder / _LOSS)
+    state = dict(model.state_dict() if weights is None else weights)
+    save_file({name: value.contiguous() for name, value in state.items()}, folder / "model.safetensors")
     return True
-
-
-def read_loss(folder: Path, loss: nn.Module) -> None:
-    """Loads the weights that a checkpoint holds for a loss, if any."""
-    from safetensors.torch import load_file
-
-    if (folder / _LOSS).is_file():
-        loss.load_state_dict(load_file(folder / _LOSS))
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
@@ -105,6 +93,7 @@ def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
         "title": name,
         "name": name,
         "parameters": sizes_of(model)["parameters"],
+        "hidden_size": getattr(model, "dimension", model.config.hidden_size),
     }
 
 
@@ -116,21 +105,34 @@ def write_saved_card(
     settings: Mapping[str, Any],
     results: Mapping[str, Any],
     card: Mapping[str, Any],
+    base: Path | None = None,
 ) -> None:
     """Writes card and record of an encoder that was saved from Python: what its trainer knows, and what it does not.
 
     A card that is there stays, with the record that belongs to it, because somebody may have written in it; a warning
-    says so, for they may be about other weights.
+    says so, for they may be about other weights. The licence and languages are those of the encoder in `base`, with
+    which the training began.
     """
     if (folder / "README.md").exists():
         _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
         return
     results = {**sizes_of(model), **results}
-    write_provenance(folder, command=command, settings=settings, results=results)
-    values = {"languages": [], **card_values(model, folder.resolve().name), **card}
+    inputs = {} if base is None else {str(base): fingerprint(base)}
+    write_provenance(folder, command=command, settings=settings, results=results, inputs=inputs)
+    begun = {} if base is None else inherited_model_metadata(base)
+    values = {
+        **card_values(model, folder.resolve().name),
+        **card,
+        "languages": begun.get("language", []),
+        "base": None if base is None else repository_name(base) or base.resolve().name,
+        "base_repository": None if base is None else (repository_name(base) or "").partition("@")[0],
+        "model_license": begun.get("license"),
+    }
     write_card(folder, Card("saved_encoder", values, "model_cards"))
 
 
 def _layout(model: PreTrainedModel) -> str:
     """Names what sentence-transformers is to take the folder for: what a subclass computes is its own affair."""
+    if hasattr(model, "transformer"):  # which sentence-transformers opens without code
+        return "avg"
     return type(model).__name__ if is_own_class(model) else str(model.config.model_type)

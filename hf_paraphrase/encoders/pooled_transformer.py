@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -199,17 +199,10 @@ def open_transformer(
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     own = _optional(place / _SETTINGS)
-    limits = (own.get("max_seq_length") or tokenizer.model_max_length, _positions(model))
-    known = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    first, last = special_counts(tokenizer.backend_tokenizer)
-    reading = Reading(
-        most_tokens=min(known, default=None),
-        from_end=tokenizer.truncation_side == "left",
-        first_special=first,
-        last_special=last,
+    reading = replace(
+        reading_of(model, tokenizer, own.get("max_seq_length")),
         lower_case=own.get("do_lower_case") is True,
         normalizes=modules.normalizes,
-        blank_is_empty=False,
     )
     return PooledTransformer(model, modules.poolings, modules.layers).eval(), tokenizer, reading
 
@@ -290,6 +283,20 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
             remedy="give an encoder, or a folder of sentence-transformers",
         )
     return config
+
+
+def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) -> Reading:
+    """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
+    limits = (max_seq_length or tokenizer.model_max_length, _positions(model))
+    known = [limit for limit in limits if limit is not None and limit < 1 << 30]
+    first, last = special_counts(tokenizer.backend_tokenizer)
+    return Reading(
+        most_tokens=min(known, default=None),
+        from_end=tokenizer.truncation_side == "left",
+        first_special=first,
+        last_special=last,
+        blank_is_empty=False,
+    )
 
 
 def _positions(model: Any) -> int | None:

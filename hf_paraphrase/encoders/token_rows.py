@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import OutputError
+from ..tokenization.token_ids import TokenIds
 
 
 @dataclass
@@ -27,50 +30,44 @@ class Sentences:
         keys: The numbers of the unscrambled token sequences (sentences,), int64.
     """
 
-    tokens: NDArray[np.int32]
+    tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
     keys: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def ids(self) -> TokenIds:
+        """The token ids without the keys."""
+        return TokenIds(self.tokens, self.offsets)  # type: ignore[arg-type]
+
     def padded(self, rows: NDArray[np.int64], pad_token_id: int | None) -> tuple[Tensor, Tensor]:
-        """Makes a batch of some of the sentences.
+        """Makes a batch of some of the sentences, padded on the right.
 
         Args:
             rows: The numbers of the sentences (rows,).
-            pad_token_id: Fills up short sentences, on the right; None for a token of theirs, so that in training no
-                row of a table seems to occur that does not.
+            pad_token_id: Fills up short sentences; None for a token of theirs, so that in training no row of a table
+                seems to occur that does not.
 
         Returns:
             `input_ids` and `attention_mask` (rows, length), int64.
         """
-        starts = self.offsets[rows]
-        lengths = self.offsets[rows + 1] - starts
-        sentence, position = token_places(lengths)
-        tokens = self.tokens[starts[sentence] + position]
         if pad_token_id is None:
-            pad_token_id = int(tokens[0]) if len(tokens) else 0
-        ids = np.full((len(rows), int(lengths.max(initial=0))), pad_token_id, np.int64)
-        ids[sentence, position] = tokens
-        mask = np.arange(ids.shape[1]) < lengths[:, None]
+            some = self.ids.of_texts(rows[:1])
+            pad_token_id = int(some[0]) if len(some) else 0
+        ids, mask = self.ids.padded(rows, pad_token_id)
         return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
 
-    def followed_by(self, other: Sentences) -> Sentences:
-        """Lays the other sentences behind these."""
-        return Sentences(
-            np.concatenate([self.tokens, other.tokens]),
-            np.concatenate([self.offsets, other.offsets[1:] + len(self.tokens)]),
-            np.concatenate([self.keys, other.keys]),
-        )
+    def followed_by(self, *others: Sentences) -> Sentences:
+        """Lays other sentences behind these."""
+        blocks = [self, *others]
+        ids = TokenIds.joined(block.ids for block in blocks)
+        return Sentences(ids.ids, ids.offsets, np.concatenate([block.keys for block in blocks]))
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """Returns the sentences of these numbers (rows,), in their order."""
-        starts = self.offsets[rows]
-        lengths = self.offsets[rows + 1] - starts
-        sentence, position = token_places(lengths)
-        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
-        return Sentences(self.tokens[starts[sentence] + position], offsets, self.keys[rows])
+        return Sentences(*self.ids.take(rows), self.keys[rows])
 
 
 def token_places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -79,31 +76,36 @@ def token_places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     return sentence, np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
 
+def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
+
+
 class GrowingArray:
     """Numbers of one type that grow in a file without a name, which the system removes with the process."""
 
     def __init__(self, kind: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
-        self._kind = kind
-        self._scratch = scratch
-        self._what = what
+        self._kind, self._what = kind, what
+        self._folder = Path(scratch or tempfile.gettempdir())
+        with self._writing():
+            self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         try:
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+            yield
         except OSError as error:
-            self._fail(error)
+            raise OutputError(f"cannot write {self._what}: {error.strerror or error}", path=self._folder) from error
 
     def append(self, numbers: NDArray[Any] | bytes) -> None:
         """Adds numbers."""
-        try:
+        with self._writing():
             self._file.write(numbers if isinstance(numbers, bytes) else numbers.astype(self._kind).tobytes())
-        except OSError as error:
-            self._fail(error)
 
     def map(self) -> NDArray[Any]:
         """Maps all numbers that were added; the map keeps the file alive."""
-        try:
+        with self._writing():
             self._file.flush()
-        except OSError as error:
-            self._fail(error)
         # Nothing cannot be mapped.
         mapped = np.memmap(self._file, self._kind, "r") if self._file.tell() else np.empty(0, self._kind)
         return np.asarray(mapped)
@@ -112,47 +114,39 @@ class GrowingArray:
         """Closes the file; what is mapped stays."""
         self._file.close()
 
-    def _fail(self, error: OSError) -> NoReturn:
-        raise OutputError(
-            f"cannot write {self._what}: {error.strerror or error}", path=Path(self._scratch or tempfile.gettempdir())
-        ) from error
-
 
 class TokenArrays:
-    """Token ids of pairs that grow in files without a name."""
+    """Sentences that grow in files without a name."""
 
     def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
         self.rows = 0
-        kinds: dict[str, type[np.generic]] = {
-            "tokens": np.int32,
-            "lengths": np.int64,
-            "keys": np.int64,
-            "labels": np.int8,
-        }
-        self._arrays = {name: GrowingArray(kind, scratch, "the tokenised pairs") for name, kind in kinds.items()}
+        kinds: tuple[type[np.generic], ...] = (np.int32, np.int64, np.int64)
+        self._tokens, self._lengths, self._keys = (GrowingArray(kind, scratch, "the token ids") for kind in kinds)
 
     def __enter__(self) -> TokenArrays:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for array in self._arrays.values():
+        for array in (self._tokens, self._lengths, self._keys):
             array.close()
 
-    def append(self, rows: list[NDArray[np.int32]], labels: NDArray[np.int8]) -> None:
-        """Adds the rows of some pairs, two of each, and a label for each pair."""
-        digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
-        self._arrays["tokens"].append(np.concatenate(rows))
-        self._arrays["lengths"].append(np.array([len(row) for row in rows]))
-        self._arrays["keys"].append(digests)
-        self._arrays["labels"].append(labels)
-        self.rows += len(rows)
+    def append(self, rows: list[NDArray[np.int32]]) -> None:
+        """Adds sentences."""
+        if rows:
+            self._tokens.append(np.concatenate(rows))
+            self._lengths.append(np.array([len(row) for row in rows]))
+            self._keys.append(text_keys(rows))
+            self.rows += len(rows)
 
-    def finish(self) -> tuple[Sentences, NDArray[np.int8]]:
-        """Maps the files; returns the sentences, and the labels of the pairs (pairs,)."""
-        arrays = {name: array.map() for name, array in self._arrays.items()}
-        return Sentences(arrays["tokens"], ends_of(arrays["lengths"]), arrays["keys"]), arrays["labels"]
+    def finish(self) -> Sentences:
+        """Maps the files."""
+        return Sentences(self._tokens.map(), ends_of(self._lengths.map()), self._keys.map())
 
 
-def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
-    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
+def text_keys(rows: list[NDArray[np.int32]]) -> bytes:
+    """Computes a number for each token sequence, int64, equal where they are equal.
+
+    It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
+    share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
+    """
+    return b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)

@@ -15,22 +15,23 @@ from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
-from ..registry import EXTENSIONS
+from ..registry import ENCODERS, EXTENSIONS
 from ..settings import recipe
 from ..training.run import TrainingRun
 from .augmentation import Augmentation, Extension
 from .kinds import encoder_kind, option_names
-from .sentence_encoder import SentenceEncoder
 from .train_settings import EncoderSettings, VocabularySettings, loss_options, train_encoder_settings
 
 if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedModel
 
+    from ..data.pair_rows import PairSource
     from ..training.word_vectors import Coverage
     from .dev_scores import Evaluator
     from .encoded_pairs import EncodedPairs
     from .encoder_vocabulary import EncoderVocabulary
+    from .sentence_encoder import SentenceEncoder
     from .trainer import EncoderTrainer
 
 
@@ -38,10 +39,14 @@ if TYPE_CHECKING:
 def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
 
+    Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, in the place of
+    a folder or name.
+
     Returns:
         The encoder; its `results`, as in `provenance.json`, say how it was scored.
     """
     from ..artefacts.provenance import read_provenance
+    from .sentence_encoder import SentenceEncoder
 
     with TrainingRun(settings, command="train-encoder", inputs=_inputs(settings)) as run:
         if not run.is_finished:
@@ -68,7 +73,7 @@ def loss_of(settings: EncoderSettings) -> nn.Module:
     """Makes the loss that settings ask for, with those of them that it takes."""
     from .losses import new_loss
 
-    names = ["margin", *option_names(loss_options().get(settings.loss))]
+    names = ["margin", "scale", *option_names(loss_options().get(settings.loss))]
     return new_loss(settings.loss, **{name: getattr(settings, name) for name in names})
 
 
@@ -82,7 +87,7 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
         **{field.name: getattr(settings, field.name) for field in dataclasses.fields(LossSettings)},
         "num_train_epochs": settings.epochs or 0.0,
         "per_device_train_batch_size": settings.batch_size,
-        "learning_rate": settings.learning_rate,
+        "learning_rate": settings.learning_rate or 0.0,
         "max_grad_norm": settings.max_grad_norm,
         "gradient_accumulation_steps": settings.gradient_accumulation_steps,
         "bf16": settings.precision == "bf16",
@@ -94,7 +99,14 @@ def _inputs(settings: EncoderSettings) -> list[str]:
     studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
     return [
         item
-        for item in (settings.pairs, settings.initial_model, *vocabulary, settings.dev_data, *studies)
+        for item in (
+            settings.pairs,
+            settings.initial_model,
+            settings.hard_negatives,
+            *vocabulary,
+            settings.dev_data,
+            *studies,
+        )
         if item is not None
     ]
 
@@ -111,11 +123,12 @@ class _EncoderTraining:
     def make(self) -> None:
         """Trains and writes."""
         from tqdm.auto import tqdm
+        from transformers import EarlyStoppingCallback
 
-        from .batch_loss import DROPOUTS
         from .initial_model import initial_encoder
-        from .trainer import EncoderTrainer
-        from .training_arguments import EncoderTrainingArguments
+        from .kinds import DROPOUTS
+        from .sentence_encoder import SentenceEncoder
+        from .trainer import EncoderTrainer, EncoderTrainingArguments
         from .untrained import untrained_model
 
         settings = self.settings
@@ -125,12 +138,14 @@ class _EncoderTraining:
         loss = loss_of(settings)
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-            model, vocabulary = initial_encoder(settings.initial_model, dropouts)
-            pairs, augmentation = self._pairs(vocabulary, loss)
+            encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            model: Any = encoder.model
+            pairs, augmentation = self._pairs(vocabulary, loss, encoder)
         else:
             vocabulary = self._vocabulary()
-            pairs, augmentation = self._pairs(vocabulary, loss)
+            pairs, augmentation = self._pairs(vocabulary, loss, None)
             model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
+            encoder = SentenceEncoder(model, vocabulary.tokenizer)
         log(
             f"{settings.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
             f"{_token_size(model)} components{'' if self.coverage is None else f'; {self.coverage}'}"
@@ -138,14 +153,17 @@ class _EncoderTraining:
         if pairs.labels is None and pairs.are_all_the_same():
             what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
             log(f"{what} no negatives: nothing will be learned")
-        arguments = self.run.arguments(EncoderTrainingArguments, **trainer_settings(settings))
+        # Where training stops early depends on the scores before a resume.
+        stopping = {} if settings.patience is None else {"restore_callback_states_from_checkpoint": True}
+        arguments = self.run.arguments(EncoderTrainingArguments, **trainer_settings(settings), **stopping)
         trainer = EncoderTrainer(
-            model,
+            encoder,
             arguments,
             pairs,
-            vocabulary.tokenizer,
+            None,
             loss,
             evaluator,
+            callbacks=None if settings.patience is None else [EarlyStoppingCallback(settings.patience)],
             report=lambda text: tqdm.write(text, file=sys.stderr),
             augmentation=augmentation,
         )
@@ -173,20 +191,30 @@ class _EncoderTraining:
                 f"{rows:,} pairs, but {error.message}", path=settings.pairs, remedy=error.remedy
             ) from error
 
-    def _pairs(self, vocabulary: EncoderVocabulary, loss: nn.Module) -> tuple[EncodedPairs, Augmentation | None]:
+    def _pairs(
+        self, vocabulary: EncoderVocabulary, loss: nn.Module, encoder: SentenceEncoder | None
+    ) -> tuple[EncodedPairs, Augmentation | None]:
         from .encoded_pairs import encode_pairs
+        from .hard_negatives import with_hard_negatives
         from .losses import LABELS, asks_for
 
         settings = self.settings
+        source: PairSource = settings.pairs
+        if settings.hard_negatives is not None:
+            source = with_hard_negatives(
+                settings.pairs, settings.hard_negatives, max_pairs=settings.max_pairs, seed=settings.seed
+            )
         scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
         if len(self.extensions) > 1:
             raise UsageError("several studies cannot add to the pairs at once", remedy="ask for one of them")
         extension = self.extensions[0] if self.extensions else None
         if extension is not None:
             extension.begin(vocabulary.tokenizer, scratch)
+        if settings.model_type not in ENCODERS and (extension is not None or settings.scramble):
+            raise UsageError("--expansion and --scramble are not for a transformer", remedy="leave them out")
         pairs = encode_pairs(
-            settings.pairs,
-            vocabulary.tokenizer,
+            source,
+            vocabulary.tokenizer if encoder is None else encoder,
             max_pairs=settings.max_pairs,
             seed=settings.seed,
             labelled=asks_for(loss, LABELS),
@@ -203,7 +231,7 @@ class _EncoderTraining:
         from ..data.pair_rows import sides_of
         from .initial_model import name_on_card
         from .losses import described_loss
-        from .model_folder import card_values, dev_measurement, sizes_of, write_model_files
+        from .model_folder import card_values, dev_measurement, sizes_of
 
         settings, model = self.settings, trainer.model
         scores, kept = trainer.scores(), trainer.best_scores()
@@ -226,10 +254,11 @@ class _EncoderTraining:
             "dev_scores": scores,
             **sizes_of(model),
         }
-        bitext = "sentence1" not in sides_of(settings.pairs)
+        bitext = "source" in sides_of(settings.pairs)
         card = {
+            "skip_unknown": False,
             **card_values(model, Path(settings.output).name),
-            "kind": settings.model_type,
+            "kind": settings.model_type if settings.model_type in ENCODERS else "transformer",
             "token_size": _token_size(model),
             "languages": self._languages(bitext),
             "bitext": bitext,
@@ -246,7 +275,7 @@ class _EncoderTraining:
         }
         for extension in self.extensions:
             card |= extension.card()
-        write_model_files(self.run.folder, model, trainer.tokenizer)
+        trainer.write_model(self.run.folder)
         measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
         recorded = settings.record() | self._taken_over(model)
         self.run.write(results=results, template="encoder", card=card, measurements=[measured], settings=recorded)
@@ -257,14 +286,14 @@ class _EncoderTraining:
         settings = self.settings
         if settings.initial_model is None:
             return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
-        before = inherited_metadata(model_folder(settings.initial_model))["language"]
+        before = inherited_metadata(model_folder(settings.initial_model, any_type=True))["language"]
         return languages_read(settings.pairs, english=before == ["en"] and not bitext) or before
 
     def _taken_over(self, model: PreTrainedModel) -> dict[str, Any]:
         """Returns the settings that the run has from its initial model; those that made a tokenizer are unknown."""
         if self.settings.initial_model is None:
             return {}
-        options = ["hidden_size", *encoder_kind(self.settings.model_type).option_names]
+        options = ["hidden_size", *self.settings.kind.option_names]
         return {
             **dict.fromkeys(option_names(VocabularySettings)),
             **{name: getattr(model.config, name) for name in options if hasattr(model.config, name)},
@@ -298,11 +327,11 @@ def report_encoder(
     log(f"encoder saved to {output}. Use it with:")
     log(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
     log(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
-    model = encoder_kind(model_type).model
-    trust = ", trust_remote_code=True" if not isinstance(model, str) or needs_own_code(model) else ""
+    model = encoder_kind(model_type).model if model_type in ENCODERS else None
+    trust = ", trust_remote_code=True" if model and (not isinstance(model, str) or needs_own_code(model)) else ""
     log(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
 
 
 def _token_size(model: Any) -> int:
-    embeddings = getattr(model, "embeddings", None)
-    return int(model.config.hidden_size if embeddings is None else embeddings.shape[1])
+    embeddings: Any = getattr(model, "embeddings", None)
+    return int(model.config.hidden_size if not hasattr(embeddings, "size") else embeddings.size(1))

@@ -11,18 +11,18 @@ from typing import Any, ClassVar, TypeVar, cast
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
-from ..settings import Settings, flag, is_given, setting
+from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import AverageOptions, GateOptions, StateOptions, check_options, encoder_kind, option_names
+from .kinds import AverageOptions, EncoderKind, GateOptions, StateOptions, check_options, encoder_kind, option_names
 
 S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
-_WORD_STYLE = ("split_contractions", "treebank_words")
 """The one option of an encoder that is of the training alone."""
+_WORD_STYLE = ("split_contractions", "treebank_words")
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
 
 
-_OPTIONS_HERE = ("margin", "contrastive")
+_OPTIONS_HERE = ("margin", "ranking", "labelled", "contrastive")
 """Losses whose options are those of :class:`LossSettings`; to import them takes as long as torch does."""
 
 
@@ -33,14 +33,16 @@ class LossSettings(Settings):
     GROUP: ClassVar[str] = "loss"
 
     loss: str = setting(
-        "margin (paper 000: pairs and searched negatives) or contrastive (paper 003: pairs with a column label, "
-        "1 for a paraphrase and 0 for another pair; margin leaves pairs labelled 0 out)",
+        "margin (paper 000: pairs and searched negatives), ranking (cross-entropy over the scaled cosines of the "
+        "batch) or labelled, also called contrastive (paper 003: pairs with a column label, 1 for a paraphrase and 0 "
+        "for another pair, or score, from 0 to 1); the others leave pairs labelled 0 out",
         "margin",
         choices=LOSSES,
     )
     margin: float | None = setting(
-        "margin of the loss, a difference of cosines [default: 0.4, of the contrastive loss 0.5]", None, at_least=0
+        "margin of the loss, a difference of cosines [default: 0.4, of the labelled loss 0.5]", None, at_least=0
     )
+    scale: float | None = setting("what the ranking loss multiplies cosines by [default: 20]", None, above=0)
     negatives: str = setting(
         "negatives: max (the most similar of the batch), random, or mix (a coin's choice)",
         "max",
@@ -85,7 +87,7 @@ class LossSettings(Settings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        given = [name for name in (*_SEARCH, "margin") if is_given(self, name)]
+        given = [name for name in (*_SEARCH, "margin", "scale") if is_given(self, name)]
         if not given:
             return
         from .losses import NEGATIVES, asks_for, has_option
@@ -97,8 +99,9 @@ class LossSettings(Settings):
                     f"{flag(searched[0])} is for --loss {' or '.join(able)}: the {self.loss} loss searches none",
                     remedy="leave it out",
                 )
-        if "margin" in given and not has_option(LOSSES[self.loss], "margin"):
-            raise UsageError(f"--margin is not for --loss {self.loss}, which has none", remedy="leave it out")
+        for name in ("margin", "scale"):
+            if name in given and not has_option(LOSSES[self.loss], name):
+                raise UsageError(f"--{name} is not for --loss {self.loss}, which has none", remedy="leave it out")
 
 
 @dataclass(kw_only=True)
@@ -173,9 +176,10 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         choices=ENCODERS,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to continue from, a folder that train-encoder made or namespace/name of one on the Hub, "
-        "or builtin, the one that is installed with this package: its tokenizer and all its weights are taken, and "
-        "with them its type and sizes; --lambda-w draws its word vectors back to where they were",
+        "a sentence encoder to continue from: a folder that train-encoder made, any folder of transformers or "
+        "sentence-transformers, namespace/name of one on the Hub, or builtin, the one that is installed with this "
+        "package; its tokenizer and all its weights are taken, and with them its type and sizes; --lambda-w draws "
+        "word vectors back to where they were",
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
         path=True,
@@ -191,12 +195,15 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
 
     def check(self) -> None:
         """Refuses what does not fit the kind."""
+        taken = None
         if isinstance(self.initial_model, str | os.PathLike):
-            self._take_kind(os.fspath(self.initial_model))
+            taken = self._take_kind(os.fspath(self.initial_model))
         if self.model_type in ENCODERS:
             check_options(self)
         super().check()
-        kind = encoder_kind(self.model_type)
+        if taken is not None:
+            self.model_type = taken
+        kind = self.kind
         size = self.hidden_size
         if self.bidirectional and self.direction_merge != "sum" and size is not None and size % 2:
             raise UsageError(f"--hidden-size {size} cannot be halved for two directions", remedy="give an even one")
@@ -212,8 +219,17 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
                         remedy="leave it out",
                     )
 
-    def _take_kind(self, initial_model: str) -> None:
-        """Takes the type of encoder from the model to continue from; one that is given must be the same."""
+    @property
+    def kind(self) -> EncoderKind:
+        """The kind of encoder; a transformer has no options."""
+        return encoder_kind(self.model_type) if self.model_type in ENCODERS else EncoderKind(self.model_type, 1.0)
+
+    def _take_kind(self, initial_model: str) -> str | None:
+        """Takes the type of encoder from the model to continue from; one that is given must be the same.
+
+        Returns:
+            The type of a transformer, which stays out of the checks of ours.
+        """
         from .initial_model import initial_kind
 
         kind = initial_kind(initial_model)
@@ -223,12 +239,15 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
                 path=initial_model,
                 remedy="leave --model-type out",
             )
-        self.model_type = kind
-        for name in encoder_kind(kind).option_names:
-            if name != _DROPOUT and getattr(self, name, None) is not None:
+        is_ours = kind in ENCODERS
+        self.model_type = kind if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
+        kinds = [kind] if is_ours else list(ENCODERS)
+        for name in dict.fromkeys(name for other in kinds for name in encoder_kind(other).option_names):
+            if (name != _DROPOUT or not is_ours) and getattr(self, name, None) is not None:
                 raise UsageError(
                     f"{flag(name)} and --initial-model exclude each other", remedy="leave one of them out"
                 )
+        return None if is_ours else kind
 
 
 @dataclass(kw_only=True)
@@ -236,23 +255,37 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
 
     pairs: str = setting(
-        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)",
+        "data folder (split train) or file of JSON lines, CSV or Parquet with the columns sentence1 and sentence2, "
+        "anchor and positive, or a bitext with source and target; columns negative or negative_1 to negative_n are "
+        "used, and {query, pos: [..], neg: [..]}",
         path=True,
     )
-    dev_data: str | None = setting(
-        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
-        "the epoch is chosen; without it the last is",
+    hard_negatives: str | None = setting(
+        "an encoder, or builtin, that searches for each pair the sentence of another pair that is nearest to its "
+        "first one, before training; it joins the negatives of the pair",
         None,
         path=True,
     )
+    dev_data: str | None = setting(
+        "folder with STS 2016 sets, with graded pairs (score) or labelled ones (label), or a bitext whose split "
+        "validation is retrieved, on which the epoch is chosen; without it the last is",
+        None,
+        path=True,
+    )
+    patience: int | None = setting(
+        "stop after N dev scores that are no better than the best so far", None, at_least=1, only_with="dev_data"
+    )
     epochs: float | None = setting(
-        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]",
+        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran, 1 for a "
+        "transformer]",
         None,
         at_least=0,
     )
     batch_size: int = setting("pairs in a batch on each process", 100, at_least=1)
     gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1)
-    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    learning_rate: float | None = setting(
+        "learning rate of Adam, constant [default: 0.001; 2e-5 for a transformer]", None, above=0
+    )
     max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
     precision: str = setting(
         "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
@@ -273,7 +306,9 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         if self.margin is None:
             self.margin = getattr(LOSSES[self.loss], "default_margin", None)
         if self.epochs is None:
-            self.epochs = encoder_kind(self.model_type).epochs
+            self.epochs = self.kind.epochs
+        if self.learning_rate is None:
+            self.learning_rate = 1e-3 if self.model_type in ENCODERS else 2e-5
 
 
 def loss_options() -> dict[str, type[Settings]]:

@@ -1,96 +1,133 @@
-"""Trains sentence encoders on pairs, on the Trainer of transformers and so on Accelerate."""
+"""Trains sentence encoders, on the Trainer of transformers and so on Accelerate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from ..data.pair_rows import PairSource
-from ..errors import InputError, UsageError
-from ..training.batches import EpochBatches
+from ..errors import UsageError
+from ..messages import log
+from ..registry import ENCODERS
+from ..training.batches import PairItems
+from ..training.callbacks import EpochMarks, keep_standard_output
+from ..training.devices import take_one_gpu
+from ..training.epoch_trainer import EpochTrainingArguments, training_batches
 from ..training.row_adam import RowAdam
+from ..training.sparse_gradients import SparseGradientTrainer
 from .augmentation import Augmentation
-from .batch_loss import BatchLossTrainer
 from .collator import PairCollator
-from .dev_scores import Evaluator, similarity_scores
+from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
 from .encoded_pairs import EncodedPairs, encode_pairs
-from .kinds import check_own_class
-from .losses import LABELS, NEGATIVES, asks_for, described_loss, new_loss
-from .mega_batches import MegaBatchSchedule, load_mega_batch
-from .model_folder import read_loss, write_checkpoint
+from .initial_model import trainable
+from .kinds import DROPOUTS
+from .losses import LABELS, asks_for, new_loss
+from .model_folder import write_checkpoint, write_model_files, write_saved_card
+from .objective import Objective, PairObjective
 from .padded_batches import forward_options
-from .scored_trainer import OwnGradients
+from .pooled_transformer import PooledTransformer, save_transformer
 from .sentence_encoder import SentenceEncoder
-from .training_arguments import EncoderTrainingArguments
+from .train_settings import LossSettings
 from .untrained import untrained_encoder
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 
-class EncoderTrainer(BatchLossTrainer):
-    """Trains an encoder on paraphrase pairs (paper 000, section 4.2; mega-batches as in Wieting and Gimpel 2018).
+@dataclass
+class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
+    """`TrainingArguments` with the settings of the loss; defaults as in paper 000, section 5.2.
 
-    Every step encodes the 2B sentences of a batch once, chooses the negatives by the cosines between the embeddings
-    without dropout, and follows the gradient of the loss.
+    A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
+    or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
+    clipped. Where `eval_strategy` and `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1
+    equal fractions of it count. With something that scores, `metric_for_best_model` chooses the weights among its
+    scores (`dev_mean`, or its only one, if none is named).
+    """
 
-    With a `mega_batch_size` M above 1, M mini-batches are pooled, their sentences, scrambled as the updates will see
-    them, are encoded once without gradient and dropout, every sentence gets its negative from the whole pool, and M
-    steps follow in which these negatives stay as they are; a step encodes its pairs and their negatives with the
-    weights it finds, and the gradient flows through both. A pool ends with the epoch. Where it holds one mini-batch
-    the step is the one described first.
+    per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
+    learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
+    save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
+    logging_nan_inf_filter: bool = field(
+        default=False,
+        metadata={"help": "hide a loss that is not finite; a GPU is waited for in every step to find one"},
+    )
+    ddp_find_unused_parameters: bool | None = field(
+        default=False, metadata={"help": "look for parameters without gradient"}
+    )
 
-    With several processes the batch is the joint one of all processes, and so are the negatives: loss and gradient
-    are those of one process with a batch as large, save that dropout draws other masks.
+    def __post_init__(self) -> None:
+        LossSettings(**{item.name: getattr(self, item.name) for item in fields(LossSettings)}).check()
+        super().__post_init__()
 
-    The model is scored before training and at every checkpoint (each epoch's end and the fractions of it that were
-    asked for); the weights of the best one are in the model when :meth:`train` returns. The untrained state is scored
-    but cannot win. Without a score the last state is kept.
 
-    Training, its order and all draws depend on the seed alone, and checkpoints are resumed exactly: a run that
-    was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights as an undisturbed
-    one. A checkpoint inside a mega-batch holds its negatives, because the weights that chose them are gone.
+class EncoderTrainer(SparseGradientTrainer):
+    """Trains a sentence encoder: on pairs (paper 000, section 4.2; Wieting and Gimpel 2018), or on another objective.
+
+    A step encodes the sentences of a batch, chooses for each the nearest one that is not related to it, without
+    dropout, and follows the gradient of the loss. With a `mega_batch_size` M above 1, the sentences of M mini-batches
+    are encoded once without gradient, every one gets its negative from the whole pool, and M steps follow in which
+    these negatives stay; a pool ends with the epoch. With several processes the batch is the joint one of all, and
+    loss and gradient are those of one process with a batch as large.
+
+    The model is scored before training and at every checkpoint; the weights of the best checkpoint are in it when
+    :meth:`train` returns, those of the last step without a score. Order and draws depend on the seed alone, and a
+    checkpoint is resumed exactly, also within a mega-batch.
 
     The word vectors of our models get sparse gradients, until :meth:`train` returns, and `RowAdam`, whose cost does
-    not grow with the vocabulary; several processes exchange the rows of the joint batch. With `dense_optimizer`, with
-    `lambda_w` above 0 (which moves all rows anyway) and with `torch_compile`, which knows no sparse gradients, it is
-    `torch.optim.Adam` over the whole table; with another `optim` or `weight_decay` it is the Trainer's optimizer.
-
-    :meth:`save_model` and :meth:`push_to_hub` write a whole model folder, which opens like one of `train-encoder`. The
-    first writes a card where there is none: what the trainer knows and what whoever publishes the model should add;
-    the second writes the card of every `Trainer`.
+    not grow with the vocabulary. With `dense_optimizer`, `lambda_w` or `torch_compile` it is `torch.optim.Adam` over
+    the whole table; with another `optim` or `weight_decay` it is the Trainer's optimizer.
 
     Args:
-        model: An encoder, also of a class of the user (see :mod:`.kinds`), or the name of one of
-            :data:`~hf_paraphrase.registry.ENCODERS` that takes words, which is then made.
-        args: The settings.
-        train_dataset: Pairs, with the columns `sentence1` and `sentence2`, and `label` where the loss asks for labels:
-            a `datasets.Dataset` or `IterableDataset`, a list of dictionaries or the name of a data folder, which is
-            tokenised once; or what :func:`~.encoded_pairs.encode_pairs` made of one.
-        processing_class: A fast tokenizer; with the name of an encoder None makes one over the words of the pairs.
+        model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours or of the user's class (see
+            :mod:`.kinds`), a model of transformers, whose token vectors are averaged, or the folder or Hub name of one
+            of these or of sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS` that
+            takes words, which is then made.
+        args: The settings, which stay as they are.
+        train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, which are tokenised once; or what
+            :func:`~.encoded_pairs.encode_pairs` made of them. A column `label` or `score` is for losses that ask for
+            labels, columns of negatives for all losses.
+        processing_class: A fast tokenizer; None for that of the encoder. With the name of an encoder to make, None
+            makes one over the words of the pairs.
         loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names. What weights it has are
             trained with the model, in one process, and do not become part of it.
         evaluator: Called with a :class:`~.sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
-        eval_dataset: Pairs with a column `label` or `score` for `compute_metrics`.
+        eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation.
         compute_metrics: Called with the cosines of the pairs of `eval_dataset` as predictions (pairs,) and their
-            labels or scores (pairs,); returns scores by name, which join those of the evaluator.
+            labels or scores (pairs,); returns other scores by name, which join those of the evaluator.
         callbacks: Further callbacks, e.g. transformers' `EarlyStoppingCallback`.
         optimizers: An optimizer and a schedule of the user. Word vectors then get dense gradients, unless it is
             `RowAdam` or `torch.optim.SparseAdam`.
         report: Called with a line of text at every score.
         augmentation: Further pairs and a further term of the loss.
+        objective: What to minimise in the place of the loss of pairs; then there is no `train_dataset`.
+
+    Attributes:
+        encoder: The encoder, to be used, saved or published.
+        is_scored: Whether the model is scored while it is trained.
+        updates_of_epoch: Updates of the model in an epoch.
     """
+
+    loss_is_scaled_for_ga = False
+    args: Any
+    optimizer: Any
+    control: Any
+    eval_dataset: Any
 
     def __init__(
         self,
-        model: PreTrainedModel | str,
+        model: SentenceEncoder | PreTrainedModel | str | Path,
         args: EncoderTrainingArguments,
-        train_dataset: EncodedPairs | PairSource,
+        train_dataset: EncodedPairs | PairSource | None = None,
         processing_class: PreTrainedTokenizerBase | None = None,
         loss: nn.Module | None = None,
         evaluator: Evaluator | None = None,
@@ -101,52 +138,57 @@ class EncoderTrainer(BatchLossTrainer):
         optimizers: tuple[torch.optim.Optimizer | None, Any] = (None, None),
         report: Callable[[str], None] | None = None,
         augmentation: Augmentation | None = None,
+        objective: Objective | None = None,
     ) -> None:
-        if (eval_dataset is None) != (compute_metrics is None):
-            raise UsageError(
-                "compute_metrics and eval_dataset are for each other", remedy="give both, or an evaluator"
-            )
-        self.loss = new_loss(args.loss, margin=args.margin) if loss is None else loss
-        if not asks_for(self.loss, NEGATIVES) and args.mega_batch_size > 1:
-            raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
-        if isinstance(model, str):
-            model, processing_class = untrained_encoder(model, train_dataset, processing_class, seed=args.seed)
-        if processing_class is None:
-            raise UsageError("a model comes with its tokenizer", remedy="give it as processing_class")
-        check_own_class(model)
-        pairs = train_dataset
-        if not isinstance(pairs, EncodedPairs):
-            pairs = encode_pairs(pairs, processing_class, labelled=asks_for(self.loss, LABELS))
-        if asks_for(self.loss, LABELS) and pairs.labels is None:
-            raise InputError("the loss asks for labels, and the pairs have none", remedy="give labelled pairs")
-        self.collator = PairCollator(
-            pairs,
-            pad_token_id=processing_class.pad_token_id,
-            scramble=args.scramble,
-            seed=args.seed,
-            augmentation=augmentation,
-        )
+        if compute_metrics is not None and eval_dataset is None:
+            raise UsageError("compute_metrics is for an eval_dataset", remedy="give that too, or an evaluator")
+        args = copy.copy(args)
+        if isinstance(model, str) and model in ENCODERS:
+            model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
+        self.encoder = trainable(model, processing_class)
+        self.forward_options = forward_options(self.encoder.model)
+        if isinstance(self.encoder.model, PooledTransformer):
+            transformer = self.encoder.model.transformer
+            vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
+        if objective is None:
+            loss = new_loss(args.loss, margin=args.margin, scale=args.scale) if loss is None else loss
+            objective = _pair_objective(self.encoder, train_dataset, loss, args, augmentation)
+        self.objective = objective
+        self.evaluator = evaluator
+        self.pair_metrics = compute_metrics
+        self.report = report
+        self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
+        has_dev = evaluator is not None or eval_dataset is not None
+        self.is_scored: bool = args.settle_evaluation(has_dev, CHOOSES)
+        self.updates_of_epoch = -(-objective.batches.joint_batches // args.gradient_accumulation_steps)
+        take_one_gpu(args)
         super().__init__(
-            model,
-            args,
-            self.collator,
-            EpochBatches(self.collator.size, args.per_device_train_batch_size, args.seed, args.world_size),
-            processing_class,
-            evaluator=evaluator,
-            compute_metrics=compute_metrics,
+            model=self.encoder.model,
+            args=args,
+            data_collator=objective.collate,
+            train_dataset=PairItems(objective.batches.size),
+            # The Trainer requires a set before it calls `evaluate`, which scores by itself.
+            eval_dataset=PairItems(0) if has_dev else None,
             callbacks=callbacks,
             optimizers=optimizers,
-            report=report,
         )
         self.eval_dataset = eval_dataset
-        if any(True for _ in self.loss.parameters()):
+        keep_standard_output(self)
+        self.add_callback(EpochMarks(self.batches.set_epoch, self.updates_of_epoch, args.evaluations_per_epoch))
+        if any(True for _ in objective.parameters()):
             if args.world_size > 1:
                 raise UsageError("a loss with weights trains in one process", remedy="start one process")
-            self.add_callback(OwnGradients(self.loss))
-        self.loss.to(args.device)
+            self.add_callback(_AfterUpdate(objective))
+        objective.to(args.device)
+        if isinstance(objective, PairObjective):
+            self._settle_gradients(objective)
+
+    def _settle_gradients(self, objective: PairObjective) -> None:
+        """Finds out whether word vectors get sparse gradients, and keeps their start where they are drawn back."""
+        args, model = self.args, self.model
         self.sparse_gradients = (
             hasattr(model, "sparse_gradients")
-            and isinstance(optimizers[0], type(None) | RowAdam | torch.optim.SparseAdam)
+            and isinstance(self.optimizer, type(None) | RowAdam | torch.optim.SparseAdam)
             and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile or args.names_optimizer)
         )
         if args.relative_steps and not self.sparse_gradients:
@@ -154,26 +196,105 @@ class EncoderTrainer(BatchLossTrainer):
                 "relative steps are for rows of a table of word vectors, without torch_compile",
                 remedy="leave them out, or train an encoder of words",
             )
-        if hasattr(model, "sparse_gradients"):
-            model.sparse_gradients = self.sparse_gradients
-        self.forward_options = forward_options(model)
-        self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
+        self._set_sparse_gradients(self.sparse_gradients)
         if args.lambda_w > 0:
-            self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
+            if isinstance(model, PooledTransformer):
+                raise UsageError("lambda_w is for encoders with word vectors", remedy="leave it out")
+            objective.keep_start(model.get_parameter("embeddings"))
+
+    @property
+    def batches(self) -> Any:
+        """Which items are in which batch."""
+        return self.objective.batches
+
+    @property
+    def loss(self) -> nn.Module:
+        """The loss of pairs, or the objective in its place."""
+        objective = self.objective
+        return objective.loss if isinstance(objective, PairObjective) else objective
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the encoder."""
+        return self.encoder.tokenizer
+
+    @contextmanager
+    def trained_encoder(self) -> Iterator[SentenceEncoder]:
+        """Yields the encoder as it is to be scored."""
+        yield self.encoder
+
+    # ----- steps
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
+        return training_batches(self, self.train_dataset, self.batches, workers=True)
+
+    def get_batch_samples(
+        self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
+    ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
+        """Takes the batches of one update and notes the `place` of each: the epoch and its number in the epoch."""
+        samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
+        epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
+        for number, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
+            sample["place"] = (epoch, number)
+        return samples, items
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Computes the loss of one batch of the objective, and the embeddings where they are asked for too.
+
+        `num_items_in_batch` is unused: the loss is a mean over the items of a batch.
+        """
+        loss, vectors = self.objective.compute(self, model, inputs)
+        return (loss, vectors) if return_outputs else loss
+
+    def embed(self, model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
+        """Computes the embeddings (sentences, dim) of padded sentences (sentences, length)."""
+        device = self.args.device
+        output = model(input_ids=ids.to(device), attention_mask=mask.to(device), **self.forward_options)
+        vectors: Tensor = output.pooler_output
+        return vectors
+
+    @torch.no_grad()
+    def vectors_without_dropout(self, model: nn.Module, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
+        """Computes embeddings again without dropout, where the model has any; else returns those that there are."""
+        drops = any(getattr(self.model.config, name, 0.0) for name in DROPOUTS)
+        drops = drops or any(isinstance(module, nn.Dropout) and module.p > 0 for module in self.model.modules())
+        if not model.training or not drops:
+            return vectors.detach()
+        bare = self.accelerator.unwrap_model(model)
+        with self.evaluation_mode(bare):
+            return self.embed(bare, ids, mask)
+
+    @contextmanager
+    def evaluation_mode(self, model: nn.Module) -> Iterator[None]:
+        """Switches dropout off in the block."""
+        training = model.training
+        model.eval()
+        try:
+            yield
+        finally:
+            model.train(training)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
         if self.optimizer is not None:
             return self.optimizer
+        own_weights = [item for item in self.objective.parameters() if item.requires_grad]
         if self.args.names_optimizer:
             self.optimizer = super().create_optimizer(model)
-            if own_weights := [item for item in self.loss.parameters() if item.requires_grad]:
+            if own_weights:
                 self.optimizer.add_param_group({"params": own_weights})
         else:
-            parameters = [*(model or self.model).parameters(), *self.loss.parameters()]
+            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
             own: dict[str, Any] = {"relative": self.args.relative_steps} if self.sparse_gradients else {}
             self.optimizer = (RowAdam if self.sparse_gradients else torch.optim.Adam)(
-                [item for item in parameters if item.requires_grad],
+                [*parameters, *own_weights],
                 lr=self.args.learning_rate,
                 betas=(self.args.adam_beta1, self.args.adam_beta2),
                 eps=self.args.adam_epsilon,
@@ -181,52 +302,183 @@ class EncoderTrainer(BatchLossTrainer):
             )
         return self.optimizer
 
-    def _measured(self, encoder: SentenceEncoder, eval_dataset: Any) -> dict[str, float]:
-        scores: dict[str, float] = {}
-        pairs = self.eval_dataset if eval_dataset is None else eval_dataset
-        if self.compute_metrics is not None and pairs is not None:
-            scores |= similarity_scores(encoder, pairs, self.compute_metrics)
-        return scores | super()._measured(encoder, eval_dataset)
-
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
 
         With no epochs to train, scoring is all.
         """
+        if self.args.num_train_epochs == 0:
+            return self.evaluate() if self.is_scored else {}
+        self.args.eval_on_start = self.is_scored and not resume_from_checkpoint
         try:
-            if hasattr(self.model, "sparse_gradients"):
-                self.model.sparse_gradients = self.sparse_gradients
-            # Its place may come again, with other weights; a checkpoint brings its own.
-            self.mega_batch = None
-            return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+            self._set_sparse_gradients(self.sparse_gradients)
+            self.objective.begin()
+            result = super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
         finally:
             # Other optimizers, with which the model may be trained on, take no sparse gradients.
-            if hasattr(self.model, "sparse_gradients"):
-                self.model.sparse_gradients = False
+            self._set_sparse_gradients(False)
+        self._warn_if_not_better()
+        return result
+
+    def _set_sparse_gradients(self, are_sparse: bool) -> None:
+        if hasattr(self.model, "sparse_gradients"):
+            self.model.sparse_gradients = are_sparse
+
+    # ----- scores
+
+    def evaluate(
+        self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
+    ) -> dict[str, float]:
+        """Scores the model and reports the result; nothing without an evaluator or pairs to score on."""
+        pairs = self.eval_dataset if eval_dataset is None else eval_dataset
+        with self.evaluation_mode(self.model), self.trained_encoder() as encoder:
+            scores = {} if pairs is None else pair_scores(encoder, pairs, self.pair_metrics)
+            scores |= {} if self.evaluator is None else scores_of(self.evaluator, encoder)
+        if not scores:
+            return {}
+        if self.args.metric_for_best_model is not None:
+            wanted = self.args.metric_for_best_model
+            self.args.metric_for_best_model = chosen_score(scores, wanted, self._chosen_by_default)
+        metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        if self.report is not None and self.is_world_process_zero():
+            what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
+            self.report(f"{what}: dev score {scores[self._chosen]:.2f}")
+        return metrics
+
+    @property
+    def _chosen(self) -> str:
+        """The name of the score that chooses the weights."""
+        return str(self.args.metric_for_best_model or CHOOSES).removeprefix("eval_")
+
+    def scores(self) -> list[dict[str, float]]:
+        """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
+        taken: dict[int, dict[str, float]] = {}
+        for entry in self.state.log_history:
+            if f"eval_{self._chosen}" in entry:
+                names = {name.removeprefix("eval_"): value for name, value in entry.items() if name != "step"}
+                taken[int(entry["step"])] = {"step": int(entry["step"]), **names, "epoch": entry.get("epoch") or 0.0}
+        return [taken[step] for step in sorted(taken)]
+
+    def best_scores(self) -> dict[str, float] | None:
+        """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
+        trained = [entry for entry in self.scores() if entry["step"] > 0]
+        choose = min if self.args.greater_is_better is False else max
+        return choose(trained, key=lambda entry: entry[self._chosen]) if trained else None
+
+    def _warn_if_not_better(self) -> None:
+        best = self.best_scores()
+        start = next((entry[self._chosen] for entry in self.scores() if entry["step"] == 0), None)
+        if best is None or start is None:
+            return
+        gain = best[self._chosen] - start
+        if (-gain if self.args.greater_is_better is False else gain) <= 0:
+            log(
+                f"warning: training did not beat the start: {self._chosen} was {start:.2f} before and is "
+                f"{best[self._chosen]:.2f} at best. Try another learning rate, or more or other pairs."
+            )
+
+    # ----- folders
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
+        """Writes the weights of a checkpoint, or, elsewhere, a whole model folder.
+
+        That opens like one of `train-encoder`. It gets a card where there is none: what the trainer knows, the
+        licence of the encoder that it began with, and what whoever publishes the model should add.
+        """
         if not self.args.should_save:
             return
         folder = Path(output_dir or self.args.output_dir)
-        if write_checkpoint(folder, self.model, self.loss, state_dict):
+        if write_checkpoint(folder, self.model, state_dict):
             return
-        names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
-        card = {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
+        self.write_model(folder, state_dict)
+        self._write_saved_card(folder)
+
+    def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
+        """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
+        if isinstance(self.model, PooledTransformer):
+            prompts = getattr(self.encoder, "prompts", {}), getattr(self.encoder, "default_prompt_name", None)
+            named = dict(zip(("prompts", "default_prompt_name"), prompts, strict=True))
+            save_transformer(folder, self.model, self.tokenizer, self.encoder.reading, named)
+        else:
+            write_model_files(folder, self.model, self.tokenizer, weights)
+
+    def _write_saved_card(self, folder: Path) -> None:
+        args, items, scores = self.args, self.objective.items, self.scores()
+        described = self.objective.card(self)
         if type(self).compute_loss is not EncoderTrainer.compute_loss:
             # A trainer of the user may follow another gradient than that of its loss module.
-            card |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
-            card |= {"loss_source": None, "searches_negatives": False}
-        self._write_saved(folder, state_dict, "pairs", **card)
+            described |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
+            described |= {"loss_source": None, "searches_negatives": False}
+        known = {
+            items: self.batches.size,
+            "updates": self.state.global_step,
+            "epochs": self.state.epoch or 0.0,
+            "dev_scores": scores,
+        }
+        card = {
+            "trainer": type(self).__name__,
+            "trained_on": items,
+            "examples": self.batches.size,
+            "learning_rate": args.learning_rate,
+            "batch_size": args.per_device_train_batch_size,
+            "seed": args.seed,
+            "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
+            **known,
+            **described,
+        }
+        # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
+        settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
+        command = f"{type(self).__name__}.save_model (from Python)"
+        write_saved_card(
+            folder, self.model, command=command, settings=settings, results=known, card=card, base=self.encoder.folder
+        )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
-        read_loss(Path(resume_from_checkpoint), self.loss)
-        self.mega_batch = load_mega_batch(Path(resume_from_checkpoint), self.batches, self.collator)
+        self.objective.load(Path(resume_from_checkpoint))
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
-        if self.args.should_save and self.mega_batch is not None:
+        if self.args.should_save:
             # Before all else, because the state file, which says that a checkpoint is complete, comes last.
             folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
             folder.mkdir(parents=True, exist_ok=True)
-            self.mega_batch.save(folder)
+            self.objective.save(folder)
         super()._save_checkpoint(model, trial)
+
+
+def _pair_objective(
+    encoder: SentenceEncoder,
+    pairs: EncodedPairs | PairSource | None,
+    loss: nn.Module,
+    args: EncoderTrainingArguments,
+    augmentation: Augmentation | None,
+) -> PairObjective:
+    if pairs is None:
+        raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
+    tokenizer = encoder.tokenizer
+    if isinstance(encoder.model, PooledTransformer) and args.scramble:
+        raise UsageError("scramble is for encoders without special tokens", remedy="leave it out")
+    if not isinstance(pairs, EncodedPairs):
+        pairs = encode_pairs(pairs, encoder, labelled=asks_for(loss, LABELS))
+    collator = PairCollator(
+        pairs,
+        pad_token_id=tokenizer.pad_token_id,
+        scramble=args.scramble,
+        seed=args.seed,
+        augmentation=augmentation,
+    )
+    return PairObjective(collator, loss, args)
+
+
+class _AfterUpdate(TrainerCallback):
+    """Forgets the gradients of the objective after each update, as the Trainer does with the model's, and tells it."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def on_optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Does both."""
+        self.objective.zero_grad()
+        self.objective.after_update()

@@ -8,7 +8,9 @@ from pathlib import Path
 from ..data.folder import DataFolder
 from ..errors import InputError, no_folder
 from .baselines import Encode
+from .correlation import average_precision, cosine_similarities
 from .graded_set import GradedSet, read_graded_folder
+from .labelled_set import LabelledSet, read_labelled_folder, require_both_classes
 from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
 from .translation_retrieval import translation_retrieval
@@ -34,7 +36,7 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
         raise InputError(
             "no STS 2016 set below this folder, and it is not a graded data folder",
             path=data_dir,
-            remedy="it needs STS16-en-test/STS.input.*.txt or data/validation-*.parquet with a column score",
+            remedy="it needs STS16-en-test/STS.input.*.txt or data/validation-*.parquet with a column score or label",
         )
     splits = DataFolder(data_dir).splits
     if "validation" not in splits and len(splits) > 1:
@@ -75,16 +77,19 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets are, a graded data folder (see :func:`dev_sets`), or a bitext
-            with a split `validation`.
+        data_dir: A folder below which the STS 2016 sets are, a graded data folder (see :func:`dev_sets`), one with a
+            column `label` (1 for a paraphrase, 0 for another pair), or a bitext with a split `validation`.
 
     Returns:
         A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, and their
-        unweighted mean under `dev_mean`. For a bitext it gives how many sentences find their translation, in per cent
+        unweighted mean under `dev_mean`. For labels it gives the average precision × 100; for a bitext how many
+        sentences find their translation, in per cent
         (see :mod:`.translation_retrieval`), in both directions and on average.
     """
     if is_bitext(Path(data_dir)):
         return _retrieval_scorer(Path(data_dir))
+    if (labelled := _labelled_split(Path(data_dir))) is not None:
+        return _label_scorer(read_labelled_folder(Path(data_dir), labelled), Path(data_dir))
     sets = dev_sets(data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
@@ -102,6 +107,29 @@ def is_bitext(data_dir: Path) -> bool:
     opened = DataFolder(data_dir)
     names = opened.schema(opened.splits[0]).names
     return set(names) >= set(_BITEXT_SIDES) and "sentence1" not in names
+
+
+def _labelled_split(data_dir: Path) -> str | None:
+    """Returns which split of a data folder has labels and no scores; None if there is none to tune on."""
+    if not any((data_dir / "data").glob("*.parquet")):
+        return None
+    opened = DataFolder(data_dir)
+    for split in ("validation", "labelled.validation", *(opened.splits if len(opened.splits) == 1 else ())):
+        if split in opened.splits:
+            names = opened.schema(split).names
+            return split if "label" in names and "score" not in names else None
+    return None
+
+
+def _label_scorer(pairs: LabelledSet, data_dir: Path) -> Callable[[Encode], dict[str, float]]:
+    require_both_classes(pairs, data_dir)
+
+    def score(encode: Encode) -> dict[str, float]:
+        cosines = cosine_similarities(encode(pairs.sentences1), encode(pairs.sentences2))
+        precision = 100 * average_precision(cosines, pairs.labels)
+        return {"dev_mean": precision, "average_precision": precision}
+
+    return score
 
 
 def _retrieval_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:

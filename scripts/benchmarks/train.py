@@ -31,8 +31,7 @@ from hf_paraphrase.data.pair_rows import iterate_pairs
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

@@ -14,8 +14,7 @@ from safetensors.torch import save_file
 from transformers import TrainerCallback
 
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from test_negatives import batch, cosine
@@ -8,11 +9,12 @@ from hf_paraphrase.encoders.losses import (
     LOSSES,
     ContrastiveLoss,
     MarginLoss,
+    RankingLoss,
     compositional_penalty,
     described_loss,
     drift_penalty,
 )
-from hf_paraphrase.encoders.negatives import NONE, choose_negatives
+from hf_paraphrase.encoders.negatives import NONE, Relations, admissible_negatives, choose_negatives
 
 
 @pytest.mark.parametrize("pairs", [2, 3, 7])
@@ -80,14 +82,33 @@ def test_pairs_that_are_no_paraphrases_cost_nothing_beyond_the_margin():
     assert ContrastiveLoss(1.5)(vectors, torch.tensor([1])).item() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_every_loss_describes_its_settings_and_source(name):
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "ranking"])
+def test_every_loss_of_the_papers_describes_its_margin_and_source(name):
     loss = LOSSES[name]()
     assert loss.settings == {"margin": loss.default_margin} and f"margin={loss.default_margin}" in repr(loss)
     assert LOSSES[name](0.7).settings == {"margin": 0.7}
     assert loss.description and any(character.isdigit() for character in loss.source)
     with pytest.raises(ValueError, match="margin"):
         LOSSES[name](-0.1)
+
+
+def test_a_score_between_0_and_1_weights_both_terms_of_the_labelled_loss():
+    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    assert ContrastiveLoss(1.5)(vectors, torch.tensor([0.25])).item() == pytest.approx(0.25 * 1 + 0.75 * 0.25)
+
+
+def test_the_ranking_loss_is_a_cross_entropy_without_related_partners_and_with_given_negatives():
+    torch.manual_seed(0)
+    vectors = torch.randn(8, 5, dtype=torch.float64, requires_grad=True)  # 3 pairs and 2 negatives
+    keys = np.array([0, 0, 1, 2, 3, 4, 5, 6])  # the first two pairs are siblings
+    candidates = admissible_negatives(Relations(keys, 3), 8, 0, 6, negatives_from="both", device=torch.device("cpu"))
+    expected = 0.0
+    for pair, others in ((0, [3, 5, 6, 7]), (1, [4, 5, 6, 7]), (2, [3, 4, 5, 6, 7])):
+        scores = {row: 20 * torch.cosine_similarity(vectors[pair], vectors[row], dim=0) for row in others}
+        expected = expected - scores[pair + 3] + torch.logsumexp(torch.stack(list(scores.values())), 0)
+    loss = RankingLoss()
+    torch.testing.assert_close(loss(vectors, candidates), expected / 3)
+    assert torch.autograd.gradcheck(lambda x: loss(x, candidates), (vectors,))
 
 
 class Squared(MarginLoss):

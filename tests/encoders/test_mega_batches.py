@@ -11,16 +11,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from killed_runs import KillAt, Killed
+from naive_negatives import chosen_negative
 from safetensors.torch import load_file, save_file
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.collator import PairCollator
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.encoders.mega_batches import MegaBatch, MegaBatchSchedule, pooled_sentences
-from hf_paraphrase.encoders.negatives import NONE, choose_negatives
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.mega_batches import MegaBatch, MegaBatchSchedule
+from hf_paraphrase.encoders.negatives import NONE
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
@@ -74,30 +74,10 @@ def embed(model, ids):
     return model(torch.from_numpy(np.asarray(ids, np.int64))[None]).pooler_output[0]
 
 
-def choose_one(sentence, texts, vectors, draws, coins, negatives, mode):
-    """The negative of one sentence of a pool by the definition; `texts` are the unscrambled token sequences."""
-    size = len(texts)
-    pairs = size // 2
-    partner = (sentence + pairs) % size
-    allowed = [
-        other
-        for other in range(size)
-        if texts[other] not in (texts[sentence], texts[partner])
-        and (mode == "both" or (other < pairs) != (sentence < pairs))
-    ]
-    if not allowed:
-        return NONE
-    if negatives == "max" or (negatives == "mix" and coins[sentence]):
-        return max(allowed, key=lambda other: float(cosine(vectors[sentence], vectors[other])))
-    numbers = draws[1]
-    return sorted(allowed, key=lambda other: (numbers[texts[other]], other))[int(draws[0][sentence] * len(allowed))]
-
-
 def naive_training(model, pairs, *, epochs, negatives, mode, mega, anneal=0, seed=5, scramble=0.0, margin=0.4):
     """Trains sentence by sentence: no batches of sentences, no blocks, no sparse anything."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     every = [tuple(pairs.tokens[a:b].tolist()) for a, b in itertools.pairwise(pairs.offsets)]
-    numbers_of = dict(zip(every, pairs.keys.tolist(), strict=True))
     collator = PairCollator(pairs, pad_token_id=0, scramble=scramble, seed=seed)
     done = 0
     losses = []
@@ -119,18 +99,21 @@ def naive_training(model, pairs, *, epochs, negatives, mode, mega, anneal=0, see
             with torch.no_grad():
                 vectors = [embed(model, ids) for ids in seen]
             generator = torch.Generator().manual_seed((seed << 32) + done)
-            if len(pool) == 1:
-                keys = torch.from_numpy(pairs.keys[rows])
-                chosen = choose_negatives(
-                    torch.stack(vectors), keys, negatives=negatives, negatives_from=mode, generator=generator
-                ).tolist()
-            else:
-                draws = torch.rand(2 * half, generator=generator, dtype=torch.float64).tolist()
-                coins = (torch.rand(2 * half, generator=generator) < 0.5).tolist()
-                chosen = [
-                    choose_one(sentence, texts, vectors, (draws, numbers_of), coins, negatives, mode)
-                    for sentence in range(2 * half)
-                ]
+            draws = torch.rand(2 * half, generator=generator, dtype=torch.float64).tolist()
+            coins = (torch.rand(2 * half, generator=generator) < 0.5).tolist()
+            chosen = [
+                chosen_negative(
+                    sentence,
+                    texts,
+                    half,
+                    lambda one, other, vectors=vectors: float(cosine(vectors[one], vectors[other])),
+                    draws,
+                    coins,
+                    negatives,
+                    mode,
+                )
+                for sentence in range(2 * half)
+            ]
             place = 0
             for batch in pool:
                 loss = torch.zeros((), dtype=torch.float64)
@@ -225,9 +208,9 @@ def test_part_holds_each_sentence_once_and_points_to_the_chosen_ones(data, seed)
     generator = np.random.default_rng(seed)
     batches = EpochBatches(23, BATCH, seed=1)
     collator = PairCollator(data[1], pad_token_id=0, scramble=0.5, seed=1)
-    first, sentences = pooled_sentences(batches, collator, 2, 1, 4)
-    chosen = generator.integers(-1, len(sentences), len(sentences))
-    pool = MegaBatch(2, 1, 4, first, sentences, chosen)
+    pool = MegaBatch.of(batches, collator, 2, 1, 4)
+    first, sentences = pool.first, pool.sentences
+    chosen = pool.chosen = generator.integers(-1, len(sentences), len(sentences))
     begin, end = batches.joint(2)
     ids, mask, local = pool.part(begin, end, 0)
     whole = collator([(2, int(pair)) for pair in batches.order(2)[begin:end]])
@@ -317,10 +300,10 @@ def test_training_again_chooses_again(tmp_path, data):
     settings = {"mega_batch_size": 9, "num_train_epochs": 1}
     trainer = trainer_of(tmp_path / "a", data, **settings)
     trainer.train()
-    first = trainer.mega_batch
+    first = trainer.objective.mega_batch
     trainer.train()
-    assert (first.start, first.end) == (trainer.mega_batch.start, trainer.mega_batch.end) == (0, 6)
-    assert trainer.mega_batch is not first
+    again = trainer.objective.mega_batch
+    assert (first.start, first.end) == (again.start, again.end) == (0, 6) and again is not first
 
 
 def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path, data):

@@ -11,8 +11,7 @@ from hf_paraphrase.artefacts.cards import add_results, check_evaluated_card
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.hub.publishing import check_licence, plan_push
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig

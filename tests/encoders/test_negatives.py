@@ -2,25 +2,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_negatives import admissible, chosen_negative
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from hf_paraphrase.encoders.losses import MarginLoss
-from hf_paraphrase.encoders.negatives import NONE, admissible_negatives, choose_negatives
-
-
-def naive_admissible(keys, sentence, mode):
-    pairs = len(keys) // 2
-    partner = (sentence + pairs) % (2 * pairs)
-    return [
-        other
-        for other in range(2 * pairs)
-        if other not in (sentence, partner)
-        and keys[other] not in (keys[sentence], keys[partner])
-        and (mode == "both" or (other < pairs) != (sentence < pairs))
-    ]
+from hf_paraphrase.encoders.negatives import NONE, Relations, admissible_negatives, choose_negatives
 
 
 def cosine(a, b):
@@ -33,41 +24,86 @@ def batch(pairs, kinds, seed, dim=4):
     generator = torch.Generator().manual_seed(seed)
     table = torch.randn(kinds, dim, generator=generator, dtype=torch.float64)
     keys = torch.randint(kinds, (2 * pairs,), generator=generator)
-    return table[keys], keys
+    return table[keys], keys.numpy()
 
 
-batches = st.builds(batch, st.integers(1, 6), st.integers(1, 20), st.integers(0, 10**6))
+def pool(pairs, kinds, further, seed):
+    """Vectors (2 * pairs + further, 5) without ties, and keys of which many are equal."""
+    generator = torch.Generator().manual_seed(seed)
+    vectors = torch.randn(2 * pairs + further, 5, generator=generator, dtype=torch.float64)
+    return vectors, torch.randint(kinds, (len(vectors),), generator=generator).numpy(), pairs
 
 
-@settings(max_examples=150, deadline=None)
-@given(batches, st.sampled_from(["both", "opposite"]))
-def test_hardest_negative_equals_a_plain_search(data, mode):
-    vectors, keys = data
-    chosen = choose_negatives(vectors, keys, negatives_from=mode).tolist()
-    for sentence, found in enumerate(chosen):
-        allowed = naive_admissible(keys.tolist(), sentence, mode)
-        if not allowed:
-            assert found == NONE
-            continue
-        best = max(cosine(vectors[sentence].tolist(), vectors[other].tolist()) for other in allowed)
-        assert found in allowed
-        assert cosine(vectors[sentence].tolist(), vectors[found].tolist()) == pytest.approx(best, abs=1e-12)
+pools = st.builds(pool, st.integers(1, 9), st.integers(1, 30), st.integers(0, 4), st.integers(0, 10**6))
+modes = {"negatives": st.sampled_from(["max", "random", "mix"]), "mode": st.sampled_from(["both", "opposite"])}
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=pools, cells=st.integers(1, 400), seed=st.integers(0, 99), **modes)
+def test_choice_in_blocks_of_any_size_equals_a_plain_loop(data, cells, seed, negatives, mode):
+    vectors, keys, pairs = data
+    generator = torch.Generator().manual_seed(seed)
+    draws = torch.rand(2 * pairs, generator=generator, dtype=torch.float64).tolist()
+    coins = (torch.rand(2 * pairs, generator=generator) < 0.5).tolist()
+    rows = vectors.tolist()
+    expected = [
+        chosen_negative(
+            sentence,
+            keys.tolist(),
+            pairs,
+            lambda one, other: cosine(rows[one], rows[other]),
+            draws,
+            coins,
+            negatives,
+            mode,
+        )
+        for sentence in range(2 * pairs)
+    ]
+    found = choose_negatives(
+        vectors,
+        keys,
+        pairs=pairs,
+        negatives=negatives,
+        negatives_from=mode,
+        generator=torch.Generator().manual_seed(seed),
+        block_cells=cells,
+    )
+    assert found.tolist() == expected
 
 
 @settings(max_examples=60, deadline=None)
-@given(batches, st.sampled_from(["both", "opposite"]), st.sampled_from(["random", "mix"]))
-def test_drawn_negatives_are_admissible(data, mode, negatives):
-    vectors, keys = data
-    generator = torch.Generator().manual_seed(1)
-    chosen = choose_negatives(vectors, keys, negatives=negatives, negatives_from=mode, generator=generator).tolist()
-    for sentence, found in enumerate(chosen):
-        allowed = naive_admissible(keys.tolist(), sentence, mode)
-        assert found in allowed if allowed else found == NONE
+@given(data=pools, parts=st.integers(1, 5), **modes)
+def test_processes_that_share_the_rows_find_what_one_finds(data, parts, negatives, mode):
+    vectors, keys, pairs = data
+
+    def search(rows):
+        generator = torch.Generator().manual_seed(3)
+        options = {"negatives": negatives, "negatives_from": mode, "generator": generator, "block_cells": 50}
+        return choose_negatives(vectors, keys, pairs=pairs, rows=rows, **options)
+
+    size = 2 * pairs
+    shares = [range(size * part // parts, size * (part + 1) // parts) for part in range(parts)]
+    assert torch.cat([search(rows) for rows in shares]).tolist() == search(None).tolist()
+
+
+def test_siblings_of_a_pair_and_every_copy_of_their_texts_are_not_its_negatives():
+    # The pairs (ref, a), (ref, b), (other, b) and (far, near), and given negatives that repeat a and far.
+    ref, a, b, other, far, near = range(6)
+    keys = np.array([ref, ref, other, far, a, b, b, near, a, far])
+    found = admissible_negatives(Relations(keys, 4), 10, 0, 8, negatives_from="both", device=torch.device("cpu"))
+    allowed = [{int(keys[row]) for row in mask.nonzero().flatten()} for mask in found]
+    of_pairs = [
+        {other, far, near},  # (other, b) has no text of (ref, a), though ref has b as well
+        {far, near},
+        {a, far, near},
+        {ref, a, b, other},
+    ]
+    assert allowed == of_pairs * 2
 
 
 def test_random_negatives_are_uniform_and_mix_is_half_of_each():
-    vectors, keys = batch(4, 1000, 5)
-    keys = torch.arange(8)
+    vectors, _ = batch(4, 1000, 5)
+    keys = np.arange(8)
     hardest = choose_negatives(vectors, keys)
     generator = torch.Generator().manual_seed(0)
     draws = {
@@ -75,9 +111,9 @@ def test_random_negatives_are_uniform_and_mix_is_half_of_each():
         for mode in ("random", "mix")
     }
     for sentence in range(8):
-        allowed = naive_admissible(keys.tolist(), sentence, "both")
+        allowed = admissible(keys.tolist(), 4, sentence, "both")
         shares = torch.bincount(draws["random"][:, sentence], minlength=8)[allowed] / 3000
-        assert (shares - 1 / 6).abs().max() < 0.04
+        assert shares.sum() == pytest.approx(1) and (shares - 1 / 6).abs().max() < 0.04
         share = (draws["mix"][:, sentence] == hardest[sentence]).double().mean()
         assert abs(share - (0.5 + 0.5 / 6)) < 0.04
 
@@ -85,34 +121,52 @@ def test_random_negatives_are_uniform_and_mix_is_half_of_each():
 def test_negatives_stay_away_from_the_partner_even_if_all_others_are_opposite():
     # The reference code then chose the partner, because it forbade by a distance of 1.
     vectors = torch.tensor([[1.0, 0.0], [-1.0, 0.01], [1.0, 0.1], [-1.0, 0.1]])
-    chosen = choose_negatives(vectors, torch.arange(4))
-    assert chosen.tolist() == [3, 2, 3, 2]
+    assert choose_negatives(vectors, np.arange(4)).tolist() == [3, 2, 3, 2]
 
 
-def test_duplicates_of_a_sentence_or_of_its_partner_are_never_its_negative():
-    keys = torch.tensor([0, 1, 0, 2, 5, 1])  # the pairs (0, 2), (1, 5) and (0, 1)
-    admissible = admissible_negatives(keys)
-    assert [row.nonzero().flatten().tolist() for row in admissible] == [
-        [1, 4, 5],
-        [0, 2, 3],
-        [3, 4],
-        [1, 4, 5],
-        [0, 2, 3],
-        [3, 4],
-    ]
+def test_of_equally_near_sentences_the_first_is_taken_for_every_block_size():
+    vectors = torch.eye(3).repeat(8, 1)
+    expected = choose_negatives(vectors, np.arange(24))
+    for cells in (1, 24, 100, 10**6):
+        assert torch.equal(choose_negatives(vectors, np.arange(24), block_cells=cells), expected)
 
 
 def test_a_batch_of_one_pair_or_of_equal_pairs_has_no_negatives_and_no_loss():
     vectors = torch.randn(2, 3, requires_grad=True)
-    chosen = choose_negatives(vectors, torch.tensor([0, 1]))
+    chosen = choose_negatives(vectors, np.array([0, 1]))
     assert chosen.tolist() == [NONE, NONE]
     loss = MarginLoss(0.4)(vectors, chosen)
     loss.backward()
     assert loss.item() == 0 and not vectors.grad.any()
-    assert choose_negatives(torch.randn(4, 3), torch.tensor([7, 7, 8, 8])).tolist() == [NONE] * 4
+    assert choose_negatives(torch.randn(4, 3), np.array([7, 7, 8, 8])).tolist() == [NONE] * 4
+
+
+class Largest(TorchDispatchMode):
+    """Notes the number of cells of the largest tensor that comes into being."""
+
+    cells = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for item in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(item, torch.Tensor):
+                self.cells = max(self.cells, item.numel())
+        return result
+
+
+@pytest.mark.parametrize("negatives", ["max", "random", "mix"])
+@pytest.mark.parametrize("kinds", [1, 10**9])
+def test_no_tensor_outgrows_the_block_or_the_vectors(negatives, kinds):
+    vectors, keys, _ = pool(1000, kinds, 0, 1)
+    with Largest() as largest:
+        choose_negatives(vectors, keys, negatives=negatives, block_cells=12_000)
+    assert largest.cells <= 12_000 < len(keys) ** 2 / 300
+    with Largest() as largest:
+        choose_negatives(vectors, keys)
+    assert largest.cells == len(keys) ** 2  # so the measurement sees a choice in one block
 
 
 @pytest.mark.parametrize("wrong", [{"negatives": "hardest"}, {"negatives_from": "left"}])
 def test_unknown_modes_are_refused(wrong):
     with pytest.raises(ValueError, match="must be one of"):
-        choose_negatives(torch.randn(4, 3), torch.arange(4), **wrong)
+        choose_negatives(torch.randn(4, 3), np.arange(4), **wrong)

@@ -17,8 +17,7 @@ from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
@@ -96,7 +95,7 @@ def test_first_step_is_the_adam_step_of_the_margin_loss(tmp_path, data):
 
 def test_labelled_pairs_take_the_steps_of_a_plain_loop_with_the_contrastive_loss(tmp_path, data):
     tokenizer, pairs = data
-    pairs = dataclasses.replace(pairs, labels=(np.arange(len(pairs)) % 2).astype(np.int8))
+    pairs = dataclasses.replace(pairs, labels=(np.arange(len(pairs)) % 2).astype(np.float32))
     model, reference = make(), make()
     trainer = trainer_of(
         tmp_path,
@@ -206,7 +205,7 @@ def test_negatives_are_chosen_without_dropout(tmp_path, data):
     clean = model(**tokens).pooler_output
     model.train()
     noisy = model(**tokens).pooler_output
-    assert torch.equal(trainer._vectors_without_dropout(model, tokens, noisy), clean) and model.training
+    assert torch.equal(trainer.vectors_without_dropout(model, *tokens.values(), noisy), clean) and model.training
 
 
 def test_regularisation_adds_its_gradient(tmp_path, data):

@@ -151,7 +151,7 @@ def test_metrics_are_computed_of_the_cosines_of_graded_pairs(tmp_path, rows, tok
     encoder = SentenceEncoder(model_of(tokenizer), tokenizer)
     cosines = [encoder.similarity(row["sentence1"], row["sentence2"]).item() for row in rows]
     np.testing.assert_allclose(seen[0].predictions, cosines, atol=1e-6)
-    with pytest.raises(UsageError, match="give both"):
+    with pytest.raises(UsageError, match="for an eval_dataset"):
         EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, compute_metrics=compute_metrics)
 
 
@@ -218,7 +218,7 @@ def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
     labelled = [{**row, "label": number % 2} for number, row in enumerate(rows)]
     loss = Everything()
     trainer = train(tmp_path / "a", model_of(tokenizer), labelled, tokenizer, loss, settings={"num_train_epochs": 1})
-    assert trainer.collator.size == 47
+    assert trainer.objective.collator.size == 47
     vectors, negatives, labels = loss.seen[0]
     assert vectors.shape == (20, 8) and negatives.shape == (20,) and labels.shape == (10,)
     assert set(labels.tolist()) == {0, 1} and ((negatives >= 0) | (negatives == NONE)).all()

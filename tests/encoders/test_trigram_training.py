@@ -10,8 +10,7 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.collator import PairCollator
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

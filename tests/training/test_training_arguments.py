@@ -11,8 +11,7 @@ import torch
 from transformers import EarlyStoppingCallback
 
 from hf_paraphrase.encoders.distillation.training_arguments import DistillationTrainingArguments
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.encoders.untrained import untrained_encoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainingArguments

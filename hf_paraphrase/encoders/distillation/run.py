@@ -155,15 +155,16 @@ class _Distillation:
         """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""
         import torch
 
-        from ..batch_loss import DROPOUTS
         from ..initial_model import initial_encoder
+        from ..kinds import DROPOUTS
         from ..untrained import untrained_model
         from .texts import encode_texts
 
         settings = self.settings
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-            model, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            model: PreTrainedModel = encoder.model
             return model, vocabulary, encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
         vocabulary = self._vocabulary(texts)
         size = settings.hidden_size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,26 +14,81 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from ...errors import UsageError
-from ...training.batches import EpochBatches
+from ...training.batches import EpochBatches, Item
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import DenseGradients
 from ..dev_scores import Evaluator
 from ..kinds import check_own_class
-from ..model_folder import write_checkpoint
-from ..padded_batches import forward_options
-from ..scored_trainer import OwnGradients, ScoredTrainer
+from ..objective import Objective
 from ..sentence_encoder import SentenceEncoder
+from ..trainer import EncoderTrainer
 from .collator import DistillationTexts, TextCollator
 from .letters import Letters
 from .local_table import TABLE, call_with_table, local_table
 from .objectives import DistillationObjective, initial_projection
 from .training_arguments import DistillationTrainingArguments
 
-_BESIDE = "distillation.safetensors"
+_TABLE_FILE = "unfolded_table.safetensors"
 _TARGETS_LOOKED_AT = 1 << 14
 
 
-class DistillationTrainer(ScoredTrainer):
+class TextObjective(Objective):
+    """What teachers say of texts, each batch computed with the rows of its own tokens alone.
+
+    Args:
+        model: The student.
+        collator: Makes the batches.
+        batches: Which texts are in which batch.
+        module: A module of (students, targets).
+    """
+
+    items = "texts"
+
+    def __init__(
+        self, model: PreTrainedModel, collator: TextCollator, batches: EpochBatches, module: nn.Module
+    ) -> None:
+        super().__init__()
+        self.collator, self.batches = collator, batches
+        self.module: nn.Module = module
+        self.letters = collator.letters
+        self._table = [model.get_parameter(TABLE)]  # which is not a part of this
+
+    def collate(self, items: Sequence[Item]) -> dict[str, Any]:
+        """Makes a batch from the epoch and the number of each text."""
+        return self.collator(items)
+
+    def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the loss of a batch of :class:`~.collator.TextCollator`, a mean over its texts."""
+        encoder = trainer.accelerator.unwrap_model(model)
+        table = local_table(encoder.get_parameter(TABLE), inputs, self.letters)
+        vectors = call_with_table(model, encoder, table, inputs, **trainer.forward_options)
+        return self.module(vectors, inputs["targets"]), vectors
+
+    def after_update(self) -> None:
+        """Keeps the projection orthonormal."""
+        if isinstance(self.module, DistillationObjective):
+            self.module.orthonormalise()
+
+    def card(self, trainer: Any) -> dict[str, Any]:
+        """Describes the objective."""
+        described = str(getattr(self.module, "description", type(self.module).__name__))
+        return {**super().card(trainer), "loss": described}
+
+    def save(self, folder: Path) -> None:
+        """Writes the weights of the objective and of letters, with which the table of the checkpoint is folded."""
+        super().save(folder)
+        if self.letters is not None:
+            save_file({TABLE: self._table[0].detach().contiguous()}, folder / _TABLE_FILE)
+
+    def load(self, folder: Path) -> None:
+        """Reads them."""
+        super().load(folder)
+        if self.letters is not None:
+            with torch.no_grad():
+                self._table[0].copy_(load_file(folder / _TABLE_FILE)[TABLE])
+
+
+class DistillationTrainer(EncoderTrainer):
     """Trains an encoder to have the vectors, or the cosines, of its teachers.
 
     Each step runs the model with the rows of its own batch alone (:mod:`.local_table`), so any encoder with a table
@@ -59,7 +114,7 @@ class DistillationTrainer(ScoredTrainer):
         report: Called with a line of text at every score.
     """
 
-    args: DistillationTrainingArguments
+    args: Any
 
     def __init__(
         self,
@@ -87,25 +142,21 @@ class DistillationTrainer(ScoredTrainer):
         size = args.per_device_train_batch_size
         batches = EpochBatches(len(data), size, args.seed)
         self._is_folded = False
+        module = _objective(model, args, data) if objective is None else objective
         super().__init__(
             model,
             args,
-            collate,
-            batches,
+            None,
             processing_class,
             evaluator=evaluator,
             callbacks=callbacks,
             report=report,
+            objective=TextObjective(model, collate, batches, module),
         )
-        self.objective = _objective(model, args, data) if objective is None else objective
-        self.objective.to(args.device)
-        self.add_callback(_AfterUpdate(self.objective))
         if letters is not None:
-            letters.to(args.device)
-            self.add_callback(OwnGradients(letters))
+            letters.to(self.args.device)
         if args.names_optimizer:
             self.add_callback(DenseGradients())
-        self.forward_options = forward_options(model)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows in the tables, or the optimizer that the arguments name.
@@ -117,7 +168,7 @@ class DistillationTrainer(ScoredTrainer):
             tables = [item for name, item in named.items() if name.rpartition(".")[2] == TABLE]
             others = [item for name, item in named.items() if name.rpartition(".")[2] != TABLE]
             tables += [] if self.letters is None else list(self.letters.parameters())
-            others += list(self.objective.parameters())
+            others += list(self.objective.get_submodule("module").parameters())
             groups = [
                 {"params": [item for item in found if item.requires_grad], "lr": rate}
                 for found, rate in (
@@ -135,27 +186,6 @@ class DistillationTrainer(ScoredTrainer):
                 betas = (self.args.adam_beta1, self.args.adam_beta2)
                 self.optimizer = RowAdam(groups, betas=betas, eps=self.args.adam_epsilon)
         return self.optimizer
-
-    def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Computes the loss of one batch.
-
-        Args:
-            model: The encoder.
-            inputs: A batch of :class:`~.collator.TextCollator`.
-            return_outputs: Also return the sentence embeddings (texts, dim).
-            num_items_in_batch: Unused: the loss is a mean over the texts of a batch.
-        """
-        encoder = self.accelerator.unwrap_model(model)
-        table = local_table(encoder.get_parameter(TABLE), inputs, self.letters)
-        vectors = call_with_table(model, encoder, table, inputs, **self.forward_options)
-        loss = self.objective(vectors, inputs["targets"])
-        return (loss, vectors) if return_outputs else loss
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
@@ -186,31 +216,8 @@ class DistillationTrainer(ScoredTrainer):
                 self._is_folded = True
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
-        if not self.args.should_save:
-            return
-        folder = Path(output_dir or self.args.output_dir)
         with self.trained_encoder():
-            weights = dict(self.model.state_dict())
-            if not write_checkpoint(folder, self.model, nn.Module(), weights):
-                described = str(getattr(self.objective, "description", type(self.objective).__name__))
-                self._write_saved(folder, weights, "texts", loss=described, margin=None, searches_negatives=False)
-                return
-        beside = {f"objective.{name}": value for name, value in self.objective.state_dict().items()}
-        if self.letters is not None:
-            beside |= {f"letters.{name}": value for name, value in self.letters.state_dict().items()}
-            beside["embeddings"] = self.model.get_parameter(TABLE).detach()
-        if beside:
-            save_file({name: value.contiguous() for name, value in beside.items()}, folder / _BESIDE)
-
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
-        super()._load_from_checkpoint(resume_from_checkpoint, model)
-        path = Path(resume_from_checkpoint) / _BESIDE
-        beside = load_file(path) if path.is_file() else {}
-        self.objective.load_state_dict(_below("objective.", beside))
-        if self.letters is not None:
-            self.letters.load_state_dict(_below("letters.", beside))
-            with torch.no_grad():
-                self.model.get_parameter(TABLE).copy_(beside["embeddings"])
+            super()._save(output_dir, dict(self.model.state_dict()))
 
     def _load_best_model(self) -> None:
         super()._load_best_model()
@@ -239,16 +246,3 @@ def _objective(
         matryoshka=args.matryoshka,
         axes=axes,
     )
-
-
-def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-class _AfterUpdate(OwnGradients):
-    """Forgets the gradients of the objective and keeps its projection orthonormal after each update."""
-
-    def on_optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        super().on_optimizer_step(*args, **kwargs)
-        if isinstance(self.module, DistillationObjective):
-            self.module.orthonormalise()

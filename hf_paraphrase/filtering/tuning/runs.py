@@ -134,7 +134,7 @@ class TuningRuns:
     def _train(self, data: str, settings: EncoderSettings, rows: np.ndarray, seed: int) -> dict[str, Any]:
         from ...encoders.dev_scores import DEV_SCORE
         from ...encoders.sentence_encoder import SentenceEncoder
-        from ...encoders.training_arguments import EncoderTrainingArguments
+        from ...encoders.trainer import EncoderTrainingArguments
         from .short_training import TuningTrainer
 
         vocabulary = self._vocabulary(settings)

@@ -13,8 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTok
 
 from ...encoders.dev_scores import DEV_SCORE, Evaluator
 from ...encoders.encoded_pairs import EncodedPairs
-from ...encoders.trainer import EncoderTrainer
-from ...encoders.training_arguments import EncoderTrainingArguments
+from ...encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from ...tokenization.token_lookup import ids_of, lookup_for
 
 

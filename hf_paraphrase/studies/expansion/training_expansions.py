@@ -43,7 +43,7 @@ class Expansions:
         variants: How many expansions a sentence has; the epochs take them in turn.
     """
 
-    tokens: NDArray[np.int32]
+    tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
     numbers: NDArray[np.int64]
     joined: NDArray[np.int64]
@@ -108,8 +108,7 @@ class ExpansionWriter:
             ids.append(np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]) if sentences else [])
             usable &= (expanded.expanded > 0) & (np.diff(encoded.offsets) > 0)
         rows = [part[place] for place in np.flatnonzero(usable) for part in ids]
-        if rows:
-            self._arrays.append(rows, np.empty(0, np.int8))
+        self._arrays.append(rows)
         numbers = np.full(len(texts), -1, np.int64)
         kept = wanted[usable]
         numbers[kept] = self._sentences + np.arange(len(kept))
@@ -125,7 +124,7 @@ class ExpansionWriter:
                 raise InputError(
                     "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
                 )
-            token_ids, _ = arrays.finish()
+            token_ids = arrays.finish()
         numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
         return Expansions(token_ids.tokens, token_ids.offsets, numbers, joined, self.variants)
 

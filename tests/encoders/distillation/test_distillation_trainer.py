@@ -65,7 +65,7 @@ def trainer_of(tokenizer, tmp_path):
 
 def agreement(trainer):
     """The mean cosine of the texts' embeddings with their targets."""
-    data = trainer.data_collator.data
+    data = trainer.objective.collator.data
     tokens, lengths = data.texts.take(np.arange(len(data)))
     with torch.no_grad():
         found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
@@ -75,14 +75,14 @@ def agreement(trainer):
 @pytest.mark.parametrize("letters", [True, False])
 def test_an_average_learns_what_an_average_can_say(trainer_of, letters):
     trainer = trainer_of(letters=letters, num_train_epochs=12)
-    assert trainer.objective.projection is None
+    assert trainer.objective.module.projection is None
     trainer.train()
     assert agreement(trainer) > (0.97 if letters else 0.99)
 
 
 def test_only_the_rows_that_occur_move_and_those_of_letters_are_folded(trainer_of, tokenizer):
     trainer = trainer_of(num_train_epochs=1)
-    data = trainer.data_collator.data
+    data = trainer.objective.collator.data
     seen = np.unique(data.texts.tokens)
     data.texts.tokens[data.texts.tokens == seen[-1]] = seen[0]
     before = trainer.model.embeddings.detach().clone()
@@ -95,7 +95,7 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
     trainer = trainer_of(letters=True, num_train_epochs=2)
     with torch.no_grad():
         trainer.model.embeddings.zero_()
-    data = trainer.data_collator.data
+    data = trainer.objective.collator.data
     data.texts.tokens[data.texts.tokens == len(tokenizer) - 1] = 2
     trainer.train()
     row = len(tokenizer) - 1
@@ -170,9 +170,9 @@ def test_a_saved_folder_is_a_finished_encoder(trainer_of, tmp_path):
 def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
     trainer = trainer_of(size=4, num_train_epochs=10)
     trainer.train()
-    projection = trainer.objective.projection.detach()
+    projection = trainer.objective.module.projection.detach()
     torch.testing.assert_close(projection.T @ projection, torch.eye(4), atol=1e-3, rtol=0)
-    data = trainer.data_collator.data
+    data = trainer.objective.collator.data
     tokens, lengths = data.texts.take(np.arange(TEXTS))
     with torch.no_grad():
         found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
@@ -183,7 +183,7 @@ def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
 def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of, tokenizer):
     trainer = trainer_of(num_train_epochs=2)
     trainer.train()
-    model, data = trainer.model, trainer.data_collator.data
+    model, data = trainer.model, trainer.objective.collator.data
     lines = ["w1 w2", "w5", "w7 w8 w9 w1"]
     before = SentenceEncoder(model, tokenizer).similarity(lines, lines)
     turn_to_principal_axes(model, data.texts)

@@ -8,8 +8,7 @@ import torch
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.encoders.trainer import EncoderTrainer
-from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.filtering.tuning.short_training import PairPool, TuningTrainer
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

@@ -1,0 +1,242 @@
+"""What a trainer of encoders minimises: the interface, and the loss of pairs of a batch or a mega-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from ..errors import InputError, UsageError
+from ..training.batches import EpochBatches, Item
+from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
+from .collator import PairCollator
+from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, compositional_penalty, described_loss, drift_penalty
+from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch
+from .negatives import NONE, Relations, admissible_negatives, choose_negatives
+
+_FILE = "objective.safetensors"
+
+
+class Objective(nn.Module):
+    """What :class:`~.trainer.EncoderTrainer` minimises: which items an epoch has, what a batch of them is, its loss.
+
+    Weights of its own are trained with the model, in one process, and kept in checkpoints, not in the model.
+
+    Attributes:
+        items: What the items are called on a card.
+        batches: Which items are in which batch.
+    """
+
+    items: ClassVar[str] = "pairs"
+    batches: EpochBatches
+
+    def collate(self, items: Sequence[Item]) -> dict[str, Any]:
+        """Makes a batch from the epoch and the number of each item."""
+        raise NotImplementedError
+
+    def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the loss of a batch, with gradient, and the embeddings of this process.
+
+        Args:
+            trainer: The trainer.
+            model: The encoder, possibly wrapped.
+            inputs: A batch, and in training its `place`: the epoch and its number in the epoch.
+        """
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Hears that a training begins anew."""
+
+    def after_update(self) -> None:
+        """Hears that the weights have changed."""
+
+    def card(self, trainer: Any) -> dict[str, Any]:
+        """Describes it for a card."""
+        return {"loss": type(self).__name__, "loss_source": None, "margin": None, "searches_negatives": False}
+
+    def save(self, folder: Path) -> None:
+        """Writes into a checkpoint what a resumed run needs of it."""
+        if state := self.state_dict():
+            save_file({name: value.contiguous() for name, value in state.items()}, folder / _FILE)
+
+    def load(self, folder: Path) -> None:
+        """Reads from a checkpoint what :meth:`save` wrote."""
+        if (folder / _FILE).is_file():
+            self.load_state_dict(load_file(folder / _FILE))
+
+
+class PairObjective(Objective):
+    """The loss of pairs (paper 000, equations 2 to 5), with negatives from the batch or from a mega-batch.
+
+    With several processes the batch is the joint one of all processes, and so are the negatives: all return the loss
+    of the joint batch, and the mean of their gradients is its gradient.
+
+    Args:
+        collator: Makes the batches.
+        loss: Any module, see :func:`~.losses.asks_for`.
+        args: The settings.
+    """
+
+    mega_batch: MegaBatch | None = None
+
+    def __init__(self, collator: PairCollator, loss: nn.Module, args: Any) -> None:
+        super().__init__()
+        self.collator = collator
+        self.loss = loss
+        self.args = args
+        self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if asks_for(loss, name)}
+        self.batches = EpochBatches(collator.size, args.per_device_train_batch_size, args.seed, args.world_size)
+        if args.dataloader_drop_last:
+            self.batches.leave_out_last()
+        self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
+        self._initial: Tensor | None = None
+        if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
+            raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
+        if LABELS in self.asked and collator.pairs.labels is None:
+            raise InputError("the loss asks for labels, and the pairs have none", remedy="give labelled pairs")
+
+    def collate(self, items: Sequence[Item]) -> dict[str, Any]:
+        """Makes a batch from the epoch and the number of each pair."""
+        return self.collator(items)
+
+    def begin(self) -> None:
+        """Forgets the mega-batch: its place may come again, with other weights; a checkpoint brings its own."""
+        self.mega_batch = None
+
+    def card(self, trainer: Any) -> dict[str, Any]:
+        """Describes the loss and how it is trained."""
+        names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
+        return {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
+
+    def save(self, folder: Path) -> None:
+        """Writes the weights of the loss, and the negatives of a mega-batch that is running."""
+        super().save(folder)
+        if self.mega_batch is not None:
+            self.mega_batch.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """Reads both."""
+        super().load(folder)
+        self.mega_batch = load_mega_batch(folder, self.batches, self.collator)
+
+    def keep_start(self, embeddings: Tensor) -> None:
+        """Keeps the word vectors as they are now: `lambda_w` draws them back there."""
+        self._initial = embeddings.detach().clone()
+
+    def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the loss of one batch; one without a place is not part of a mega-batch."""
+        place: tuple[int, int] | None = inputs.get("place")
+        start, end = (0, 1) if place is None else self.schedule.bounds(*place)
+        if place is None or end - start == 1:
+            loss, vectors = self._in_batch(trainer, model, inputs)
+        else:
+            loss, vectors = self._in_mega_batch(trainer, model, inputs, *place, start, end)
+        augmentation = self.collator.augmentation
+        if augmentation.weight > 0:
+            own = vectors[: 2 * inputs["pairs"]]
+            term = augmentation.loss(lambda ids, mask: trainer.embed(model, ids, mask), inputs, own)
+            if place is not None and num_processes() > 1:
+                term = self._of_joint_batch(term, place[1])
+            loss = loss + augmentation.weight * term
+        bare = trainer.accelerator.unwrap_model(model)
+        if self.args.lambda_c > 0:
+            compositional = [item for name, item in bare.named_parameters() if name != "embeddings"]
+            loss = loss + compositional_penalty(compositional, self.args.lambda_c)
+        if self._initial is not None:
+            embeddings = bare.get_parameter("embeddings")
+            self._initial = self._initial.to(embeddings.device)
+            loss = loss + drift_penalty(embeddings, self._initial, self.args.lambda_w)
+        return loss, vectors
+
+    def _in_batch(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the loss of the joint batch, with negatives from it, and the embeddings of this process."""
+        ids, mask, pairs = inputs["input_ids"], inputs["attention_mask"], inputs["pairs"]
+        vectors = joint = trainer.embed(model, ids, mask)
+        clean = trainer.vectors_without_dropout(model, ids, mask, vectors) if NEGATIVES in self.asked else vectors
+        keys, joint_pairs, counted = inputs["keys"], pairs, pairs
+        if num_processes() > 1:
+            if "place" in inputs:
+                begin, end = self.batches.share(inputs["place"][1], process_index())
+                counted = end - begin
+            own_keys = torch.from_numpy(keys).to(vectors.device)
+            joint, clean, all_keys = (self._joint(rows, pairs, counted) for rows in (vectors, clean, own_keys))
+            keys = all_keys.cpu().numpy()
+            start, stop = self.batches.joint(inputs["place"][1]) if "place" in inputs else (0, pairs * num_processes())
+            joint_pairs = stop - start
+        given: dict[str, Tensor] = {}
+        if LABELS in self.asked:
+            given[LABELS] = gather_rows(inputs["labels"][:counted])
+        if CANDIDATES in self.asked:
+            relations = Relations(keys, joint_pairs)
+            given[CANDIDATES] = admissible_negatives(
+                relations, len(keys), 0, 2 * joint_pairs, negatives_from="both", device=vectors.device
+            )
+        if NEGATIVES in self.asked:
+            given[NEGATIVES] = choose_negatives(
+                clean.detach(), keys, pairs=joint_pairs, **self._search(trainer.state.global_step)
+            )
+        return self.loss(joint, **given), vectors
+
+    def _in_mega_batch(
+        self,
+        trainer: Any,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        epoch: int,
+        number: int,
+        start: int,
+        end: int,
+    ) -> tuple[Tensor, Tensor]:
+        """Computes the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
+        pool = self.mega_batch
+        if pool is None or (pool.epoch, pool.start, pool.end) != (epoch, start, end):
+            if number != start:
+                raise InputError(
+                    f"the checkpoint lacks the negatives of mini-batches {start} to {end}, which were running",
+                    path=self.args.output_dir,
+                    remedy="resume with the settings of the interrupted run, or start from scratch",
+                )
+            pool = self.mega_batch = MegaBatch.of(self.batches, self.collator, epoch, start, end)
+            bare = trainer.accelerator.unwrap_model(model)
+            with trainer.evaluation_mode(bare):
+                pool.choose(
+                    lambda ids, mask: trainer.embed(bare, ids, mask),
+                    batch_size=2 * self.batches.batch_pairs,
+                    pad_token_id=self.collator.pad_token_id,
+                    **self._search(epoch * self.batches.joint_batches + start),
+                )
+        begin, stop = self.batches.share(number, process_index())
+        ids, mask, chosen = pool.part(begin, max(stop, begin + 1), self.collator.pad_token_id)
+        if begin == stop:
+            chosen = torch.full_like(chosen, NONE)
+        vectors = trainer.embed(model, ids, mask)
+        given = {LABELS: inputs["labels"]} if LABELS in self.asked else {}
+        loss = self.loss(vectors, negatives=chosen.to(vectors.device), **given)
+        return self._of_joint_batch(loss, number), vectors
+
+    def _search(self, step: int) -> dict[str, Any]:
+        """Returns how negatives are chosen for a batch, with the draws of a step."""
+        return {
+            "negatives": self.args.negatives,
+            "negatives_from": self.args.negatives_from,
+            "generator": torch.Generator().manual_seed((self.args.seed << 32) + step),
+        }
+
+    def _of_joint_batch(self, loss: Tensor, number: int) -> Tensor:
+        """Turns the mean over this process's part of a joint batch into that over the whole."""
+        # The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
+        loss = loss * self.batches.weight(number, process_index())
+        if num_processes() > 1:
+            loss = loss + (mean_over_processes(loss) - loss.detach())
+        return loss
+
+    def _joint(self, rows: Tensor, pairs: int, counted: int) -> Tensor:
+        """Makes the rows of the joint batch from those of a process: first sentences, partners, given negatives."""
+        joint = joint_sides(rows[: 2 * pairs], counted)
+        if self.collator.pairs.negatives is None:
+            return joint
+        return torch.cat([joint, gather_rows(rows[2 * pairs :] if counted else rows[:0])])

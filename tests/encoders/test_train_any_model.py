@@ -1,0 +1,255 @@
+"""Training transformers and SentenceTransformer folders, and pairs with negatives."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedTokenizerFast
+
+from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, SentenceEncoder
+from hf_paraphrase.encoders.hard_negatives import mine_hard_negatives
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.training.row_adam import RowAdam
+
+WORDS = [f"{letter}{number}" for letter in "ab" for number in range(20)]
+
+
+def rows(count=24):
+    generator = np.random.default_rng(0)
+    sentences = [generator.integers(20, size=generator.integers(2, 6)) for _ in range(count)]
+    return [
+        {f"sentence{side}": " ".join(f"{x}{n}" for n in row) for side, x in ((1, "a"), (2, "b"))} for row in sentences
+    ]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """The folder of a tiny BERT without poolings, and of one with dense layers and a normalisation."""
+    folder = tmp_path_factory.mktemp("bert")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    backend = Tokenizer(models.WordLevel({word: number for number, word in enumerate(special + WORDS)}, "[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True))
+    PreTrainedTokenizerFast(tokenizer_object=backend, **names).save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=44, max_position_embeddings=12, **sizes)).save_pretrained(folder)
+    (folder / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nlanguage: en\n---\n# Tiny\n")
+    return folder
+
+
+def arguments(folder, **settings):
+    common = {"use_cpu": True, "report_to": "none", "disable_tqdm": True, "num_train_epochs": 2, "seed": 3}
+    common |= {"per_device_train_batch_size": 6, "learning_rate": 5e-3}
+    return EncoderTrainingArguments(output_dir=str(folder), **{**common, **settings})
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"mega_batch_size": 2}, {"loss": "ranking"}, {"gradient_checkpointing": True}]
+)
+def test_a_folder_of_transformers_learns_and_what_is_saved_opens_equal_everywhere(tmp_path, bert, settings):
+    trainer = EncoderTrainer(bert, arguments(tmp_path, num_train_epochs=6, **settings), rows())
+    texts = ["a1 a2 a3", "b4 b5", "a7"]
+    before = trainer.encoder.encode(texts)
+    losses = trainer.train()
+    assert losses.training_loss < 1.5 and np.abs(trainer.encoder.encode(texts) - before).max() > 1e-2
+    trainer.save_model(str(tmp_path / "saved"))
+    expected = trainer.encoder.encode(texts)
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "saved").encode(texts), expected, atol=1e-6)
+    model, tokenizer = AutoModel.from_pretrained(tmp_path / "saved"), AutoTokenizer.from_pretrained(tmp_path / "saved")
+    inputs = tokenizer(texts, padding=True, return_tensors="pt")
+    hidden, mask = model(**inputs).last_hidden_state, inputs["attention_mask"].unsqueeze(2)
+    np.testing.assert_allclose(((hidden * mask).sum(1) / mask.sum(1)).detach().numpy(), expected, atol=1e-5)
+    card = (tmp_path / "saved/README.md").read_text()
+    assert "license: cc-by-sa-4.0" in card and bert.name in card
+    assert not list((tmp_path / "saved").glob("*.py"))
+
+
+def test_a_transformer_object_takes_the_steps_of_a_plain_loop_with_special_tokens(tmp_path, bert):
+    model = BertModel.from_pretrained(bert, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    reference = BertModel.from_pretrained(bert, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    tokenizer = AutoTokenizer.from_pretrained(bert)
+    pairs = rows(6)
+    trainer = EncoderTrainer(model, arguments(tmp_path, max_steps=1, loss="ranking"), pairs, tokenizer)
+    trainer.train()
+    order = [pair for _, pair in next(iter(trainer.batches))]
+    texts = [pairs[pair]["sentence1"] for pair in order] + [pairs[pair]["sentence2"] for pair in order]
+    inputs = tokenizer(texts, padding=True, return_tensors="pt")
+    hidden, mask = reference(**inputs).last_hidden_state, inputs["attention_mask"].unsqueeze(2)
+    unit = nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=1)
+    nn.functional.cross_entropy(20 * unit[:6] @ unit[6:].T, torch.arange(6)).backward()
+    torch.optim.Adam(reference.parameters(), lr=5e-3).step()
+    for name, value in reference.named_parameters():
+        if value.grad is not None:
+            torch.testing.assert_close(model.get_parameter(name), value, atol=2e-4, rtol=1e-3)
+
+
+def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp_path, bert):
+    transformers_of = pytest.importorskip("sentence_transformers")
+    modules = pytest.importorskip("sentence_transformers.models")
+    first = modules.Transformer(str(bert), max_seq_length=8)
+    made = [first, modules.Pooling(16, "cls"), modules.Dense(16, 6), modules.Normalize()]
+    transformers_of.SentenceTransformer(modules=made, device="cpu").save(str(tmp_path / "st"))
+    trainer = EncoderTrainer(str(tmp_path / "st"), arguments(tmp_path / "run"), rows())
+    weight = trainer.model.layers[0].linear.weight.detach().clone()
+    trainer.train()
+    assert not torch.equal(trainer.model.layers[0].linear.weight, weight)
+    trainer.save_model(str(tmp_path / "saved"))
+    texts = ["a1 a2 a3", "b4 " * 20]
+    expected = trainer.encoder.encode(texts, normalize=True)
+    again = transformers_of.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
+    np.testing.assert_allclose(again.encode(texts), expected, atol=1e-5)
+    assert again.max_seq_length == 8
+
+
+def test_texts_longer_than_a_model_reads_are_counted_once(tmp_path, bert, caplog):
+    caplog.set_level("INFO")
+    long = [{"sentence1": "a1 " * 30, "sentence2": "b1"}, *rows(5)]
+    EncoderTrainer(bert, arguments(tmp_path), long)
+    assert "1 texts have more tokens than the model reads" in caplog.text
+
+
+def test_arguments_stay_as_they_are_and_serve_a_second_trainer(tmp_path, bert):
+    args = arguments(tmp_path)
+    before = args.to_dict()
+    for _ in range(2):
+        trainer = EncoderTrainer("avg", args, rows(), evaluator=lambda encoder: 1.0)
+        trainer.train()
+        assert args.to_dict() == before
+    EncoderTrainer("avg", args, rows()).train()
+
+
+class Seen(nn.Module):
+    """Keeps what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.batches = []
+
+    def forward(self, vectors, negatives):
+        self.batches.append((len(vectors), negatives))
+        return MarginLoss()(vectors, negatives)
+
+
+LAYOUTS = {
+    "sentence1": {"sentence1": "anchor", "sentence2": "positive", "negative": "negative"},
+    "anchor": {"anchor": "anchor", "positive": "positive", "negative_1": "negative"},
+    "text1": {"text1": "anchor", "text2": "positive", "negative_2": "negative"},
+    "query": {"query": "anchor", "pos": "positive", "neg": "negative"},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_pairs_may_be_called_as_others_call_them_and_bring_negatives(tmp_path, layout):
+    texts = [{"anchor": f"a{n} x", "positive": f"b{n} x", "negative": f"a{n + 6} x"} for n in range(6)]
+    data = [{name: row[part] for name, part in LAYOUTS[layout].items()} for row in texts]
+    loss = Seen()
+    trainer = EncoderTrainer("avg", arguments(tmp_path, num_train_epochs=1), Dataset.from_list(data), loss=loss)
+    plain = EncoderTrainer("avg", arguments(tmp_path, num_train_epochs=1), Dataset.from_list(data), loss=loss)
+    trainer.train()
+    ((vectors, _),) = loss.batches
+    assert vectors == 18 and len(plain.objective.collator.pairs.negatives) == 6
+
+
+def test_json_lines_with_lists_make_a_pair_of_each_positive_and_all_their_negatives(tmp_path):
+    lines = [{"query": "a1", "pos": ["b1", "b2"], "neg": ["a5", "a6"]}, {"query": "a2", "pos": ["b3"], "neg": []}]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    trainer = EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.jsonl"))
+    pairs = trainer.objective.collator.pairs
+    assert len(pairs) == 3 and pairs.negative_offsets.tolist() == [0, 2, 4, 4]
+    with pytest.raises(InputError, match="JSON lines, CSV or Parquet"):
+        (tmp_path / "pairs.txt").write_text("a\tb\n")
+        EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.txt"))
+
+
+def test_given_negatives_are_trained_on_and_columns_that_are_not_used_are_named(tmp_path, caplog):
+    caplog.set_level("INFO")
+    data = [
+        {"anchor": f"a{n} a{n}", "positive": f"b{n} b{n}", "negative": f"a{n} b{n + 6}", "topic": "x"}
+        for n in range(6)
+    ]
+    settings = {"num_train_epochs": 30, "learning_rate": 0.05, "seed": 1}
+    with_them = EncoderTrainer("avg", arguments(tmp_path / "a", **settings), data)
+    without = EncoderTrainer(
+        "avg", arguments(tmp_path / "b", **settings), [dict(list(row.items())[:2]) for row in data]
+    )
+    assert "columns of the pairs that are not used: topic" in caplog.text
+    cosines = []
+    for trainer in (with_them, without):
+        trainer.train()
+        cosines.append(np.mean([trainer.encoder.similarity(row["anchor"], row["negative"])[0, 0] for row in data]))
+    assert type(with_them.optimizer.optimizer) is RowAdam and cosines[0] < cosines[1]
+
+
+def test_labels_choose_the_weights_by_average_precision_and_scores_by_pearson(tmp_path):
+    labelled = [{**row, "label": number % 2} for number, row in enumerate(rows())]
+    trainer = EncoderTrainer("avg", arguments(tmp_path), rows(), eval_dataset=labelled)
+    trainer.train()
+    encoder, measured = trainer.encoder, trainer.best_scores()["dev_mean"]
+    cosines = [encoder.similarity(row["sentence1"], row["sentence2"])[0, 0] for row in labelled]
+    order = np.argsort(cosines)[::-1]
+    hits = np.array([labelled[place]["label"] for place in order])
+    expected = 100 * (hits.cumsum() / np.arange(1, len(hits) + 1))[hits == 1].mean()
+    assert measured == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_training_that_does_not_beat_its_start_says_so(tmp_path, caplog):
+    caplog.set_level("INFO")
+    values = iter([50.0, 40.0, 45.0])
+    EncoderTrainer("avg", arguments(tmp_path), rows(), evaluator=lambda encoder: next(values)).train()
+    assert "did not beat the start: dev_mean was 50.00 before and is 45.00 at best" in caplog.text
+
+
+def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
+    table = {"red car": [1, 0, 0], "crimson auto": [1, 0.1, 0], "red van": [1, 0.5, 0], "blue sea": [0, 0, 1]}
+    table |= {"scarlet car": [1, 0.05, 0], "azure ocean": [0, 0.1, 1], "truck": [1, 0.6, 0.1]}
+
+    class Fixed:
+        def encode(self, texts):
+            return np.array([table[text] for text in texts], np.float32)
+
+    pairs = [
+        ("red car", "crimson auto"),
+        ("red car", "scarlet car"),
+        ("truck", "red van"),
+        ("blue sea", "azure ocean"),
+    ]
+    data = [{"sentence1": first, "sentence2": second} for first, second in pairs]
+    found = mine_hard_negatives(data, Fixed(), count=2)
+    assert found["negative_1"] == ["red van", "red van", "crimson auto", "crimson auto"]
+    assert set(found["negative_2"]) >= {"azure ocean"} and found.column_names[:2] == ["sentence1", "sentence2"]
+
+
+def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
+    model, tokenizer = BertModel.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)
+    tokenizer.pad_token = None
+    with pytest.raises(UsageError, match="no padding token"):
+        EncoderTrainer(model, arguments(tmp_path), rows(), tokenizer)
+    with pytest.raises(UsageError, match="scramble"):
+        EncoderTrainer(bert, arguments(tmp_path, scramble=0.5), rows())
+    with pytest.raises(UsageError, match="lambda_w"):
+        EncoderTrainer(bert, arguments(tmp_path, lambda_w=0.5), rows())
+    with pytest.raises(InputError, match="no pairs"):
+        EncoderTrainer(bert, arguments(tmp_path), [])
+
+
+def test_the_licence_of_the_builtin_encoder_stays_with_what_is_trained_from_it(tmp_path):
+    start = SentenceEncoder.from_pretrained()
+    data = [
+        {"sentence1": "a dog barks", "sentence2": "the hound barks"},
+        {"sentence1": "rain", "sentence2": "it rains"},
+    ]
+    for name, options in (("encoder", (start,)), ("parts", (start.model,))):
+        tokenizer = None if name == "encoder" else start.tokenizer
+        trainer = EncoderTrainer(*options, arguments(tmp_path, max_steps=1), data, tokenizer)
+        trainer.save_model(str(tmp_path / name))
+        card = (tmp_path / name / "README.md").read_text()
+        assert "license: cc-by-sa" in card and "license: unknown" not in card
+        assert json.loads((tmp_path / name / "provenance.json").read_text())["inputs"][0]["license"]
