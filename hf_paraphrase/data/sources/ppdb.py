@@ -11,6 +11,7 @@ releases, and a column's type only shows when all values are seen: so rules are 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -226,7 +227,8 @@ def _read_lexical(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Tabl
         for lines in read_lines(path, errors):
             rows = []
             for number, line in enumerate(lines.to_pylist(), start=first_line):
-                head, *paraphrases = (line or "").split() or [""]
+                # Not `split()`, for which the control characters that some entries consist of are white space.
+                head, *paraphrases = re.split(r"[ \t]+", (line or "").strip(string.whitespace))
                 rows += [(head, paraphrase, rank) for rank, paraphrase in enumerate(paraphrases)]
                 if line is not None and not paraphrases:
                     errors.handle("no head with paraphrases", path, number, _REMEDY)
