@@ -80,8 +80,9 @@ def read_pairs(path: Path, held_out: Path) -> list[Pair]:
         if not tab:
             raise InputError("no tab", path=path, line=number, remedy="give lines of English, a tab and French")
         pairs[one_kind_of_space(english), one_kind_of_space(french.split("\t")[0])] = None
-    known = load_fingerprints([held_out]).contains([english for english, _ in pairs])
-    return [pair for pair, contaminated in zip(pairs, known, strict=True) if not contaminated]
+    held_out_texts = load_fingerprints([held_out])
+    english, french = (held_out_texts.contains([pair[side] for pair in pairs]) for side in (0, 1))
+    return [pair for pair, contaminated in zip(pairs, english | french, strict=True) if not contaminated]
 
 
 def one_kind_of_space(text: str) -> str:

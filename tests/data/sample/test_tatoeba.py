@@ -9,6 +9,7 @@ import unicodedata
 
 import pytest
 
+from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import TOTAL_PAIRS, sample_bitext, sample_paraphrases
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
@@ -64,6 +65,20 @@ def test_sentences_are_of_three_to_nine_words_in_clean_text(sentences):
         assert text == unicodedata.normalize("NFC", text) == " ".join(text.split(" "))
         assert all(unicodedata.category(letter)[0] != "C" and letter != "\N{REPLACEMENT CHARACTER}" for letter in text)
         assert "Ã" not in text and "â€" not in text
+
+
+def test_french_has_its_accents_and_english_hardly_any(bitext):
+    french = "".join(pair.french for pair in bitext["train"])
+    for letter in "éèêëàâçîïôûùœÉÀÇÊ":
+        assert letter in french
+    assert sum(not pair.english.isascii() for pair in bitext["train"]) < 100 < 10_000
+    assert sum(not pair.french.isascii() for pair in bitext["train"]) > 10_000
+
+
+@pytest.mark.real_data
+def test_no_sentence_is_one_that_encoders_are_evaluated_on(real_data_dir, sentences):
+    fingerprints = load_fingerprints([real_data_dir / "held_out.sha256-16.txt.gz"])
+    assert not fingerprints.contains(sentences).any()
 
 
 def test_each_sentence_has_one_paraphrase_and_five_other_sentences(paraphrases):
