@@ -78,6 +78,11 @@ def _no_bars_in_logs() -> Iterator[None]:
     if sys.stderr is not None and sys.stderr.isatty():
         yield
         return
+    if "tqdm" not in sys.modules:
+        # Read when it is imported, which a verb without bars need not wait for.
+        os.environ.setdefault("TQDM_DISABLE", "1")
+        yield
+        return
     from tqdm import tqdm
 
     shown: Any = tqdm.__init__

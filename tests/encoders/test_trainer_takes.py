@@ -322,7 +322,7 @@ def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_pa
     ids = tokenizer(texts, padding=True, return_tensors="pt")
     np.testing.assert_allclose(found(**ids).pooler_output.detach().numpy(), expected, atol=1e-6)
     del registry.ENCODERS._entries["shifted"]
-    with pytest.raises(ModelError, match="type `shifted` is not a sentence encoder"):
+    with pytest.raises(ModelError, match="type `shifted` needs the code that it brings"):
         SentenceEncoder.from_pretrained(folder)
     sys.modules.pop("hf_paraphrase_import.shifted")
 

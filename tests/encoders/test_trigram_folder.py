@@ -57,7 +57,7 @@ def test_empty_texts_embed_to_zeros_with_the_smallest_vocabulary():
 def test_array_operations_and_the_tokenizers_library_give_equal_vectors(tmp_path, monkeypatch, skip_unknown):
     encoder, texts = make(tmp_path, skip_unknown=skip_unknown), ["", *TEXTS, " ", "[PAD] cat"]
     fast = encoder.encode(texts)
-    monkeypatch.setattr(encoder._tokens, "_lookup_worth_it", lambda characters: None)
+    monkeypatch.setattr(encoder._tokens, "_lookup_worth_it", lambda *_: None)
     np.testing.assert_array_equal(encoder.encode(texts), fast)
 
 

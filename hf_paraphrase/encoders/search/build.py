@@ -152,7 +152,7 @@ class _Builder:
 
 def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Gives the rows in groups of one size, so that the blocks of the input change no byte of the output."""
-    waiting = SENTENCES.empty_table()
+    waiting = pa.Table.from_batches([], SENTENCES)
     for table in tables:
         waiting = pa.concat_tables([waiting, table.cast(SENTENCES)])
         whole = waiting.num_rows - waiting.num_rows % ROWS_PER_GROUP
