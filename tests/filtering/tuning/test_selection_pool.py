@@ -43,8 +43,8 @@ def pairs(tmp_path_factory):
 )
 def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, sample, texts):
     selections = tuple(map(parse_selection, texts))
-    every = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0", "bleu<2", "rank>=0")]
-    rows, available = SelectionPool(pairs, every, way).select(selections, sample, 3)
+    others = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0")]
+    rows, available = SelectionPool(pairs, [*others, *selections], way).select(selections, sample, 3)
     options = FilterSteps(keep=list(texts), one_per_reference=way, sample=sample, seed=3)
     choice = choose_rows(DataFolder(pairs), "train", options)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
