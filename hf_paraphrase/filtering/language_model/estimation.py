@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from ...data.folder import DataFolder
 from ...errors import InputError
-from .arpa import write_arpa
 from .counts import TrigramCounter
-from .kneser_ney import estimate
+from .kneser_ney import estimate, write_arpa
 
 
 def train_language_model(
