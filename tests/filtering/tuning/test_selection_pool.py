@@ -91,13 +91,6 @@ def test_columns_that_are_not_there_are_named(pairs):
         SelectionPool(pairs, [parse_selection("reference_probability>0.1")], None)
 
 
-def test_an_empty_folder_is_an_error(tmp_path):
-    table = pa.table({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())})
-    write_split(tmp_path, "train", [table], table.schema)
-    with pytest.raises(InputError, match="no pairs"):
-        SelectionPool(tmp_path, [], None)
-
-
 def test_the_grids_are_those_of_the_paper():
     assert (
         len(GRIDS["length"]) == 14
