@@ -276,7 +276,7 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
         "split": settings.split,
         "rows": filtered.rows,
         "columns": schema.names,
-        "sides": sides_of(schema.names),
+        "bitext": sides_of(schema.names) != SIDES,
         "counts": filtered.counts,
         "funnel": choice.funnel.table(),
         "checked": [to_path(path).name for path in settings.decontaminate],

@@ -73,7 +73,7 @@ class FilterSteps(DecontaminationSettings):
 
     @property
     def selections(self) -> tuple[Selection, ...]:
-        """What `keep` says, each once."""
+        """The predicates of `keep`, each once."""
         return tuple(dict.fromkeys(map(parse_selection, self.keep)))
 
     @property
@@ -131,7 +131,7 @@ class Choice:
     shortfalls: dict[str, int] = field(default_factory=dict)
 
     def add(self, report: Report) -> None:
-        """Adds what a :class:`PairFilter` says of a batch."""
+        """Adds the report of a :class:`PairFilter` on a batch."""
         add_report(self.funnel.counts, report["funnel"])
         add_report(self.contamination, report["contamination"])
 

@@ -293,7 +293,7 @@ def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> N
         "title": f"{folder.resolve().name}, scored",
         "source": folder.resolve().name,
         "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
-        "sides": sides_of(DataFolder(output.place).schema(next(iter(scored.rows))).names),
+        "bitext": sides_of(DataFolder(output.place).schema(next(iter(scored.rows))).names) != SIDES,
         "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
         "language_model": scored.language_model,
         "held_out": settings.hold_out,

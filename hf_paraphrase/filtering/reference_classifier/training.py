@@ -126,7 +126,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
     """Trains the classifier and writes it; returns what was measured, in the process that writes."""
     sizes = (settings.train_size, settings.dev_size, settings.test_size)
     drawn = draw_reference_lists(settings.pairs, sizes, mined=settings.mined, seed=settings.seed)
-    _tell(drawn)
+    _log_drawn(drawn)
     tokenizer, model, coverage = _model(settings, drawn)
 
     from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments, ReferenceExamples
@@ -152,7 +152,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
     return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
 
 
-def _tell(drawn: DrawnLists) -> None:
+def _log_drawn(drawn: DrawnLists) -> None:
     counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
     log(f"{drawn.available:,} distinct references; drawn: {counts}")
     if drawn.share < 1:

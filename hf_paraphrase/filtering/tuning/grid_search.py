@@ -207,16 +207,16 @@ def _check_share(settings: TuneSettings, pool: SelectionPool, available: int) ->
 
 def _train(runs: TuningRuns, points: Mapping[Cell, FilterRange], seeds: Sequence[int], what: str) -> Runs:
     """Makes the runs of some cells; a cell of which the filter selects nothing has none."""
-    found: Runs = {}
+    made: Runs = {}
     with tqdm(desc=what, total=len(points) * len(seeds), unit=" runs") as bar:
         for cell, point in points.items():
             for seed in seeds:
                 run = runs.run(cell.data, cell.encoder, point, seed)
                 bar.update()
                 if run is not None:
-                    found.setdefault(cell, []).append(run)
+                    made.setdefault(cell, []).append(run)
                     bar.set_postfix_str(f"{cell.data} {cell.encoder} {cell.range or cell.filter}: dev {run.dev:.1f}")
-    return found
+    return made
 
 
 def _compare_bins(

@@ -1,4 +1,4 @@
-"""The training runs of `tune`: each is made once, recorded, and found again."""
+"""The training runs of `tune`: each is made once, recorded, and reused."""
 
 from __future__ import annotations
 
@@ -153,7 +153,8 @@ class TuningRuns:
 
         trainer = EncoderTrainer(model, arguments, pairs, vocabulary.tokenizer, evaluator=evaluate)
         trainer.train()
-        model.load_state_dict(best["weights"])
+        if best["weights"] is not None:
+            model.load_state_dict(best["weights"])
         untrained, *scores = trainer.scores()
         kept = max(scores, key=lambda entry: entry[DEV_SCORE])
         encode = SentenceEncoder(model.eval(), vocabulary.tokenizer).encode
