@@ -174,6 +174,7 @@ MEASURES = Registry(
         "reference_probability": "hf_paraphrase.filtering.measures.reference_probability:ReferenceProbability",
         "similarity": "hf_paraphrase.filtering.measures.similarity:Similarity",
         "language": "hf_paraphrase.filtering.measures.language:LanguageIdentification",
+        "language_source": "hf_paraphrase.filtering.measures.language:SourceLanguageIdentification",
     },
 )
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""

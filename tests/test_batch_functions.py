@@ -97,7 +97,7 @@ def functions(models):
         BackTranslator(str(models / "translator"), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
         Decontaminator((sets,)),
         PairFilter(("length>=3",), drop_identical=True, columns=("bleu",), decontaminator=Decontaminator((sets,))),
-        PairScorer(tuple(name for name in MEASURES if name != "language"), measures),
+        PairScorer(tuple(name for name in MEASURES if not name.startswith("language")), measures),
         ReferenceScorer(classifier),
         SentenceEmbedder(encoder, normalize=True),
     )

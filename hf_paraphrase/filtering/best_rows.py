@@ -24,14 +24,7 @@ WAYS: dict[str, tuple[str, ...]] = {
 def choose_one_per_reference(
     references: Sequence[str | int | None] | np.ndarray, way: str, values: np.ndarray | None = None, seed: int = 0
 ) -> np.ndarray:
-    """Chooses one row for each distinct reference.
-
-    Args:
-        references: What identifies the reference of each row (rows,): its id, or its text.
-        way: A key of :data:`WAYS`.
-        values: For `best` and `diverse` the numbers of which the lowest wins (rows,); NaN loses. Of equal ones
-            the earlier row wins.
-        seed: Seed of `random`.
+    """Chooses one row for each distinct reference: for `best` and `diverse` the first with the lowest value, NaN last.
 
     Returns:
         The positions of the chosen rows, ascending, int64.
@@ -58,19 +51,12 @@ def take_best_first(
     lengths: np.ndarray | None = None,
     max_tokens: int | None = None,
 ) -> np.ndarray:
-    """Chooses rows from the beginning of a ranked list.
+    """Chooses rows from the beginning of a ranked list, `first` of them or until they have `max_tokens`.
 
     Sjöblom, Creutz and Aulamo (2018) take the wanted number of pairs from the beginning of a data set that is ranked
-    (section 3.2), and of another as many as have the same number of tokens (section 4.3).
-
-    Args:
-        rows: How many rows there are.
-        ranking: What they are ranked by, the highest first (rows,); NaN comes last, and of equal rows the earlier one
-            is the better. None where they are in the order of their rank already.
-        first: How many rows to take; None for no limit.
-        lengths: The tokens of each row, both sides together (rows,); for `max_tokens`.
-        max_tokens: Take rows until they have so many tokens; the row that reaches the number counts. None for no
-            limit.
+    (section 3.2), and of another as many as have the same number of tokens (section 4.3). The highest of `ranking`
+    (rows,) come first, NaN last, of equal rows the earlier one; without it the rows are ranked already. `lengths` has
+    the tokens of both sides of each row (rows,); the row that reaches the number of tokens counts.
 
     Returns:
         The positions of the chosen rows, ascending, int64.
@@ -87,16 +73,10 @@ def take_best_first(
 
 
 def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
-    """Draws rows without replacement, so that draws from overlapping rows share as many as chance allows.
+    """Draws rows of a folder of `total` rows, so that draws from overlapping rows share as many as chance allows.
 
     The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. Two
     filters with one seed are then compared on pairs that differ by what the filters do, not by the luck of the draw.
-
-    Args:
-        rows: The rows to draw from (rows,).
-        size: How many to draw, at most as many as there are.
-        total: How many rows the folder has.
-        seed: Seed of the order.
 
     Returns:
         The drawn rows, ascending, int64.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import BATCH_ROWS
-from ..data.schema import PAIRS
+from ..data.schema import with_column
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
@@ -25,6 +25,7 @@ from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import Settings, flag, is_given, recipe, setting
 from .filter_steps import Choice, FilterSteps, Funnel, check_steps
+from .pair_batch import SIDES, sides_of
 from .random_pairs import RandomPairs
 from .row_choice import check_any_left, choose_rows, kept_batches, kept_schema, tokens_of
 
@@ -34,14 +35,17 @@ _SHORTFALLS = {
     "sample": "only {left:,} pairs were left to sample from",
 }
 """The note where a step asked for more than there was."""
-_OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives")
-"""The options that no part of the pairs can tell alone."""
+_OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives", "explain")
+"""The options that need all pairs at once."""
+_REMOVED_BY = "removed_by"
 
 
 @dataclass(kw_only=True)
 class _Folders(Settings):
     pairs: str = setting(
-        "the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder", path=True
+        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
+        "s3://bucket/folder",
+        path=True,
     )
     output: str = setting("the data folder to make")
 
@@ -67,6 +71,11 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
         None,
         at_least=0,
     )
+    explain: str | None = setting(
+        "another data folder to make, of the pairs that are left out; its column removed_by names the step",
+        None,
+        written=True,
+    )
     split: str = setting("the split to filter", "train")
     shard_size: int | None = shard_size_setting("pairs")
     resume: bool = setting(
@@ -78,6 +87,8 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
+        if self.explain is not None and Path(self.explain).absolute() == Path(self.output).absolute():
+            raise UsageError("--explain and --output are the same folder", remedy="give another one for --explain")
         by = "--shard" if self.computes_here else "--engine ray"
         if not self.in_shards and self.shard_size is not None:
             raise UsageError("--shard-size is for --shard or --engine ray", remedy="give one of them, or leave it out")
@@ -123,6 +134,7 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
         return _filter_in_shards(settings)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
+    _check_bitext(settings, schema)
     inputs = [settings.pairs, *settings.decontaminate]
     with Artefact(
         settings.output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
@@ -155,15 +167,54 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
             )
         filtered = Filtered(Path(settings.output), choice, rows, counts)
         artefact.finish(results=_results(filtered), card=_card(settings, filtered, written))
+    if settings.explain is not None:
+        _write_removed(settings, settings.explain, filtered)
     _report(settings, filtered)
     return filtered
+
+
+def _check_bitext(settings: FilterSettings, schema: pa.Schema) -> None:
+    if sides_of(schema.names) != SIDES and (settings.noise or settings.negatives is not None):
+        raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
+
+
+def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) -> None:
+    """Writes the pairs that were left out, each with the step that removed it."""
+    folder, split, choice = DataFolder(settings.pairs), settings.split, filtered.choice
+    schema = folder.schema(split)
+    if _REMOVED_BY in schema.names:
+        schema = schema.remove(schema.get_field_index(_REMOVED_BY))
+    schema = schema.append(pa.field(_REMOVED_BY, pa.string()))
+    steps = np.array(list(choice.funnel.counts), dtype=object)
+
+    def removed() -> Iterator[pa.Table]:
+        start = 0
+        for batch in folder.batches(split):
+            left_out = ~choice.kept[start : start + batch.num_rows]
+            reasons = steps[choice.passed[start : start + batch.num_rows][left_out]]
+            start += batch.num_rows
+            table = pa.Table.from_batches([batch]).filter(pa.array(left_out))
+            yield with_column(table, _REMOVED_BY, pa.array(reasons, pa.string())).select(schema.names)
+
+    inputs = [settings.pairs, *settings.decontaminate]
+    with Artefact(
+        output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        rows = write_split(artefact.staging, split, removed(), schema)
+        results = {"rows": rows, "funnel": choice.funnel.counts}
+        card = _card(settings, replace(filtered, rows=rows, counts={"negatives": 0}), schema, "left out")
+        artefact.finish(results=results, card=card)
+    log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
 
 
 def _filter_in_shards(settings: FilterSettings) -> Filtered:
     """Takes the steps that look at one pair at a time, over all shards of the split or a part of them."""
     folder, split = DataFolder(settings.pairs), settings.split
     check_steps(settings, folder.schema(split), str(folder.path))
-    job = ShardJob(folder, {split: settings.pair_filter()}, BATCH_ROWS)
+    if not folder.count(split):
+        check_any_left(Choice(np.zeros(0, dtype=bool)), split, folder)
+    sides = sides_of(folder.schema(split).names)
+    job = ShardJob(folder, {split: settings.pair_filter(sides)}, BATCH_ROWS)
     inputs = [settings.pairs, *settings.decontaminate]
     with ShardedOutput(settings.output, settings, command="filter", inputs=inputs, resume=settings.resume) as output:
         if output.finished:
@@ -181,8 +232,8 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
             output.discard()
             raise
         made = DataFolder(output.place)
-        sides = made.batches(split, PAIRS.names)
-        tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in sides)
+        batches = made.batches(split, list(sides))
+        tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in batches)
         rows = made.count(split)
         filtered = Filtered(output.target, choice, rows, {"pairs": rows, "negatives": 0, "tokens": tokens})
         output.finish(results=_results(filtered), card=_card(settings, filtered, made.schema(split)))
@@ -193,7 +244,7 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
 def _filtered_before(folder: Path) -> Filtered:
     """Returns what a finished run has filtered, by its record."""
     results = read_provenance(folder)["results"]
-    choice = Choice(np.zeros(0, dtype=bool), Funnel(results["funnel"]), results["contamination"])
+    choice = Choice(np.zeros(0, dtype=bool), funnel=Funnel(results["funnel"]), contamination=results["contamination"])
     counts = {name: results[name] for name in ("pairs", "negatives", "tokens")}
     return Filtered(folder, choice, results["rows"], counts)
 
@@ -215,15 +266,16 @@ def _results(filtered: Filtered) -> dict[str, Any]:
     }
 
 
-def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema) -> Card:
+def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what: str = "filtered") -> Card:
     folder, choice = to_path(settings.pairs), filtered.choice
     values = {
         **inherited_metadata(folder),
-        "title": f"{folder.resolve().name}, filtered",
+        "title": f"{folder.resolve().name}, {what}",
         "source": folder.resolve().name,
         "split": settings.split,
         "rows": filtered.rows,
         "columns": schema.names,
+        "bitext": sides_of(schema.names) != SIDES,
         "counts": filtered.counts,
         "funnel": choice.funnel.table(),
         "checked": [to_path(path).name for path in settings.decontaminate],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from ..settings import seed_setting, setting
 from ..tables import format_table
 from .best_rows import WAYS
 from .measuring import Measures, add_measures, measures_of
+from .pair_batch import SIDES, sides_of
 from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection
 
 
@@ -66,14 +67,13 @@ class FilterSteps(DecontaminationSettings):
         if self.by is not None and self.first is None and self.max_tokens is None:
             raise UsageError("--by ranks for --first or --max-tokens", remedy="give one of them, or leave it out")
 
-    def pair_filter(self) -> PairFilter:
-        """Returns what takes the steps that look at one pair at a time."""
-        sets = self.decontaminator("sentence1", "sentence2")
-        return PairFilter(tuple(self.keep), self.drop_identical, self.columns, sets)
+    def pair_filter(self, sides: Sequence[str] = SIDES) -> PairFilter:
+        """Returns what takes the steps that look at one pair at a time, given the columns of the two sentences."""
+        return PairFilter(tuple(self.keep), self.drop_identical, self.columns, self.decontaminator(*sides))
 
     @property
     def selections(self) -> tuple[Selection, ...]:
-        """What `keep` says, each once."""
+        """The predicates of `keep`, each once."""
         return tuple(dict.fromkeys(map(parse_selection, self.keep)))
 
     @property
@@ -101,25 +101,15 @@ class Funnel:
         """Adds pairs to the count of a step, batch by batch."""
         self.counts[step] = self.counts.get(step, 0) + int(count)
 
-    def rows(self) -> list[tuple[str, int, int, float]]:
-        """Returns for each step its name, the pairs left, those it removed, and the share left of the first step."""
-        rows = []
-        previous = first = None
-        for step, count in self.counts.items():
-            first = count if first is None else first
-            rows.append((step, count, 0 if previous is None else previous - count, count / first if first else 0.0))
-            previous = count
-        return rows
-
     def table(self) -> str:
-        """Formats the funnel as a Markdown table."""
-        return format_table(
-            ["step", "pairs", "removed", "left"],
-            [
-                [step, f"{count:,}", f"{removed:,}" if removed else "", f"{share:.1%}"]
-                for step, count, removed, share in self.rows()
-            ],
-        )
+        """Formats the funnel as a Markdown table: pairs left, those that the step removed, the share left of all."""
+        rows = []
+        previous = first = next(iter(self.counts.values()), 0)
+        for step, count in self.counts.items():
+            removed = f"{previous - count:,}" if count < previous else ""
+            rows.append([step, f"{count:,}", removed, f"{count / first if first else 0.0:.1%}"])
+            previous = count
+        return format_table(["step", "pairs", "removed", "left"], rows)
 
 
 @dataclass
@@ -128,20 +118,27 @@ class Choice:
 
     Attributes:
         kept: bool (rows,).
+        passed: How many steps of the funnel each row passed, uint16 (rows,).
         contamination: For each evaluation set that matched any row, how many it matched.
         shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
             much was left, in pairs or tokens; all of it is kept.
     """
 
     kept: np.ndarray
+    passed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
     funnel: Funnel = field(default_factory=Funnel)
     contamination: dict[str, int] = field(default_factory=dict)
     shortfalls: dict[str, int] = field(default_factory=dict)
 
     def add(self, report: Report) -> None:
-        """Adds what a :class:`PairFilter` says of a batch."""
+        """Adds the report of a :class:`PairFilter` on a batch."""
         add_report(self.funnel.counts, report["funnel"])
         add_report(self.contamination, report["contamination"])
+
+    def take(self, step: str, rows: np.ndarray) -> None:
+        """Notes which rows pass a step that compares rows."""
+        self.passed[rows] += 1
+        self.funnel.add(step, len(rows))
 
     def note_shortfall(self, option: str, left: int, wanted: int) -> None:
         """Notes how much was left if that is less than was wanted."""
@@ -171,35 +168,43 @@ class PairFilter(BatchFunction):
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs that pass, with the counts of :class:`Choice` as far as they are of single pairs."""
-        read = table.num_rows
-        report: Report = {"funnel": {"read": read}, "contamination": {}}
+        report: Report = {"funnel": {}, "contamination": {}}
+        left = table
+        for step, left in self.passing(table, report):
+            report["funnel"][step] = left.num_rows
+        progress(table.num_rows)
+        return left, report
+
+    def passing(self, table: pa.Table, report: Report) -> Iterator[tuple[str, pa.Table]]:
+        """Yields the name of each step and the pairs that pass it; adds what decontamination reports."""
+        wanted = (*(column for selection in self._selections for column in selection.columns), *self.columns)
+        table = with_columns(table, wanted)
+        yield "read", table
         if self.drop_identical:
             identical = named_selection("different", "not identical")
             table = table.filter(pa.array(apply_selection(identical, table)))
-            report["funnel"][identical.text] = table.num_rows
-        wanted = (*(column for selection in self._selections for column in selection.columns), *self.columns)
-        table = with_columns(table, wanted)
+            yield identical.text, table
         for selection in self._selections:
             table = table.filter(pa.array(apply_selection(selection, table)))
-            report["funnel"][selection.text] = table.num_rows
+            yield selection.text, table
         if self.decontaminator is not None:
             table, matched = self.decontaminator.reported(table)
             report |= matched
-            report["funnel"]["decontaminated"] = table.num_rows
-        progress(read)
-        return table, report
+            yield "decontaminated", table
 
 
 def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Returns a table of pairs with those of some columns that it lacks, where they can be measured."""
-    lacking = [column for column in dict.fromkeys(columns) if column not in table.schema.names]
+    sides = sides_of(table.schema.names)
+    present = {*table.schema.names, *(SIDES if sides != SIDES else ())}
+    lacking = [column for column in dict.fromkeys(columns) if column not in present]
     return add_measures(table, measures_of(lacking), only=lacking)
 
 
-def check_pairs(schema: pa.Schema, path: str) -> None:
+def check_pairs(schema: pa.Schema, path: str, sides: Sequence[str] = SIDES) -> None:
     """Checks that a data set holds pairs of texts."""
-    require_columns(schema.names, ("sentence1", "sentence2"), path)
-    for name in ("sentence1", "sentence2"):
+    require_columns(schema.names, sides, path)
+    for name in sides:
         kind = schema.field(name).type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             raise InputError(f"the column {name} holds {kind}, not text", path=path)
@@ -207,7 +212,7 @@ def check_pairs(schema: pa.Schema, path: str) -> None:
 
 def check_steps(steps: FilterSteps, schema: pa.Schema, path: str) -> None:
     """Checks that every step finds the columns it needs."""
-    check_pairs(schema, path)
+    check_pairs(schema, path, sides_of(schema.names))
     check_selections(steps.selections, schema)
     if steps.by is not None:
         check_columns([steps.by], schema, "--by")

@@ -11,72 +11,46 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.folder import DataFolder
+from .pair_batch import numeric_column
 
 _BINS = 30
-_LOOKED_AT = 100_000
 _ENDS = (0.5, 99.5)
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Counts the values of columns in bins that all splits share.
+    """Counts the values of columns in bins that all splits share; the columns are read one at a time.
 
     The bins end at round numbers and enclose all values but some half percent at either end, which the first and the
     last bin hold too: one sentence of a perplexity of millions would leave the others a single bar. Where only whole
-    numbers occur, each has a bin of its own if they are few. The columns are read twice; memory stays flat.
+    numbers occur, each has a bin of its own if they are few.
 
     Returns:
         For each column `edges`, the ends of the bins, one more than there are bins, and `splits`, by the name of the
         split the number of rows in each bin. Rows without a number are in none.
     """
-    present = {
-        split: [
-            name for name in columns if name in (schema := folder.schema(split)).names and _has_numbers(schema, name)
-        ]
-        for split in folder.splits
-    }
-    every = -(-sum(folder.count(split) for split in present) // _LOOKED_AT) or 1
-    looked_at: dict[str, list[NDArray[np.float64]]] = {}
-    for split, names in present.items():
-        begin = 0
-        for batch in folder.batches(split, names) if names else ():
-            for name in names:
-                # Which rows are looked at does not depend on where the batches end.
-                looked_at.setdefault(name, []).append(_numbers(batch.column(name), -begin % every, every))
-            begin += batch.num_rows
-    edges = {
-        name: bin_edges
-        for name, parts in looked_at.items()
-        if (bin_edges := _edges(np.concatenate(parts))) is not None
-    }
-    counts = {
-        name: {split: np.zeros(len(ends) - 1, np.int64) for split, names in present.items() if name in names}
-        for name, ends in edges.items()
-    }
-    for split, names in present.items():
-        drawn = [name for name in names if name in edges]
-        for batch in folder.batches(split, drawn) if drawn else ():
-            for name in drawn:
-                inside = np.clip(_numbers(batch.column(name)), edges[name][0], edges[name][-1])
-                counts[name][split] += np.histogram(inside, edges[name])[0]
-    return {
-        name: {
-            "edges": edges[name].tolist(),
-            "splits": {split: bin_edges.tolist() for split, bin_edges in counts[name].items()},
-        }
-        for name in columns
-        if name in edges
-    }
+    histograms: dict[str, dict[str, Any]] = {}
+    for name in columns:
+        values = {split: _numbers(folder, split, name) for split in folder.splits if _has_numbers(folder, split, name)}
+        edges = _edges(np.concatenate(list(values.values()))) if values else None
+        if edges is not None:
+            counts = {
+                split: np.histogram(np.clip(numbers, edges[0], edges[-1]), edges)[0].tolist()
+                for split, numbers in values.items()
+            }
+            histograms[name] = {"edges": edges.tolist(), "splits": counts}
+    return histograms
 
 
-def _has_numbers(schema: pa.Schema, name: str) -> bool:
-    kind = schema.field(name).type
+def _has_numbers(folder: DataFolder, split: str, name: str) -> bool:
+    schema = folder.schema(split)
+    kind = schema.field(name).type if name in schema.names else pa.null()
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
-def _numbers(column: pa.Array, begin: int = 0, every: int = 1) -> NDArray[np.float64]:
-    """Returns the finite values among those of every so many rows."""
-    values = column.slice(min(begin, len(column))).cast(pa.float64()).to_numpy(zero_copy_only=False)[::every]
+def _numbers(folder: DataFolder, split: str, name: str) -> NDArray[np.float64]:
+    """Returns the finite values of a column."""
+    values = numeric_column(folder.table(split, [name]), name)
     return values[np.isfinite(values)]
 
 

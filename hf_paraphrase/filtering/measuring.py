@@ -17,7 +17,7 @@ from ..settings import flag
 from ..training.threads import one_thread
 from .language_model.estimation import HeldOutReferences
 from .measures.base import Measure
-from .pair_batch import PairBatch
+from .pair_batch import SIDES, PairBatch, sides_of
 
 _ROWS_AT_A_TIME = 2_000
 """The arrays of so many pairs stay in the processor's caches."""
@@ -90,24 +90,23 @@ def choose_measures(
 ) -> list[str]:
     """Checks a choice of measures against the columns of a data set.
 
-    Args:
-        names: Names of :data:`~hf_paraphrase.registry.MEASURES`. Empty for all whose columns are there and that have
-            the option they need, but for those that are not computed by default: of them the ones with an option.
-        present: The columns of the data set.
-        path: The data set, for messages.
-        measures: The measures with their options.
+    Without names all are taken whose columns are there and that have the option they need, but for those that are not
+    computed by default, or mean nothing across languages: of the former the ones with an option.
 
     Returns:
         The names, each once, in the order of the registry.
     """
     measures = measures or Measures()
+    is_bitext = sides_of(present) != SIDES
+    readable = _readable(present)
     if not names:
         return [
             name
             for name, measure in measures.items()
             if (measure.by_default or set(measure.option_names()) & set(measures.given))
+            and (measure.for_bitext or not is_bitext)
             and measure.lacks is None
-            and all(column in present for column in measure.requires)
+            and readable >= set(measure.requires)
         ]
     for name in names:
         measure = measures[name]
@@ -115,7 +114,7 @@ def choose_measures(
             raise UsageError(
                 f"the measure {name} needs {flag(measure.lacks)}", remedy="give it, or leave the measure out"
             )
-        missing = [column for column in measure.requires if column not in present]
+        missing = [column for column in measure.requires if column not in readable]
         if missing:
             raise InputError(
                 f"the measure {name} needs the missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
@@ -130,9 +129,14 @@ def measurable_columns(present: Sequence[str]) -> list[str]:
     return [
         column
         for measure in Measures().values()
-        if measure.lacks is None and all(name in present for name in measure.requires)
+        if measure.lacks is None and _readable(present) >= set(measure.requires)
         for column in measure.numeric_columns
     ]
+
+
+def _readable(present: Sequence[str]) -> set[str]:
+    """Returns the columns that measures can read: of a bitext also those for which its sides stand."""
+    return {*present} if sides_of(present) == SIDES else {*present, *SIDES}
 
 
 def measures_of(columns: Iterable[str]) -> list[str]:
@@ -150,14 +154,7 @@ def required_columns(names: Iterable[str]) -> set[str]:
 def add_measures(
     table: pa.Table, names: Sequence[str], *, only: Iterable[str] | None = None, measures: Measures | None = None
 ) -> pa.Table:
-    """Adds the columns of measures to a table of pairs; a column of the same name is replaced in its place.
-
-    Args:
-        table: Pairs.
-        names: Names of :data:`~hf_paraphrase.registry.MEASURES`.
-        only: The columns to add; all that the measures compute by default.
-        measures: The measures with their options.
-    """
+    """Adds columns of measures, all or `only` some, to pairs; one of the same name is replaced in its place."""
     measures = measures or Measures()
     wanted = None if only is None else set(only)
     computed: dict[str, list[np.ndarray]] = {}

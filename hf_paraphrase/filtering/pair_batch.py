@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -10,16 +11,27 @@ import pyarrow as pa
 from .shared_ngrams import SharedNgramCounter, SharedNgrams
 from .tokens import TokenSpans
 
+SIDES = ("sentence1", "sentence2")
+BITEXT_SIDES = ("source", "target")
+
+
+def sides_of(columns: Iterable[str]) -> tuple[str, str]:
+    """Returns the columns of the two sentences: of a bitext `source` and `target`, else those of pairs."""
+    columns = set(columns)
+    return BITEXT_SIDES if columns >= set(BITEXT_SIDES) and not columns & set(SIDES) else SIDES
+
 
 class PairBatch:
     """A table of pairs; what measures share is computed once, when one first asks for it.
 
     Args:
-        table: Pairs with the string columns `sentence1` and `sentence2`; a missing sentence counts as empty.
+        table: Pairs with the string columns `sentence1` and `sentence2`, or a bitext, of which `source` and `target`
+            stand for them; a missing sentence counts as empty.
     """
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
+        self._columns = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
 
     @property
     def num_rows(self) -> int:
@@ -32,7 +44,7 @@ class PairBatch:
 
     def texts(self, column: str) -> list[str]:
         """Returns a column of texts, the empty text where one is missing."""
-        return [text or "" for text in self.table.column(column).to_pylist()]
+        return [text or "" for text in self.table.column(self._columns.get(column, column)).to_pylist()]
 
     @cached_property
     def lowered1(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Which rows a filter keeps: two passes over the pairs, the first to choose rows, the second to copy them.
 
-Only one bit a row, and for the steps that compare rows a few numbers a surviving row, are held in memory; the pairs
-themselves stream through as record batches.
+Only a small number a row, and for the steps that compare rows a few numbers a surviving row, are held in memory; the
+pairs themselves stream through as record batches.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from ..data.batch_function import Progress, no_progress
+from ..data.batch_function import Progress, Report, no_progress
 from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
 from .best_rows import WAYS, choose_one_per_reference, draw_shared, take_best_first
 from .filter_steps import Choice, FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
-from .pair_batch import numeric_column
+from .pair_batch import numeric_column, sides_of
 
 _POSITION = "__position__"
 
@@ -46,36 +46,39 @@ class _Passed:
 
 
 def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
-    """Takes the steps of a filter and returns which rows are left.
-
-    Args:
-        folder: The data folder of the pairs.
-        split: The split to filter.
-        steps: The steps.
-        progress: Called with the number of rows of each batch that is done.
-    """
+    """Takes the steps of a filter and returns which rows are left."""
     schema = folder.schema(split)
     check_steps(steps, schema, str(folder.path))
-    keeps = steps.pair_filter()
+    keeps = steps.pair_filter(sides_of(schema.names))
     if keeps.decontaminator is not None:
         # Read last, which may take a while, and read even where there are no pairs.
         _ = keeps.decontaminator.fingerprints
-    choice = Choice(np.zeros(folder.count(split), dtype=bool))
+    total = folder.count(split)
+    choice = Choice(np.zeros(total, dtype=bool), np.zeros(total, dtype=np.uint16))
     passed = _Passed()
     start = 0
     for record_batch in folder.batches(split, _read_columns(steps, schema)):
         positions = pa.array(np.arange(start, start + record_batch.num_rows))
         start += record_batch.num_rows
         table = pa.Table.from_batches([record_batch]).append_column(_POSITION, positions)
-        left, report = keeps.reported(table, progress)
+        report: Report = {"funnel": {}, "contamination": {}}
+        left = table
+        for step, left in keeps.passing(table, report):
+            report["funnel"][step] = left.num_rows
+            choice.passed[left.column(_POSITION).to_numpy()] += 1
         choice.add(report)
         passed.add(left, steps)
-    rows = np.concatenate(passed.rows)[_compared(passed, steps, choice)]
+        progress(record_batch.num_rows)
+    every = np.concatenate(passed.rows)
+    rows = every
+    for step, places in _compared(passed, steps, choice):
+        rows = every[places]
+        choice.take(step, rows)
     if steps.sample is not None:
         choice.note_shortfall("sample", len(rows), steps.sample)
         if len(rows) > steps.sample:
-            rows = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
-        choice.funnel.add(f"sample {steps.sample}", len(rows))
+            rows = draw_shared(rows, steps.sample, total, steps.seed)
+        choice.take(f"sample {steps.sample}", rows)
     check_any_left(choice, split, folder)
     choice.kept[rows] = True
     return choice
@@ -96,45 +99,45 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
         raise NothingLeftError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
 
 
-def _compared(passed: _Passed, steps: FilterSteps, choice: Choice) -> np.ndarray:
-    """Takes the steps that compare rows, all but the sample: the places of those that are left, ascending."""
+def _compared(passed: _Passed, steps: FilterSteps, choice: Choice) -> Iterator[tuple[str, np.ndarray]]:
+    """Takes the steps that compare rows, all but the sample: yields each and the places that are left, ascending."""
     taken = np.arange(sum(map(len, passed.rows)))
     if steps.one_per_reference is not None:
         way = steps.one_per_reference
         values = np.concatenate(passed.values) if WAYS[way] else None
         taken = choose_one_per_reference(passed.references, way, values, steps.seed)
-        choice.funnel.add(f"one per reference ({way})", len(taken))
+        yield f"one per reference ({way})", taken
     ranked = "" if steps.by is None else f" by {steps.by}"
     by = None if steps.by is None else np.concatenate(passed.ranking)
     if steps.first is not None:
         choice.note_shortfall("first", len(taken), steps.first)
         taken = taken[take_best_first(len(taken), ranking=None if by is None else by[taken], first=steps.first)]
-        choice.funnel.add(f"first {steps.first}{ranked}", len(taken))
+        yield f"first {steps.first}{ranked}", taken
     if steps.max_tokens is not None:
         lengths = np.concatenate(passed.lengths)[taken]
         choice.note_shortfall("max_tokens", int(lengths.sum()), steps.max_tokens)
         ranking = None if by is None else by[taken]
         taken = taken[take_best_first(len(taken), ranking=ranking, lengths=lengths, max_tokens=steps.max_tokens)]
-        choice.funnel.add(f"first {steps.max_tokens} tokens{ranked}", len(taken))
-    return taken
+        yield f"first {steps.max_tokens} tokens{ranked}", taken
 
 
 def _read_columns(steps: FilterSteps, schema: pa.Schema) -> list[str]:
     """The columns to read: those the steps look at where they exist, else what their measures need."""
-    wanted = {"sentence1", "sentence2", "id", *steps.columns}
+    wanted = {*sides_of(schema.names), "id", *steps.columns}
     wanted |= required_columns(measures_of(column for column in steps.columns if column not in schema.names))
     return [name for name in schema.names if name in wanted]
 
 
 def tokens_of(table: pa.Table) -> np.ndarray:
     """Counts the words between white space of each pair, both sides together: (rows,), int64."""
-    first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in ("sentence1", "sentence2"))
+    sides = sides_of(table.schema.names)
+    first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in sides)
     return count_words(first) + count_words(second)
 
 
 def reference_keys(table: pa.Table) -> list[int]:
     """Identifies the reference of each row: by its id and text, or by its text alone where there are no ids."""
-    texts = table.column("sentence1").to_pylist()
+    texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
     ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
     # Hashes of 64 bits: the strings of a large corpus would not stay within memory.
     return [hash(pair) for pair in zip(ids, texts, strict=True)]
@@ -148,15 +151,7 @@ def kept_schema(schema: pa.Schema, steps: FilterSteps) -> pa.Schema:
 def kept_batches(
     folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps, progress: Progress = no_progress
 ) -> Iterator[pa.Table]:
-    """Streams the kept rows in their order, with the columns that were computed for the steps.
-
-    Args:
-        folder: The data folder of the pairs.
-        split: The split.
-        kept: bool (rows,), from :func:`choose_rows`.
-        steps: The steps.
-        progress: Called with the number of rows of each batch that is done.
-    """
+    """Streams the rows that :func:`choose_rows` keeps, in their order, with the columns computed for the steps."""
     start = 0
     for record_batch in folder.batches(split):
         stop = start + record_batch.num_rows

@@ -17,7 +17,7 @@ from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder
 from ..data.parallel import available_cores
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import Shard, ShardJob, cut
@@ -28,7 +28,7 @@ from .filter_steps import check_pairs
 from .histograms import column_histograms
 from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
-from .pair_batch import PairBatch
+from .pair_batch import SIDES, PairBatch, sides_of
 
 _ARPA = "language_model.arpa"
 _MODEL_FACTS = "language_model.json"
@@ -39,13 +39,15 @@ _ROWS_WORTH_A_PROCESS = 5_000
 
 @dataclass(kw_only=True)
 class ScoreSettings(ShardSettings):
-    """Adds measures as columns to every split of a folder of pairs; all rows and columns stay.
+    """Adds measures as columns to every split of a folder of pairs, or of a bitext; all rows and columns stay.
 
     Only --hold-out leaves rows out: those of the references on which it estimates the language model.
     """
 
     pairs: str = setting(
-        "the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder", path=True
+        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
+        "s3://bucket/folder",
+        path=True,
     )
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(
@@ -135,6 +137,8 @@ def score(settings: ScoreSettings) -> Scored:
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))
+    if not any(folder.count(split) for split in chosen):
+        raise InputError("there are no pairs", path=folder.path, remedy="give a folder that has some")
     with ShardedOutput(
         settings.output,
         settings,
@@ -199,7 +203,12 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
     chosen: dict[str, list[str]] = {}
     for split in folder.splits:
         schema = folder.schema(split)
-        check_pairs(schema, str(folder.path))
+        sides = sides_of(schema.names)
+        check_pairs(schema, str(folder.path), sides)
+        if settings.hold_out is not None and sides != SIDES:
+            raise UsageError(
+                "--hold-out is for paraphrase pairs, not for bitext", remedy="give --language-model-text instead"
+            )
         chosen[split] = choose_measures(settings.measures, schema.names, str(folder.path), measures)
     every = [name for name in measures if any(name in names for names in chosen.values())]
     for option in measures.given:
@@ -283,6 +292,7 @@ def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> N
         "title": f"{folder.resolve().name}, scored",
         "source": folder.resolve().name,
         "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
+        "bitext": sides_of(DataFolder(output.place).schema(next(iter(scored.rows))).names) != SIDES,
         "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
         "language_model": scored.language_model,
         "held_out": settings.hold_out,

@@ -31,7 +31,7 @@ import pyarrow as pa
 from ..errors import UsageError
 from ..registry import SELECTIONS
 from .measuring import measurable_columns, measures_of
-from .pair_batch import numeric_column
+from .pair_batch import SIDES, numeric_column, sides_of
 from .tokens import tokenize
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -50,7 +50,7 @@ _FUNCTIONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "==", "!=": "!="}
+_MIRROR = str.maketrans("<>", "><")
 _REMEDY = "write for example overlap_1<=0.7 or 5<=length<=30, in quotes"
 
 
@@ -115,12 +115,18 @@ def parse_selection(text: str) -> Selection:
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         raise UsageError(f"--keep: cannot read `{text}`", remedy=f"{_REMEDY}, or a name: {', '.join(SELECTIONS)}")
-    conditions: list[tuple[str, float]] = []
-    if match["left"] is not None:
-        conditions.append((_MIRRORED[match["left_operator"]], _finite(match["left"], text)))
-    if match["right"] is not None:
-        conditions.append((match["right_operator"], _finite(match["right"], text)))
-    if len(conditions) == 2 and _direction(match["left_operator"]) * _direction(match["right_operator"]) != 1:
+    conditions = [
+        (mirrored, float(number))
+        for mirrored, number in (
+            ((match["left_operator"] or "").translate(_MIRROR), match["left"]),
+            (match["right_operator"], match["right"]),
+        )
+        if number is not None
+    ]
+    if not np.isfinite([number for _, number in conditions]).all():
+        raise UsageError(f"--keep: the number in `{text}` is too large", remedy=_REMEDY)
+    # `1<x<=2` reads x>1 and x<=2.
+    if len(conditions) == 2 and {name[0] for name, _ in conditions} != {"<", ">"}:
         raise UsageError(f"--keep: the two comparisons of `{text}` do not point the same way", remedy=_REMEDY)
     return Selection(name, (match["column"],), Comparison(tuple(conditions)))
 
@@ -134,17 +140,6 @@ def named_selection(name: str, text: str | None = None) -> Selection:
     return Selection(text or name, columns, predicate)
 
 
-def _finite(number: str, text: str) -> float:
-    value = float(number)
-    if not np.isfinite(value):
-        raise UsageError(f"--keep: the number in `{text}` is too large", remedy=_REMEDY)
-    return value
-
-
-def _direction(name: str) -> int:
-    return {"<": -1, ">": 1}.get(name[0], 0)
-
-
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
     """Checks that every selection uses columns that exist or can be measured, comparisons at numbers."""
     for selection in selections:
@@ -154,7 +149,8 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
     """Checks that columns are there, or can be measured."""
     measurable = measurable_columns(schema.names)
-    for column in columns:
+    sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
+    for column in (sides.get(column, column) for column in columns):
         if column in schema.names:
             kind = schema.field(column).type
             if not (_holds_numbers(kind) or (_holds_text(kind) and not numbers)):
@@ -176,7 +172,8 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     """Returns which rows of a table satisfy a selection: bool (rows,)."""
-    return selection.mask(*(_values(table, column) for column in selection.columns))
+    sides = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
+    return selection.mask(*(_values(table, sides.get(column, column)) for column in selection.columns))
 
 
 def _values(table: pa.Table, column: str) -> np.ndarray | list[str]:

@@ -201,9 +201,8 @@ def train(
         if source not in work:
             # A source by itself: then what was made without the others is found again with them.
             pool = SelectionPool(folders[source], (), None)
-            notes, pairs = options.runs / source, {source: folders[source]}
             work[source] = TuningRuns(
-                notes, pairs, {source: pool}, settings, options.dev_data, sets, sample=pool.num_rows
+                options.runs / source, {source: pool}, settings, options.dev_data, sets, sample=pool.num_rows
             )
         pool = work[source].pools[source]
         if pool.num_rows - pool.unusable < (cell.number or 1):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -80,16 +81,12 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
 
 
 def test_a_folder_without_sentence_columns_or_pairs_is_refused(tmp_path, capsys):
-    table = pa.table({"source": ["a"], "target": ["b"]})
-    write_split(tmp_path / "bitext", "train", [table], table.schema)
-    assert run("filter", "--pairs", tmp_path / "bitext", "--output", tmp_path / "kept") == 2
+    table = pa.table({"source": ["a"], "translation": ["b"]})
+    write_split(tmp_path / "other", "train", [table], table.schema)
+    assert run("filter", "--pairs", tmp_path / "other", "--output", tmp_path / "kept") == 2
     assert "sentence1, sentence2" in capsys.readouterr().err
     assert run("filter", "--pairs", tmp_path / "absent", "--output", tmp_path / "kept") == 2
     assert "no such data folder" in capsys.readouterr().err
-    table = pa.table({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())})
-    write_split(tmp_path / "none", "train", [table], table.schema)
-    assert run("filter", "--pairs", tmp_path / "none", "--output", tmp_path / "kept") == 2
-    assert "there are no pairs (give a folder or a --split that has some)" in capsys.readouterr().err
 
 
 def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path, capsys):
@@ -150,3 +147,27 @@ def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys)
     # Made once, the negatives keep later ones from being made.
     assert run("filter", "--pairs", tmp_path / "a", "--negatives", 1, "--output", tmp_path / "c") == 2
     assert "not labelled 1" in capsys.readouterr().err and not (tmp_path / "c").exists()
+
+
+def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tmp_path):
+    words = ["--drop-identical", "--keep", "2<=length<=15", "--one-per-reference", "best", "--sample", 3]
+    paths = ["--pairs", pairs, "--output", tmp_path / "kept", "--explain", tmp_path / "removed"]
+    assert run("filter", *paths, *words) == 0
+    every, kept, removed = (
+        DataFolder(path).table().to_pylist() for path in (pairs, *map(tmp_path.joinpath, ("kept", "removed")))
+    )
+    key = lambda row: (row["id"], row["rank"])  # noqa: E731
+    assert sorted(map(key, [*kept, *removed])) == sorted(map(key, every)) and len(kept) == 3
+    steps = {key(row): row.pop("removed_by") for row in removed}
+    assert all(row in every for row in removed)
+    for row in every:
+        if row["sentence1"] == row["sentence2"]:
+            assert steps[key(row)] == "not identical"
+        elif not 2 <= len(row["sentence2"].split()) <= 15:
+            assert steps[key(row)] == "2<=length<=15"
+    record = json.loads((tmp_path / "removed/provenance.json").read_text())["results"]
+    counts = list(record["funnel"].values())
+    lost = [before - after for before, after in pairwise(counts)]
+    assert [list(steps.values()).count(step) for step in list(record["funnel"])[1:]] == lost and min(lost) > 0
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "x", "--explain", tmp_path / "x") == 2
+    assert run("filter", *paths, "--shard", "1/2", "--overwrite") == 2

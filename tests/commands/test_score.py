@@ -172,3 +172,68 @@ def test_what_models_cannot_do_is_said_in_one_line_and_leaves_nothing_behind(
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(error) == 1 and expected in error[0]
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.fixture
+def bitext(tmp_path):
+    """Translations, of which the last three are wrong: another sentence, the source again, and far too long."""
+    rows = [
+        ("die Katze sitzt auf der Matte", "the cat sits on the mat"),
+        ("der Hund schläft heute im Garten", "the dog sleeps in the garden today"),
+        ("ein Vogel singt", "I would like to pay by card"),
+        ("das ist nicht wahr und nicht schön", "das ist nicht wahr und nicht schön"),
+        ("ja", "yes yes yes yes yes yes yes yes"),
+    ]
+    table = pa.table(
+        {
+            "id": [f"b{number}" for number in range(len(rows))],
+            "source": [source for source, _ in rows],
+            "target": [target for _, target in rows],
+            "source_lang": ["de"] * len(rows),
+            "target_lang": ["en"] * len(rows),
+        }
+    )
+    write_split(tmp_path / "bitext", "train", [table], table.schema)
+    return tmp_path / "bitext"
+
+
+def test_a_bitext_gets_similarity_length_ratio_and_languages_and_is_filtered_by_them(bitext, tmp_path):
+    pytest.importorskip("py3langid", reason="py3langid is not installed")
+    words = ["--encoder", "builtin", "--language", "en", "--source-language", "de"]
+    assert run("score", "--pairs", bitext, "--output", tmp_path / "scored", *words) == 0
+    before, scored = DataFolder(bitext).table(), DataFolder(tmp_path / "scored").table()
+    assert scored.select(before.column_names).equals(before)
+    assert scored.column_names[before.num_columns :] == [
+        "length", "length_reference", "length_ratio", "copy_rate_source", "similarity", "language",
+        "language_probability", "language_source", "language_probability_source",
+    ]  # fmt: skip
+    assert scored.column("length_ratio").to_pylist() == [1.0, 7 / 6, 7 / 3, 1.0, 8.0]
+    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+
+    encode = SentenceEncoder.from_pretrained("builtin").encode
+    sides = [encode(before.column(name).to_pylist(), normalize=True) for name in ("source", "target")]
+    assert scored.column("similarity").to_pylist() == pytest.approx((sides[0] * sides[1]).sum(1).tolist(), abs=1e-5)
+    assert scored.column("language").to_pylist()[3] == scored.column("language_source").to_pylist()[3] == "de"
+    keep = ["--keep", "0.5<=length_ratio<=3", "--keep", "copy_rate_source<1", "--drop-identical"]
+    for name in ("bitext", "scored"):
+        # What needs no model is measured where it is not a column.
+        assert run("filter", "--pairs", tmp_path / name, "--output", tmp_path / f"{name}_kept", *keep) == 0
+        assert DataFolder(tmp_path / f"{name}_kept").table().column("id").to_pylist() == ["b0", "b1", "b2"]
+    assert '["source"], pairs[0]["target"]' in (tmp_path / "scored_kept/README.md").read_text()
+
+
+@pytest.mark.parametrize("words", [["score", "--hold-out", 1], ["filter", "--noise", 0.5]])
+def test_what_is_for_paraphrases_alone_is_refused_for_a_bitext(bitext, tmp_path, capsys, words):
+    assert run(*words, "--pairs", bitext, "--output", tmp_path / "out") == 2
+    assert "not for bitext" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("verb", ["score", "filter", "filter --shard 1/1", "tune"])
+def test_a_folder_without_rows_is_an_error_and_leaves_nothing_behind(tmp_path, capsys, verb):
+    table = pa.table({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())})
+    write_split(tmp_path / "pairs", "train", [table], table.schema)
+    graded = pa.table({"sentence1": ["a", "b", "c"], "sentence2": ["a", "c", "d"], "score": [5.0, 0.0, 1.0]})
+    write_split(tmp_path / "dev", "validation", [graded], graded.schema)
+    words = [*verb.split(), "--pairs", tmp_path / "pairs", "--output", tmp_path / "out"]
+    assert run(*words, *(["--dev-data", tmp_path / "dev"] if verb == "tune" else [])) == 2
+    assert "no pairs" in capsys.readouterr().err and not (tmp_path / "out").exists()

@@ -132,13 +132,9 @@ def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tuned, tmp_path):
         (["--keep", "quality>7"], "the grid selects nothing"),
         (["--encoders", "transformer"], "transformer"),
         (["--largest-share", "0.2"], "give 200 pairs, or a --sample of 24 at most"),
-        (["--grid-seeds", "4"], "--grid-seeds is 4, but there are 3 seeds"),
         (["--one-per-reference", "best"], "missing column rank"),
         (["--pairs", "toy=elsewhere"], "two data sets are called toy"),
         (["--pairs", "=elsewhere"], "--pairs `=elsewhere` lacks a name or a folder (give NAME=DIR, or DIR)"),
-        (["--pairs", "other="], "--pairs `other=` lacks a name or a folder"),
-        (["--dev-data", "absent"], "no such file or folder"),
-        (["--data", "absent"], "no such file or folder"),
         (["--epochs", "0"], "trained for no epoch"),
     ],
 )

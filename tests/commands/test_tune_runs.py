@@ -52,13 +52,12 @@ def trained_by_hand(self, data, settings, rows, seed):
     dev = DEV[data, settings.model_type][ranges[0]] if ranges else 33.0
     generator = np.random.default_rng(zlib.crc32(f"{data} {settings.model_type} {ranges} {seed}".encode()))
     sign, noise = (1, 8.0) if not ranges else (1, 0.5) if ranges[0] == GOOD else (-1, 0.5)
-    self._pending = [sign * graded.scores + noise * generator.normal(size=len(graded.scores)) for graded in self.tests]
+    similarities = [sign * graded.scores + noise * generator.normal(size=len(graded.scores)) for graded in self.tests]
     tests = {
-        graded.key: 100 * pearson(found, graded.scores)
-        for graded, found in zip(self.tests, self._pending, strict=True)
+        graded.key: 100 * pearson(found, graded.scores) for graded, found in zip(self.tests, similarities, strict=True)
     }
     curve = [dev - 1, dev + seed]
-    return {
+    record = {
         "data": data,
         "pairs": len(rows),
         "dev": dev + seed,
@@ -68,6 +67,7 @@ def trained_by_hand(self, data, settings, rows, seed):
         "tests": tests,
         "seconds": 0.5,
     }
+    return record, similarities
 
 
 @pytest.fixture
@@ -79,9 +79,8 @@ def runs_of(folder, data, names, encoder="avg", **changed):
     _, settings = encoder_settings(encoder)
     for name, value in changed.items():
         setattr(settings, name, value)
-    pairs = {name: data / name for name in names}
-    pools = {name: SelectionPool(path, [], None) for name, path in pairs.items()}
-    return TuningRuns(folder, pairs, pools, {"one": settings}, data / "dev", [], sample=5)
+    pools = {name: SelectionPool(data / name, [], None) for name in names}
+    return TuningRuns(folder, pools, {"one": settings}, data / "dev", [], sample=5)
 
 
 def test_a_run_is_not_reused_once_other_data_sets_give_the_vocabulary_words(data, tmp_path, by_hand):

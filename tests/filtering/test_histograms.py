@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering import histograms
 from hf_paraphrase.filtering.histograms import column_histograms
 
 
@@ -54,12 +53,3 @@ def test_columns_without_a_spread_and_with_too_much(tmp_path, values, ends):
 def test_columns_without_numbers_have_none(tmp_path):
     columns = {"a": pa.array([None, None], pa.float64()), "b": [float("inf"), float("nan")]}
     assert column_histograms(folder_of(tmp_path / "f", train=columns), ["a", "b"]) == {}
-
-
-def test_where_batches_end_does_not_matter(tmp_path, monkeypatch):
-    folder = folder_of(tmp_path / "f", train={"a": np.random.default_rng(1).exponential(size=300)})
-    monkeypatch.setattr(histograms, "_LOOKED_AT", 40)
-    whole = column_histograms(folder, ["a"])
-    batches = DataFolder.batches
-    monkeypatch.setattr(DataFolder, "batches", lambda *words, **more: batches(*words, **more, batch_size=7))
-    assert column_histograms(folder, ["a"]) == whole and sum(whole["a"]["splits"]["train"]) == 300

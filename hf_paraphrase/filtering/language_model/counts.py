@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,27 +18,8 @@ WORD_MASK = (1 << WORD_BITS) - 1
 _PENDING = 1 << 22
 
 
-def word_numbers(spans: TokenSpans, number_of: Callable[[str], int], first: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers the tokens of sentences; each distinct token is looked up once, in the order in which they come.
-
-    Returns:
-        The numbers, int64 (tokens,), and the tokens of each sentence, int64 (sentences,).
-    """
-    counts = spans.counts[first:]
-    skipped = len(spans) - int(counts.sum())
-    _, places, inverse = np.unique(spans.numbers[skipped:], return_index=True, return_inverse=True)
-    order = np.argsort(places)
-    numbers = np.empty(len(places), dtype=np.int64)
-    numbers[order] = [number_of(spans.text(skipped + place)) for place in places[order].tolist()]
-    return numbers[inverse], counts
-
-
-def with_marks(numbers: np.ndarray, counts: np.ndarray, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """Puts `begin` before and `end` behind every sentence, empty ones included.
-
-    Returns:
-        The sequence, int64 (tokens + 2 · sentences,), and where in it each sentence's mark `begin` stands.
-    """
+def _with_marks(numbers: np.ndarray, counts: np.ndarray, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+    """Puts `begin` before and `end` behind every sentence; returns the sequence and where each `begin` stands."""
     sequence = np.empty(len(numbers) + 2 * len(counts), dtype=np.int64)
     begins = np.cumsum(counts + 2) - counts - 2
     sequence[begins] = begin
@@ -68,9 +49,15 @@ class TrigramCounter:
 
     def add(self, sentences: Sequence[str]) -> None:
         """Counts some sentences."""
-        numbers, counts = word_numbers(TokenSpans(list(map(str.lower, sentences))), self._number)
-        counts = counts[counts > 0]
-        sequence, begins = with_marks(numbers, counts, self._numbers[BEGIN], self._numbers[END])
+        spans = TokenSpans(list(map(str.lower, sentences)))
+        # Each distinct token is looked up once, in the order in which they come.
+        _, places, inverse = np.unique(spans.numbers, return_index=True, return_inverse=True)
+        order = np.argsort(places)
+        distinct = np.empty(len(places), dtype=np.int64)
+        distinct[order] = [self._number(spans.text(place)) for place in places[order].tolist()]
+        numbers = distinct[inverse]
+        counts = spans.counts[spans.counts > 0]
+        sequence, begins = _with_marks(numbers, counts, self._numbers[BEGIN], self._numbers[END])
         self.sentences += len(counts)
         self.tokens += len(numbers)
         self._openings.add(pack(sequence[begins], sequence[begins + 1]))

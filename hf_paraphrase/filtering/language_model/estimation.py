@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...data.fingerprints import is_among
 from ...data.folder import DataFolder
 from ...errors import InputError
-from .arpa import write_arpa
 from .counts import TrigramCounter
-from .kneser_ney import estimate
+from .kneser_ney import estimate, write_arpa
 
 
 def train_language_model(
@@ -62,9 +62,7 @@ class HeldOutReferences:
 
     def contains(self, references: Iterable[str | None]) -> np.ndarray:
         """Returns which references were drawn: bool (references,)."""
-        fingerprints = _fingerprints(references, self.seed)
-        places = np.minimum(np.searchsorted(self.fingerprints, fingerprints), len(self.fingerprints) - 1)
-        return np.asarray(self.fingerprints[places] == fingerprints)
+        return is_among(_fingerprints(references, self.seed), self.fingerprints)
 
     def without(self, table: pa.Table) -> pa.Table:
         """Leaves out the pairs whose `sentence1` was drawn."""

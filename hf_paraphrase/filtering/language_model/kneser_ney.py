@@ -1,11 +1,14 @@
-"""Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998, section 3), as KenLM's `lmplz` computes it."""
+"""Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998, section 3), as KenLM's `lmplz`; ARPA files."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...artefacts.files import written_whole
 from .counts import ORDER, WORD_BITS, WORD_MASK, TrigramCounter
 
 FALLBACK = (0.5, 1.0, 1.5)
@@ -98,3 +101,30 @@ def estimate(counter: TrigramCounter) -> Estimate:
         backoff[np.searchsorted(keys[order - 2], histories)] = gammas
         backoffs.append(backoff)
     return Estimate(counter.words, keys, probabilities, backoffs, discounts)
+
+
+def write_arpa(path: str | os.PathLike[str], estimate: Estimate) -> None:
+    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
+    # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
+    with (
+        written_whole(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
+    ):
+        file.write("\\data\\\n")
+        file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(estimate.keys, 1))
+        for order in range(1, len(estimate.keys) + 1):
+            file.write(f"\n\\{order}-grams:\n")
+            file.writelines(_lines(estimate, order))
+        file.write("\n\\end\\\n")
+
+
+def _lines(estimate: Estimate, order: int) -> Iterator[str]:
+    keys = estimate.keys[order - 1]
+    columns = [((keys >> WORD_BITS * place) & WORD_MASK).tolist() for place in reversed(range(order))]
+    grams = (" ".join([estimate.words[number] for number in gram]) for gram in zip(*columns, strict=True))
+    probabilities = [f"{value:.7g}" for value in np.log10(estimate.probabilities[order - 1]).tolist()]
+    backoffs = [""] * len(keys)
+    if order <= len(estimate.backoffs):
+        backoffs = [f"\t{value:.7g}" for value in np.log10(estimate.backoffs[order - 1]).tolist()]
+    for probability, gram, backoff in zip(probabilities, grams, backoffs, strict=True):
+        yield f"{probability}\t{gram}{backoff}\n"

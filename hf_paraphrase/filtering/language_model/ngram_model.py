@@ -1,130 +1,128 @@
-"""Queries of a backoff language model, for many sentences at once."""
+"""Queries of a backoff language model in an ARPA file: by kenlm where it is installed, else by dictionaries."""
 
 from __future__ import annotations
 
+import math
 import os
-from typing import NamedTuple
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
 
-import numpy as np
-
+from ...data.text_files import lines_of_bytes
 from ...errors import InputError
-from ..tokens import TokenSpans
-from .arpa import ArpaOrder, read_arpa
-from .counts import BEGIN, END, UNKNOWN, with_marks, word_numbers
+from .counts import BEGIN, END, UNKNOWN
 
+_REMEDY = "give an ARPA file, as lmplz, SRILM or score --language-model-text write it"
+_BETWEEN = re.compile(r"[ \t]+")
+_COUNT = re.compile(r"ngram\s+([0-9]{1,3})\s*=\s*([0-9]{1,15})")
 _LOG10_UNKNOWN = -100.0
 """Log-probability of an unknown word where the file has no `<unk>`: KenLM's."""
 
 
-class SentenceScores(NamedTuple):
-    """The figures of a language model for sentences.
+class LanguageModel(Protocol):
+    """A language model over words."""
 
-    Attributes:
-        log10_probabilities: log10 p of the tokens and the end mark together, float64 (sentences,).
-        tokens: Tokens, the end mark excluded, int64 (sentences,).
-        unknown: Tokens that the model does not know, int64 (sentences,).
-    """
+    def log10_probability(self, words: Sequence[str]) -> float:
+        """Computes log10 p of the words of a sentence and its end."""
 
-    log10_probabilities: np.ndarray
-    tokens: np.ndarray
-    unknown: np.ndarray
+    def __contains__(self, word: object) -> bool:
+        """Returns whether it knows a word."""
 
-    def perplexities(self) -> np.ndarray:
-        """Returns 10^(−log10 p / (tokens + 1)), float64 (sentences,)."""
-        return np.power(10.0, -self.log10_probabilities / (self.tokens + 1))
+
+def load_language_model(path: str | os.PathLike[str]) -> LanguageModel:
+    """Reads an ARPA file, plain or compressed."""
+    try:
+        import kenlm  # noqa: F401
+    except ImportError:
+        return NgramModel(path)
+    return KenlmModel(path)
+
+
+class KenlmModel:
+    """A model as kenlm reads it, which is faster and takes less memory."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        import kenlm
+
+        config = kenlm.Config()
+        config.show_progress = False
+        config.arpa_complain = kenlm.ARPALoadComplain.NONE
+        try:
+            self._model = kenlm.Model(os.fspath(path), config)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise InputError(f"kenlm cannot read the language model: {error}", path=path, remedy=_REMEDY) from error
+
+    def log10_probability(self, words: Sequence[str]) -> float:
+        """Computes log10 p of the words of a sentence and its end."""
+        return float(self._model.score(" ".join(words)))
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._model
 
 
 class NgramModel:
-    """A backoff model of any order in sorted arrays.
+    """A model of any order in a dictionary: for each n-gram its log10 probability and log10 backoff weight."""
 
-    An n-gram is found by the place of its first n − 1 words among the shorter n-grams and its last word, so that every
-    order costs one binary search.
-    """
-
-    def __init__(self, words: list[str], orders: list[ArpaOrder], path: str | os.PathLike[str] = "") -> None:
-        self._numbers = {word: number for number, word in enumerate(words)}
-        missing = [mark for mark in (BEGIN, END) if mark not in self._numbers]
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        try:
+            self.ngrams, self.order = _read_arpa(Path(path))
+        except UnicodeDecodeError as error:
+            raise InputError("not a text file in UTF-8", path=path, remedy=_REMEDY) from error
+        missing = [mark for mark in (BEGIN, END) if mark not in self.ngrams]
         if missing:
-            raise InputError(f"the language model has no {' and no '.join(missing)}", path=path)
-        self.order = len(orders)
-        self._size = len(words) + 1
-        self._unknown = self._numbers.get(UNKNOWN, len(words))
-        self._keys: list[np.ndarray] = [np.empty(0, dtype=np.int64)]
-        first = np.argsort(orders[0].ngrams[:, 0])
-        # The last place stands for an unknown word where the file has none.
-        self._probabilities = [np.append(orders[0].log10_probabilities[first], _LOG10_UNKNOWN)]
-        self._backoffs = [np.append(orders[0].log10_backoffs[first], 0.0)]
-        for number, order in enumerate(orders[1:], 2):
-            places = order.ngrams[:, 0]
-            for column in range(1, number - 1):
-                places = self._find(column + 1, places, order.ngrams[:, column])
-            if (places < 0).any():
-                gram = " ".join(words[word] for word in order.ngrams[int(np.argmax(places < 0))])
-                raise InputError(f"the history of the {number}-gram `{gram}` is not among the n-grams", path=path)
-            keys = places * self._size + order.ngrams[:, -1]
-            sort = np.argsort(keys)
-            self._keys.append(keys[sort])
-            self._probabilities.append(order.log10_probabilities[sort])
-            self._backoffs.append(order.log10_backoffs[sort])
+            raise InputError(f"the language model has no {' and no '.join(missing)}", path=Path(path), remedy=_REMEDY)
+        self.ngrams.setdefault(UNKNOWN, (_LOG10_UNKNOWN, 0.0))
 
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> NgramModel:
-        """Reads an ARPA file."""
-        words, orders = read_arpa(path)
-        return cls(words, orders, path)
+    def log10_probability(self, words: Sequence[str]) -> float:
+        """Computes log10 p of the words of a sentence and its end."""
+        known = [BEGIN, *(word if word in self.ngrams else UNKNOWN for word in words), END]
+        return sum(self._conditional(known, index) for index in range(1, len(known)))
 
-    def number_of(self, word: str) -> int:
-        """Returns the number of a word, that of `<unk>` if the model does not know it."""
-        return self._numbers.get(word, self._unknown)
+    def __contains__(self, word: object) -> bool:
+        return word in self.ngrams
 
-    def log10_probabilities(self, sequence: np.ndarray) -> np.ndarray:
-        """Computes log10 p(w | up to order − 1 words before it in its sentence) for every word of a sequence.
-
-        Args:
-            sequence: Word numbers of sentences, each begun by `<s>`, int64 (words,).
-
-        Returns:
-            float64 (words,); 0 for `<s>` itself, which is given.
-        """
-        begins = sequence == self._numbers[BEGIN]
-        places = [sequence]
-        for order in range(2, self.order + 1):
-            indices = self._find(order, _moved(places[-1]), sequence)
-            indices[begins] = -1
-            places.append(indices)
-        result = self._probabilities[0][sequence]
-        longest = np.ones(len(sequence), dtype=np.int64)
-        for order in range(2, self.order + 1):
-            has_history = places[order - 1] >= 0
-            result[has_history] = self._probabilities[order - 1][places[order - 1][has_history]]
-            longest[has_history] = order
-        for order in range(1, self.order):
-            history = _moved(places[order - 1])
-            backed_off = (history >= 0) & (longest <= order)
-            result[backed_off] += self._backoffs[order - 1][history[backed_off]]
-        result[begins] = 0.0
-        return result
-
-    def score(self, spans: TokenSpans, first: int = 0) -> SentenceScores:
-        """Scores tokenised sentences."""
-        numbers, counts = word_numbers(spans, self.number_of, first)
-        sequence, begins = with_marks(numbers, counts, self._numbers[BEGIN], self._numbers[END])
-        if not len(begins):
-            return SentenceScores(np.empty(0), counts, counts)
-        totals = np.add.reduceat(self.log10_probabilities(sequence), begins)
-        unknown = np.add.reduceat(sequence == self._unknown, begins, dtype=np.int64)
-        return SentenceScores(totals, counts, unknown)
-
-    def _find(self, order: int, places: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Finds n-grams by the place of their history and their last word: int64 (n-grams,), −1 for none."""
-        keys = self._keys[order - 1]
-        if not len(keys):
-            return np.full(len(words), -1, dtype=np.int64)
-        wanted = places * self._size + words
-        indices = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((places >= 0) & (keys[indices] == wanted), indices, -1)
+    def _conditional(self, words: list[str], index: int) -> float:
+        """Computes log10 p of one word after the words before it, with the backoff of each history without it."""
+        backoff = 0.0
+        for begin in range(max(0, index - self.order + 1), index):
+            history = " ".join(words[begin:index])
+            entry = self.ngrams.get(f"{history} {words[index]}")
+            if entry is not None:
+                return backoff + entry[0]
+            backoff += self.ngrams.get(history, (0.0, 0.0))[1]
+        return backoff + self.ngrams[words[index]][0]
 
 
-def _moved(places: np.ndarray) -> np.ndarray:
-    """What stood one word earlier; −1 before the first word."""
-    return np.concatenate([[-1], places[:-1]])
+def _read_arpa(path: Path) -> tuple[dict[str, tuple[float, float]], int]:
+    """Returns log10 probability and backoff of each n-gram, its words joined by spaces; and the highest order."""
+    ngrams: dict[str, tuple[float, float]] = {}
+    sizes: dict[int, int] = {}
+    order = number = 0
+    for number, raw in enumerate(lines_of_bytes(path), 1):
+        line = raw.decode("utf-8", "surrogatepass").strip(" \t\r\n")
+        if line == "\\end\\" and order and order == len(sizes) and len(ngrams) == sum(sizes.values()):
+            return ngrams, order
+        if match := _COUNT.fullmatch(line):
+            sizes[int(match[1])] = int(match[2])
+        elif line == f"\\{order + 1}-grams:" and order + 1 in sizes:
+            if len(ngrams) != sum(size for length, size in sizes.items() if length <= order):
+                raise InputError(f"not {sizes[order]} different {order}-grams before `{line}`", path=path, line=number)
+            order += 1
+        elif order and line:
+            # Spaces and tabs alone are between words: others, such as the no-break space, may be within one.
+            fields = _BETWEEN.split(line)
+            try:
+                backoff = float(fields[order + 1]) if len(fields) == order + 2 else 0.0
+                probability = float(fields[0])
+            except ValueError:
+                probability = backoff = math.nan
+            if len(fields) not in (order + 1, order + 2) or not math.isfinite(probability + backoff):
+                raise InputError(
+                    f"not a log-probability and {order} word{'s' * (order > 1)}: `{line[:60]}`",
+                    path=path,
+                    line=number,
+                    remedy=_REMEDY,
+                )
+            ngrams[" ".join(fields[1 : order + 1])] = probability, backoff
+    raise InputError("the file ends before `\\end\\`", path=path, line=number, remedy=_REMEDY)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..pair_batch import PairBatch
+from ..pair_batch import SIDES, PairBatch
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Measure(ABC):
         requires: The columns it reads.
         unit: The unit or range of its columns, for the help of `filter`; empty where there is none.
         texts: Those of its columns that hold text.
+        for_bitext: Whether it is computed unasked for a bitext, of which the sides are in two languages.
         by_default: Whether it is computed unasked, where the columns it reads and the option it needs are there.
         needs: The option that it cannot do without.
         models: Those of its options that name model folders, or repositories of the Hub.
@@ -36,6 +37,7 @@ class Measure(ABC):
 
     unit: ClassVar[str] = ""
     texts: ClassVar[tuple[str, ...]] = ()
+    for_bitext: ClassVar[bool] = False
     by_default: ClassVar[bool] = True
     needs: ClassVar[str | None] = None
     models: ClassVar[tuple[str, ...]] = ()
@@ -44,7 +46,7 @@ class Measure(ABC):
     @property
     def requires(self) -> tuple[str, ...]:
         """The columns it reads."""
-        return "sentence1", "sentence2"
+        return SIDES
 
     @property
     @abstractmethod

@@ -41,6 +41,7 @@ class SourceCopyRate(Measure):
     """
 
     unit = "0 to 1"
+    for_bitext = True
     columns = ("copy_rate_source",)
     requires = ("source", "sentence2")
 

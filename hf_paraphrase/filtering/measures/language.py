@@ -1,7 +1,8 @@
-"""The language of the translation."""
+"""The languages of the translation and of its source."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,7 @@ class LanguageIdentification(Measure):
 
     unit = "0 to 1"
     texts = ("language",)
+    for_bitext = True
     by_default = False
     columns = ("language", "language_probability")
     language: str | None = setting(
@@ -35,40 +37,65 @@ class LanguageIdentification(Measure):
         names=["--language", "--lang"],
     )
 
-    @property
-    def expected(self) -> str:
-        """The code of the language that the translation should be in."""
-        return self.language or "en"
-
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
-        codes, probabilities = [], []
-        for text in batch.lowered2:
-            ranking: list[tuple[str, float]] = []
-            if any(map(str.isalpha, text)):
-                ranking = self._identifier.rank(text)
-            codes.append(ranking[0][0] if ranking else "und")
-            probabilities.append(dict(ranking).get(self.expected, np.nan))
-        if not batch.num_rows:
-            # Says at once if the library or the language is missing.
-            _ = self._identifier
-        return {
-            "language": np.array(codes, dtype=np.str_),
-            "language_probability": np.array(probabilities, dtype=np.float64),
-        }
+        identified = _identified(self._identifier, batch.lowered2, self.language or "en")
+        return dict(zip(self.columns, identified, strict=True))
 
     @cached_property
     def _identifier(self) -> Any:
-        try:
-            from py3langid.langid import MODEL_FILE, LanguageIdentifier
-        except ImportError as error:
-            raise UsageError(
-                "the measure language needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
-            ) from error
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-        if self.expected not in identifier.labels:
-            raise UsageError(
-                f"--language: `{self.expected}` is not a language that py3langid knows",
-                remedy=f"one of {', '.join(sorted(identifier.labels))}",
-            )
-        return identifier
+        return _open_identifier(self.language or "en", "--language")
+
+
+@dataclass(frozen=True)
+class SourceLanguageIdentification(Measure):
+    """Identifies the language of the source, as `language` does that of the translation.
+
+    * `language_source`, `language_probability_source`: as `language` and `language_probability`, of `source`.
+    """
+
+    unit = "0 to 1"
+    texts = ("language_source",)
+    for_bitext = True
+    by_default = False
+    needs = "source_language"
+    requires = ("source",)
+    columns = ("language_source", "language_probability_source")
+    source_language: str | None = setting(
+        "the language that source should be in, ISO 639; adds the measure language_source", None
+    )
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Computes the two columns (pairs,): text, float64."""
+        sources = list(map(str.lower, batch.texts("source")))
+        return dict(zip(self.columns, _identified(self._identifier, sources, str(self.source_language)), strict=True))
+
+    @cached_property
+    def _identifier(self) -> Any:
+        return _open_identifier(str(self.source_language), "--source-language")
+
+
+def _identified(identifier: Any, lowered: Sequence[str], expected: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the language of each text and the probability of the expected one: (texts,) both."""
+    codes, probabilities = [], []
+    for text in lowered:
+        ranking = identifier.rank(text) if any(map(str.isalpha, text)) else []
+        codes.append(ranking[0][0] if ranking else "und")
+        probabilities.append(dict(ranking).get(expected, np.nan))
+    return np.array(codes, dtype=np.str_), np.array(probabilities, dtype=np.float64)
+
+
+def _open_identifier(expected: str, option: str) -> Any:
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError as error:
+        raise UsageError(
+            "language identification needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
+        ) from error
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    if expected not in identifier.labels:
+        raise UsageError(
+            f"{option}: `{expected}` is not a language that py3langid knows",
+            remedy=f"one of {', '.join(sorted(identifier.labels))}",
+        )
+    return identifier

@@ -20,6 +20,7 @@ class Length(Measure):
     """
 
     unit = "tokens"
+    for_bitext = True
     columns = ("length", "length_reference", "length_ratio")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:

@@ -11,8 +11,9 @@ import numpy as np
 from ...errors import InputError
 from ...messages import log
 from ...settings import setting
-from ..language_model.ngram_model import NgramModel
+from ..language_model.ngram_model import LanguageModel, load_language_model
 from ..pair_batch import PairBatch
+from ..tokens import tokenize
 from .base import Measure
 
 
@@ -33,11 +34,12 @@ class Perplexity(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,), float64."""
-        scores = self._model.score(batch.spans, batch.num_rows)
-        filled = scores.tokens > 0
-        unknown = np.full(batch.num_rows, np.nan)
-        np.divide(scores.unknown, scores.tokens, out=unknown, where=filled)
-        return {"perplexity": np.where(filled, scores.perplexities(), np.nan), "unknown_rate": unknown}
+        perplexity, unknown = np.full((2, batch.num_rows), np.nan)
+        for row, words in enumerate(map(tokenize, batch.texts("sentence2"))):
+            if words:
+                perplexity[row] = 10 ** (-self._model.log10_probability(words) / (len(words) + 1))
+                unknown[row] = sum(word not in self._model for word in words) / len(words)
+        return {"perplexity": perplexity, "unknown_rate": unknown}
 
     def try_out(self, batch: PairBatch, path: Path) -> None:
         """Looks whether the language model knows the words of the pairs."""
@@ -54,5 +56,5 @@ class Perplexity(Measure):
             log(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
 
     @cached_property
-    def _model(self) -> NgramModel:
-        return NgramModel.from_file(str(self.language_model))
+    def _model(self) -> LanguageModel:
+        return load_language_model(str(self.language_model))

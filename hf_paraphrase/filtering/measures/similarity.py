@@ -24,6 +24,7 @@ class Similarity(Measure):
     """Computes the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros."""
 
     unit = "−1 to 1"
+    for_bitext = True
     needs = "encoder"
     models = ("encoder",)
     columns = ("similarity",)

@@ -2,8 +2,8 @@
 
 References and translations of a back-translated corpus go in, a classifier folder comes out that the measure
 `reference_probability` asks. Start with `training`, the recipe; `reference_lists` draws the references,
-`seen_references` lists them for others, `reference_examples` makes batches of them, `classifier_trainer` trains, and
-`reference_classification` gives probabilities.
+`seen_references` lists them for others, `classifier_trainer` makes batches and trains, and `reference_classification`
+gives probabilities.
 """
 
 from __future__ import annotations

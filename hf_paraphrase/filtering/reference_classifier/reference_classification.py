@@ -35,12 +35,7 @@ _DECIMALS = 6
 
 @torch.inference_mode()
 def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np.float64]:
-    """Computes P(reference) of sentences given as token ids.
-
-    Returns:
-        The probabilities (sentences,), rounded to six decimals, so that they do not tell which sentences shared a
-        batch.
-    """
+    """Computes P(reference) of sentences given as token ids (sentences,), rounded so that batches do not matter."""
     label = model.config.label2id["reference"]
     # Those without tokens are classified, too.
     lengths = np.maximum(ids.lengths, 1)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
 from ...data.schema import require_columns
@@ -20,28 +19,22 @@ from ...errors import InputError
 from .seen_references import text_fingerprints
 
 PARTS = ("train", "dev", "test")
-NEGATIVES = ("random", "hardest")
-"""How the translation that stands for a reference is chosen: see `ReferenceExamples.choose`."""
 _SMALLEST = 10
 
 
 @dataclass
-class ReferenceLists:
-    """References and, for each, the distinct translations of its n-best list.
+class Reference:
+    """A reference and the distinct translations of its n-best list, in the order of the pairs.
 
     Attributes:
-        ids: For each reference the ids under which it occurs; empty where pairs have none.
-        fingerprints: For each reference the fingerprint of its text, uint64 (references,).
-        translations: For each reference its translations, at least one, in the order of the pairs.
+        fingerprint: That of its text.
+        ids: The ids under which it occurs; none where pairs have none.
     """
 
-    references: list[str]
-    ids: list[list[str]]
-    fingerprints: NDArray[np.uint64]
-    translations: list[list[str]]
-
-    def __len__(self) -> int:
-        return len(self.references)
+    fingerprint: int
+    text: str = ""
+    ids: list[str] = field(default_factory=list)
+    translations: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -49,7 +42,7 @@ class DrawnLists:
     """The three parts and what was left out on the way.
 
     Attributes:
-        parts: The lists by the names of :data:`PARTS`; no text is the reference of two of them.
+        parts: The references by the names of :data:`PARTS`; no text is in two of them, and each has a translation.
         available: How many distinct references there were to draw from.
         excluded: How many distinct references were left out because they are among the mined pairs.
         without_translation: How many drawn references were left out because none of their translations differs from
@@ -57,11 +50,11 @@ class DrawnLists:
         share: The share of the sizes asked for that there was enough for, 1 as a rule.
     """
 
-    parts: dict[str, ReferenceLists] = field(default_factory=dict)
-    available: int = 0
-    excluded: int = 0
-    without_translation: int = 0
-    share: float = 1.0
+    parts: dict[str, list[Reference]]
+    available: int
+    excluded: int
+    without_translation: int
+    share: float
 
 
 def draw_reference_lists(
@@ -69,7 +62,6 @@ def draw_reference_lists(
     sizes: Sequence[int],
     *,
     mined: Sequence[str | os.PathLike[str]] = (),
-    split: str = "train",
     seed: int = 0,
 ) -> DrawnLists:
     """Draws references with their translations at random and cuts them into train, dev and test.
@@ -77,95 +69,84 @@ def draw_reference_lists(
     Rows with the same text in `sentence1` (but for case and punctuation) are one reference, so that no text is in two
     parts. A translation that equals its reference but for case and spacing is left out: it would be an example of
     both labels. Where there are fewer references than asked for, all three sizes shrink by the same factor.
-
-    The pairs are read twice; memory grows with the number of references and the lists of those that are drawn.
     """
-    folder = Path(folder)
-    names = DataFolder(folder).schema(split).names
-    require_columns(names, ("sentence1", "sentence2"), str(folder))
-    columns = [name for name in ("id", "sentence1", "sentence2") if name in names]
-    mined_texts, mined_ids = _mined(mined)
-    available: dict[int, None] = {}
-    excluded: set[int] = set()
-    for batch in DataFolder(folder).batches(split, [name for name in columns if name != "sentence2"]):
-        texts = batch.column("sentence1").to_pylist()
-        ids = batch.column("id").to_pylist() if "id" in columns else [None] * len(texts)
-        for text, identifier, number in zip(texts, ids, text_fingerprints(texts).tolist(), strict=True):
-            if number in mined_texts or (identifier is not None and str(identifier) in mined_ids):
-                excluded.add(number)
-            elif text and not text.isspace():
-                available[number] = None
-    # The same text may occur under a mined id and under another.
-    numbers = np.array([number for number in available if number not in excluded], dtype=np.uint64)
-    drawn = DrawnLists(available=len(numbers), excluded=len(excluded))
-    if len(numbers) < _SMALLEST:
+    pairs = DataFolder(folder)
+    columns = pairs.schema().names
+    require_columns(columns, ("sentence1", "sentence2"), str(folder))
+    available, excluded = _available(pairs, columns, mined)
+    if len(available) < _SMALLEST:
         raise InputError(
-            f"{len(numbers)} references are there to train and test on"
-            + (f", {len(excluded)} were left out as mined" if excluded else ""),
-            path=folder,
+            f"{len(available)} references are there to train and test on"
+            + (f", {excluded} were left out as mined" if excluded else ""),
+            path=Path(folder),
             remedy=f"give back-translated pairs of {_SMALLEST} references or more",
         )
-    drawn.share = min(1.0, len(numbers) / sum(sizes))
-    counts = [max(1, int(size * drawn.share)) for size in sizes]
-    chosen = np.random.default_rng(seed).permutation(numbers)[: sum(counts)].tolist()
-    lists = _collect(folder, split, columns, set(chosen))
-    start = 0
-    for part, count in zip(PARTS, counts, strict=True):
-        members = chosen[start : start + count]
-        kept = [number for number in members if lists[number].translations]
-        drawn.without_translation += len(members) - len(kept)
-        drawn.parts[part] = ReferenceLists(
-            [lists[number].reference for number in kept],
-            [list(lists[number].ids) for number in kept],
-            np.array(kept, dtype=np.uint64),
-            [list(lists[number].translations.values()) for number in kept],
-        )
-        if not kept:
+    share = min(1.0, len(available) / sum(sizes))
+    counts = [max(1, int(size * share)) for size in sizes]
+    drawn = np.random.default_rng(seed).permutation(available)[: sum(counts)].tolist()
+    references = _collect(pairs, [name for name in ("id", "sentence1", "sentence2") if name in columns], drawn)
+    parts: dict[str, list[Reference]] = {}
+    for part, begin, count in zip(PARTS, np.cumsum([0, *counts]), counts, strict=False):
+        members = [references[number] for number in drawn[begin : begin + count]]
+        parts[part] = [reference for reference in members if reference.translations]
+        if not parts[part]:
             raise InputError(
                 f"the {part} part is empty: no translation of its {count} references differs from the reference",
-                path=folder,
+                path=Path(folder),
                 remedy="give more pairs, or longer n-best lists",
             )
-        start += count
-    return drawn
+    return DrawnLists(parts, len(available), excluded, len(drawn) - sum(map(len, parts.values())), share)
 
 
-@dataclass
-class _List:
-    reference: str = ""
-    ids: dict[str, None] = field(default_factory=dict)
-    translations: dict[str, str] = field(default_factory=dict)
+def _available(
+    pairs: DataFolder, columns: Collection[str], mined: Sequence[str | os.PathLike[str]]
+) -> tuple[np.ndarray, int]:
+    """Returns the fingerprints of the references that are not mined, in their order, and how many are."""
+    mined_texts: set[int] = set()
+    mined_ids: set[str] = set()
+    for folder in mined:
+        require_columns(DataFolder(folder).schema().names, ("sentence1",), str(folder))
+        for number, identifier, _ in _references(DataFolder(folder)):
+            mined_texts.add(number)
+            mined_ids.update([identifier] if identifier is not None else [])
+    available: dict[int, None] = {}
+    excluded: set[int] = set()
+    for number, identifier, text in _references(pairs):
+        if number in mined_texts or identifier in mined_ids:
+            excluded.add(number)
+        elif text and not text.isspace():
+            available[number] = None
+    # The same text may occur under a mined id and under another.
+    return np.array([number for number in available if number not in excluded], dtype=np.uint64), len(excluded)
 
 
-def _collect(folder: Path, split: str, columns: list[str], chosen: set[int]) -> dict[int, _List]:
-    lists = {number: _List() for number in chosen}
-    for batch in DataFolder(folder).batches(split, columns):
+def _references(pairs: DataFolder) -> Iterator[tuple[int, str | None, str | None]]:
+    """Yields fingerprint, id and text of the reference of each row."""
+    columns = [name for name in ("id", "sentence1") if name in pairs.schema().names]
+    for batch in pairs.batches(columns=columns):
         rows = batch.to_pylist()
         for row, number in zip(rows, text_fingerprints([row["sentence1"] for row in rows]).tolist(), strict=True):
-            if number not in chosen:
+            yield number, None if row.get("id") is None else str(row["id"]), row["sentence1"]
+
+
+def _collect(pairs: DataFolder, columns: Sequence[str], drawn: Collection[int]) -> dict[int, Reference]:
+    references = {number: Reference(number) for number in drawn}
+    seen: dict[int, set[str]] = {number: set() for number in drawn}
+    for batch in pairs.batches(columns=columns):
+        rows = batch.to_pylist()
+        for row, number in zip(rows, text_fingerprints([row["sentence1"] for row in rows]).tolist(), strict=True):
+            if number not in references:
                 continue
-            translations, translation = lists[number], row["sentence2"] or ""
-            translations.reference = translations.reference or row["sentence1"]
-            if row.get("id") is not None:
-                translations.ids[str(row["id"])] = None
+            reference, translation = references[number], row["sentence2"] or ""
+            reference.text = reference.text or row["sentence1"]
+            if row.get("id") is not None and str(row["id"]) not in reference.ids:
+                reference.ids.append(str(row["id"]))
             plain = _plain(translation)
-            if plain and plain not in (_plain(translations.reference), _plain(row["sentence1"])):
-                translations.translations.setdefault(plain, translation)
-    return lists
+            if plain not in {"", _plain(reference.text), _plain(row["sentence1"]), *seen[number]}:
+                seen[number].add(plain)
+                reference.translations.append(translation)
+    return references
 
 
 def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).lower().split())
-
-
-def _mined(folders: Sequence[str | os.PathLike[str]]) -> tuple[set[int], set[str]]:
-    texts: set[int] = set()
-    ids: set[str] = set()
-    for folder in folders:
-        columns = [name for name in ("id", "sentence1") if name in DataFolder(folder).schema().names]
-        require_columns(columns, ("sentence1",), str(folder))
-        for batch in DataFolder(folder).batches("train", columns):
-            texts.update(text_fingerprints(batch.column("sentence1").to_pylist()).tolist())
-            if "id" in columns:
-                ids.update(str(item) for item in batch.column("id").to_pylist() if item is not None)
-    return texts, ids

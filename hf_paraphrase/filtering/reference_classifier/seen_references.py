@@ -50,23 +50,14 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
     """Reads the fingerprints of all references that a classifier has seen, ascending, each once."""
     path = Path(folder) / FILE_NAME
     try:
-        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")[1:]
+        return np.unique(np.array([int(line.split("\t")[2], 16) for line in lines], dtype=np.uint64))
+    except (OSError, IndexError, ValueError, OverflowError) as error:
         raise ModelError(
             f"the classifier has no readable list of the references it has seen: {error}",
             path=path,
             remedy="copy the whole folder again",
         ) from error
-    numbers = []
-    for number, line in enumerate(lines[1:], start=2):
-        fields = line.split("\t")
-        try:
-            numbers.append(int(fields[2], 16).to_bytes(8))
-        except (IndexError, ValueError, OverflowError) as error:
-            raise ModelError(
-                f"`{line[:80]}` has no fingerprint", path=path, line=number, remedy="copy it again"
-            ) from error
-    return np.unique(np.frombuffer(b"".join(numbers), dtype=">u8").astype(np.uint64))
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:

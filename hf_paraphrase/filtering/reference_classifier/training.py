@@ -14,15 +14,14 @@ from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...training.run import TrainingRun, TrainingRunSettings
-from .reference_lists import NEGATIVES, PARTS, DrawnLists, draw_reference_lists
+from .reference_lists import PARTS, DrawnLists, draw_reference_lists
 from .seen_references import FILE_NAME, write_seen
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .classifier_trainer import ClassifierTrainer
+    from .classifier_trainer import ClassifierTrainer, ReferenceExamples
     from .reference_classification import ReferenceScorer
-    from .reference_examples import ReferenceExamples
 
 _COMPONENTS = 300
 """Of a word vector, where nothing else says how many."""
@@ -47,7 +46,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         "which translation of an n-best list an epoch sees: random, or hardest (chosen when the epoch begins, as the "
         "one with the highest probability of being a reference)",
         "random",
-        choices=NEGATIVES,
+        choices=("random", "hardest"),
     )
     mined: list[str] = setting(
         "data folders of pairs whose references, by id or by text, the classifier must not see",
@@ -127,14 +126,13 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
     """Trains the classifier and writes it; returns what was measured, in the process that writes."""
     sizes = (settings.train_size, settings.dev_size, settings.test_size)
     drawn = draw_reference_lists(settings.pairs, sizes, mined=settings.mined, seed=settings.seed)
-    _tell(drawn)
+    _log_drawn(drawn)
     tokenizer, model, coverage = _model(settings, drawn)
 
-    from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
-    from .reference_examples import ReferenceExamples
+    from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
-    if not examples["train"].has_choice:
+    if all(len(reference.translations) == 1 for reference in drawn.parts["train"]):
         if settings.negatives == "hardest":
             raise UsageError(
                 "--negatives hardest needs n-best lists, but every reference has one translation",
@@ -154,7 +152,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
     return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
 
 
-def _tell(drawn: DrawnLists) -> None:
+def _log_drawn(drawn: DrawnLists) -> None:
     counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
     log(f"{drawn.available:,} distinct references; drawn: {counts}")
     if drawn.share < 1:
@@ -180,7 +178,7 @@ def _model(
     from .reference_classification import token_ids
 
     train = drawn.parts["train"]
-    texts = [*train.references, *(text for items in train.translations for text in items)]
+    texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
     style: dict[str, Any] = {"lower_case": settings.lower_case, "contractions": settings.split_contractions}
     limit = settings.vocabulary_size or None
     words = sentence_vocabulary(texts, min_frequency=settings.min_frequency, max_size=limit, **style)
@@ -242,16 +240,12 @@ def _write(
     save_tokenizer(tokenizer, run.folder)
     write_seen(
         run.folder,
-        (
-            (part, ",".join(ids), int(number))
-            for part in PARTS
-            for ids, number in zip(drawn.parts[part].ids, drawn.parts[part].fingerprints, strict=True)
-        ),
+        ((part, ",".join(item.ids), item.fingerprint) for part in PARTS for item in drawn.parts[part]),
     )
     kept = trainer.best_scores()
     assert kept is not None
     results: dict[str, Any] = {
-        "test": vars(trainer.test(examples["test"])),
+        "test": trainer.test(examples["test"]),
         "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
         "best_epoch": kept["epoch"],
         "epochs": trainer.scores(),

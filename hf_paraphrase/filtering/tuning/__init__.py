@@ -2,7 +2,7 @@
 
 Folders of pairs and a dev set go in, tables, a plot and a card come out. Start with `grid_search`, the recipe `tune`:
 `grids` says which selections are tried, `selection_pool` draws their pairs, `runs` trains the encoders of
-`tuned_encoders` with `short_training`, `choice` chooses, and `report` shows what was found.
+`tuned_encoders`, `choice` chooses, and `report` shows the results.
 """
 
 from __future__ import annotations

@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 from ...evaluation.bootstrap import bootstrap_means
 from ...evaluation.verdicts import Difference, difference, spread
+from .grids import RANDOM
+
+Scores = Mapping[str, NDArray[np.float64]]
+"""For each test set the scores of its pairs by people (pairs,)."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,11 @@ class Cell:
     encoder: str
     filter: str
     range: str
+
+    @property
+    def random(self) -> Cell:
+        """The random selection of the same data, for the same encoder."""
+        return Cell(self.data, self.encoder, RANDOM, "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +119,7 @@ def compare_cells(
     cell: Cell,
     runs: Sequence[TuningRun],
     baseline: Sequence[TuningRun],
-    scores: Mapping[str, NDArray[np.float64]],
+    scores: Scores,
     *,
     replicates: int = 1000,
 ) -> ChosenCell:

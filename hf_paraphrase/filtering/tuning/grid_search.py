@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +20,10 @@ from ...evaluation.dev import dev_sets, read_test_sets
 from ...evaluation.figures import check_plots
 from ...messages import log
 from ...settings import recipe
-from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_cells, mean_test
-from .grids import RANDOM, RECOLLECTED, FilterRange
+from .choice import Cell, ChosenCell, Scores, TuningRun, choose_by_dev, compare_cells, mean_test
+from .grids import RANDOM, RECOLLECTED, UNBOUNDED, FilterRange
 from .report import bins_table, cells_table, filters_table, plot_grid, ranges_table, runs_csv
-from .runs import NOTES, TuningRuns, noted_runs
+from .runs import RECORDS, TuningRuns, recorded_runs
 from .selection_pool import SelectionPool
 from .settings import TuneSettings
 from .tuned_encoders import encoder_files, encoder_settings, run_settings
@@ -58,7 +57,6 @@ def tune(settings: TuneSettings) -> Tuned:
         The table of the filters, the runs and what was chosen.
     """
     check_plots()
-    pairs, points = settings.data_sets, settings.points
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
     encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
@@ -76,37 +74,76 @@ def tune(settings: TuneSettings) -> Tuned:
             return Tuned(output, (output / "table.md").read_text(encoding="utf-8"), {}, {})
         dev_sets(Path(settings.dev_data))
         tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
-        pools = {name: _pool(settings, folder) for name, folder in pairs.items()}
+        pools = {name: _pool(settings, folder) for name, folder in settings.data_sets.items()}
         _check_selections(settings, pools)
-        others = dict(noted_runs(Path(folder)) for folder in settings.runs_from)
-        artefact.checkpoint(NOTES)
+        others = dict(recorded_runs(Path(folder)) for folder in settings.runs_from)
+        artefact.checkpoint(RECORDS)
         runs = TuningRuns(
-            artefact.staging, pairs, pools, encoders, Path(settings.dev_data), tests, settings.sample, others
+            artefact.staging,
+            pools,
+            encoders,
+            Path(settings.dev_data),
+            tests,
+            settings.sample,
+            others=others,
+            fingerprints=artefact.fingerprints,
         )
         if runs.known:
             log(f"{runs.known} finished runs found")
-        grid = _train_grid(runs, list(pairs), list(encoders), points, settings.seeds[: settings.grid_seeds])
+        points = {
+            Cell(data, encoder, point.filter, point.label): point
+            for data in pools
+            for encoder in encoders
+            for point in settings.points
+        }
+        grid = _train(runs, points, settings.seeds[: settings.grid_seeds], "tune")
         chosen = choose_by_dev(grid)
-        final = _train_more(runs, grid, chosen, points, settings.seeds)
+        more = {cell: points[cell] for cell in grid if cell.filter == RANDOM or cell in chosen.values()}
+        final = _train(runs, more, settings.seeds, "more seeds")
         scores = {graded.key: graded.scores for graded in tests}
         compared = {
-            key: compare_cells(
-                cell,
-                final[cell],
-                final[Cell(cell.data, cell.encoder, RANDOM, "")],
-                scores,
-                replicates=settings.bootstrap,
-            )
+            key: compare_cells(cell, final[cell], final[cell.random], scores, replicates=settings.bootstrap)
             for key, cell in chosen.items()
         }
-        table = filters_table(compared, list(pairs), list(encoders), bool(tests))
+        table = filters_table(compared, list(pools), list(encoders), bool(tests))
         tuned = Tuned(Path(settings.output), table, grid, compared)
-        bins, ends = _compared_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else ({}, {})
-        shutil.rmtree(artefact.staging / "trainer", ignore_errors=True)
-        _finish(settings, artefact, tuned, encoders, final, bins, ends, missing, len(tests), runs)
+        bins, ends = _compare_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else ({}, {})
+        runs.remove_work()
+        rows = runs_csv({**grid, **final}, chosen.values(), settings.test_all)
+        write_text_whole(artefact.staging / "table.csv", rows)
+        plot_grid(grid, list(chosen.values()), artefact.staging / "tuning.png")
+        tables = {
+            "filters_table": table,
+            "cells_table": cells_table(compared, bool(tests)),
+            "ranges_table": ranges_table(grid, compared, settings.test_all and bool(tests)),
+            "bins_table": bins_table(bins, ends) if bins else "",
+        }
+        write_text_whole(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
+        results = {
+            "chosen": [
+                {
+                    **_record(item),
+                    "test_random": mean_test(item.baseline),
+                    "epochs": [run.epoch for run in item.runs],
+                }
+                for item in compared.values()
+            ],
+            "length_bins": [_record(item) for item in bins.values()],
+            "last_minus_first_bin": [
+                {"data": data, "encoder": encoder, "difference": _difference(item)}
+                for (data, encoder), item in ends.items()
+            ],
+            "encoders": {name: run_settings(item) for name, item in encoders.items()},
+            "runs": runs.known,
+            "cells": len(grid),
+            "test_sets_missing": missing,
+        }
+        card = _card(settings, encoders, {cell.filter for cell in grid}, len(tests), missing, tables)
+        artefact.finish(results=results, card=card)
     if settings.runs_from:
         log(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
-    _say_best(settings, tuned, list(encoders), pools)
+    for encoder in encoders:
+        _log_best(settings, [item for key, item in compared.items() if key[0] == encoder], pools)
     return tuned
 
 
@@ -116,16 +153,12 @@ def _inputs(settings: TuneSettings, encoders: Mapping[str, EncoderSettings]) -> 
 
 
 def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
-    way = settings.one_per_reference
-    pairs = DataFolder(folder)
-    columns = pairs.schema().names
+    columns = DataFolder(folder).schema().names
+    way: str | None = settings.one_per_reference
     if way == "auto":
         way = "best" if "rank" in columns else "none"
     if "classifier_seen" in columns:
-        seen = sum(
-            sum(value == 1 for value in batch.column("classifier_seen").to_pylist())
-            for batch in pairs.batches(columns=["classifier_seen"])
-        )
+        seen = DataFolder(folder).table(columns=["classifier_seen"]).column(0).to_pylist().count(1)
         if seen:
             log(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
     selections = [selection for point in settings.points for selection in point.selections]
@@ -137,20 +170,20 @@ def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
 
 def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]) -> None:
     """Logs which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
-    left, points = 0, settings.points
+    left, points, sample = 0, settings.points, settings.sample
     for name, pool in pools.items():
-        _check_share(settings, pool)
-        counts = {point: len(pool.select(point.selections, settings.sample, settings.seeds[0])[0]) for point in points}
-        nothing = [point.label for point, count in counts.items() if not count]
-        few = [point for point, count in counts.items() if 0 < count < settings.sample]
+        sizes = {point: pool.select(point.selections, None, settings.seeds[0])[1] for point in points}
+        _check_share(settings, pool, sizes[points[0]])
+        nothing = [point.label for point, size in sizes.items() if not size]
+        few = [size for size in sizes.values() if 0 < size < sample]
         if nothing:
             log(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
         if few:
             log(
-                f"{name}: {len(few)} of {len(points)} selections have fewer than {settings.sample:,} pairs and are "
-                f"trained on what there is ({min(counts[point] for point in few):,} at least)"
+                f"{name}: {len(few)} of {len(points)} selections have fewer than {sample:,} pairs and are "
+                f"trained on what there is ({min(few):,} at least)"
             )
-        left += sum(count > 0 for point, count in counts.items() if point.selections)
+        left += sum(size > 0 for point, size in sizes.items() if point.selections)
     if not left:
         raise InputError(
             "the grid selects nothing: no pair is in any of its ranges",
@@ -159,9 +192,8 @@ def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]
         )
 
 
-def _check_share(settings: TuneSettings, pool: SelectionPool) -> None:
+def _check_share(settings: TuneSettings, pool: SelectionPool, available: int) -> None:
     """Refuses a pool that is too small for draws that differ."""
-    _, available = pool.select((), settings.sample, settings.seeds[0])
     if settings.largest_share is None or settings.sample <= settings.largest_share * available:
         return
     needed = math.ceil(settings.sample / settings.largest_share)
@@ -173,53 +205,22 @@ def _check_share(settings: TuneSettings, pool: SelectionPool) -> None:
     )
 
 
-def _train_grid(
-    runs: TuningRuns, data: Sequence[str], encoders: Sequence[str], points: Sequence[FilterRange], seeds: Sequence[int]
-) -> Runs:
-    grid: Runs = {}
-    total = len(data) * len(encoders) * len(points) * len(seeds)
-    with tqdm(desc="tune", total=total, unit=" cells") as bar:
-        for name in data:
-            for encoder in encoders:
-                for point in points:
-                    for seed in seeds:
-                        run = runs.run(name, encoder, point, seed)
-                        bar.update()
-                        if run is None:
-                            continue
-                        cell = Cell(name, encoder, point.filter, point.label)
-                        grid.setdefault(cell, []).append(run)
-                        bar.set_postfix_str(f"{name} {encoder} {point.label or point.filter}: dev {run.dev:.1f}")
-    return grid
-
-
-def _train_more(
-    runs: TuningRuns,
-    grid: Runs,
-    chosen: dict[tuple[str, str, str], Cell],
-    points: Sequence[FilterRange],
-    seeds: Sequence[int],
-) -> Runs:
-    """Trains what was chosen, and the random selection, with the seeds that the grid did without."""
-    by_name = {(point.filter, point.label): point for point in points}
-    wanted = [cell for cell in grid if cell.filter == RANDOM or cell in chosen.values()]
-    final: Runs = {}
-    with tqdm(desc="more seeds", total=len(wanted) * len(seeds), unit=" runs") as bar:
-        for cell in wanted:
+def _train(runs: TuningRuns, points: Mapping[Cell, FilterRange], seeds: Sequence[int], what: str) -> Runs:
+    """Makes the runs of some cells; a cell of which the filter selects nothing has none."""
+    made: Runs = {}
+    with tqdm(desc=what, total=len(points) * len(seeds), unit=" runs") as bar:
+        for cell, point in points.items():
             for seed in seeds:
-                run = runs.run(cell.data, cell.encoder, by_name[cell.filter, cell.range], seed)
+                run = runs.run(cell.data, cell.encoder, point, seed)
                 bar.update()
                 if run is not None:
-                    final.setdefault(cell, []).append(run)
-    return final
+                    made.setdefault(cell, []).append(run)
+                    bar.set_postfix_str(f"{cell.data} {cell.encoder} {cell.range or cell.filter}: dev {run.dev:.1f}")
+    return made
 
 
-def _difference_record(item: ChosenCell) -> dict[str, float | None] | None:
-    return None if item.difference is None else item.difference.interval().record()
-
-
-def _compared_bins(
-    grid: Runs, scores: dict[str, Any], replicates: int
+def _compare_bins(
+    grid: Runs, scores: Scores, replicates: int
 ) -> tuple[dict[Cell, ChosenCell], dict[tuple[str, str], ChosenCell]]:
     """Compares every bin of table 5 with the random selection and the last with the first, over the grid's seeds."""
     bins: dict[tuple[str, str], list[Cell]] = {}
@@ -227,9 +228,7 @@ def _compared_bins(
         if cell.filter == _BINS:
             bins.setdefault((cell.data, cell.encoder), []).append(cell)
     compared = {
-        cell: compare_cells(
-            cell, grid[cell], grid[Cell(cell.data, cell.encoder, RANDOM, "")], scores, replicates=replicates
-        )
+        cell: compare_cells(cell, grid[cell], grid[cell.random], scores, replicates=replicates)
         for cell in grid
         if cell.filter in (RANDOM, _BINS) and bins
     }
@@ -241,100 +240,48 @@ def _compared_bins(
     return compared, ends
 
 
-def _finish(
+def _record(item: ChosenCell) -> dict[str, Any]:
+    pairs = [run.pairs for run in item.runs]
+    return {**vars(item.cell), "dev": item.dev, "test": item.test, "difference": _difference(item), "pairs": pairs}
+
+
+def _difference(item: ChosenCell) -> dict[str, float | None] | None:
+    return None if item.difference is None else item.difference.interval().record()
+
+
+def _card(
     settings: TuneSettings,
-    artefact: Artefact,
-    tuned: Tuned,
     encoders: Mapping[str, EncoderSettings],
-    final: Runs,
-    compared_bins: Mapping[Cell, ChosenCell],
-    ends: Mapping[tuple[str, str], ChosenCell],
-    missing: Sequence[str],
+    filters: set[str],
     num_tests: int,
-    runs: TuningRuns,
-) -> None:
-    staging, pairs, grid, compared = artefact.staging, settings.data_sets, tuned.grid, tuned.chosen
-    chosen = [item.cell for item in compared.values()]
-    shown = {cell for cell in grid if settings.test_all or cell in chosen or cell.filter == RANDOM}
-    write_text_whole(staging / "table.csv", runs_csv({**grid, **final}, shown, chosen))
-    cells = cells_table(compared, num_tests > 0)
-    ranges = ranges_table(grid, compared, settings.test_all and num_tests > 0)
-    bins = bins_table(compared_bins, ends) if compared_bins else ""
-    write_text_whole(staging / "table.md", "\n".join([tuned.table, cells, ranges, *([bins] if bins else [])]))
-    plot_grid(grid, chosen, staging / "tuning.png")
-    results = {
-        "chosen": [
-            {
-                **vars(item.cell),
-                "dev": item.dev,
-                "test": item.test,
-                "test_random": mean_test(item.baseline),
-                "difference": _difference_record(item),
-                "epochs": [run.epoch for run in item.runs],
-                "pairs": [run.pairs for run in item.runs],
-            }
-            for item in compared.values()
-        ],
-        "length_bins": [
-            {
-                **vars(cell),
-                "dev": item.dev,
-                "test": item.test,
-                "difference": _difference_record(item),
-                "pairs": [run.pairs for run in item.runs],
-            }
-            for cell, item in compared_bins.items()
-        ],
-        "last_minus_first_bin": [
-            {"data": data, "encoder": encoder, "difference": _difference_record(item)}
-            for (data, encoder), item in ends.items()
-        ],
-        "encoders": {name: run_settings(item) for name, item in encoders.items()},
-        "runs": runs.known,
-        "cells": len(grid),
-        "test_sets_missing": list(missing),
+    missing: Sequence[str],
+    tables: Mapping[str, str],
+) -> Card:
+    values = {
+        "name": Path(settings.output).name,
+        "data": {name: path.resolve().name for name, path in settings.data_sets.items()},
+        "encoders": {name: f"{item.model_type}, {item.epochs:g} epochs" for name, item in encoders.items()},
+        "fewer_data": " data sets) " in tables["filters_table"],
+        "recollected": sorted(filters & set(settings.filters) & RECOLLECTED),
+        "num_tests": num_tests,
+        "missing": list(missing),
+        "dev_name": to_path(settings.dev_data).resolve().name,
+        "notes": RECORDS,
+        **{name: getattr(settings, name) for name in ("seeds", "grid_seeds", "sample", "bootstrap", "test_all")},
+        **tables,
     }
-    used = {cell.filter for cell in grid}
-    card = Card(
-        "tuning",
-        {
-            "name": Path(settings.output).name,
-            "data": {name: path.resolve().name for name, path in pairs.items()},
-            "encoders": {name: f"{item.model_type}, {item.epochs:g} epochs" for name, item in encoders.items()},
-            "filters_table": tuned.table,
-            "cells_table": cells,
-            "ranges_table": ranges,
-            "bins_table": bins,
-            "fewer_data": " data sets) " in tuned.table,
-            "recollected": sorted(used & set(settings.filters) & RECOLLECTED),
-            "num_tests": num_tests,
-            "missing": list(missing),
-            "seeds": settings.seeds,
-            "grid_seeds": settings.grid_seeds,
-            "sample": settings.sample,
-            "bootstrap": settings.bootstrap,
-            "dev_name": to_path(settings.dev_data).resolve().name,
-            "test_all": settings.test_all,
-            "notes": NOTES,
-        },
-        report=True,
+    return Card("tuning", values, report=True)
+
+
+def _log_best(settings: TuneSettings, items: Sequence[ChosenCell], pools: Mapping[str, SelectionPool]) -> None:
+    best = max(items, key=lambda item: item.dev)
+    cell, pool = best.cell, pools[best.cell.data]
+    what = f"{cell.filter} {cell.range}".strip()
+    log(f"{cell.encoder}: best on dev is {what} of {cell.data} ({best.dev:.1f}); make its pairs with")
+    ranges = [] if cell.range == UNBOUNDED else [part.strip() for part in cell.range.split(",") if part.strip()]
+    keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *ranges])
+    one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
+    log(
+        f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {settings.sample} "
+        f"--seed {settings.seeds[0]} --output DIR"
     )
-    artefact.finish(results=results, card=card)
-
-
-def _say_best(
-    settings: TuneSettings, tuned: Tuned, encoders: Sequence[str], pools: Mapping[str, SelectionPool]
-) -> None:
-    for encoder in encoders:
-        items = [item for (name, _, _), item in tuned.chosen.items() if name == encoder]
-        best = max(items, key=lambda item: item.dev)
-        what = f"{best.cell.filter} {best.cell.range}".strip()
-        log(f"{encoder}: best on dev is {what} of {best.cell.data} ({best.dev:.1f}); make its pairs with")
-        pool = pools[best.cell.data]
-        parts = [part.strip() for part in best.cell.range.split(",") if part.strip()]
-        keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *parts])
-        one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
-        log(
-            f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {settings.sample} "
-            f"--seed {settings.seeds[0]} --output DIR"
-        )

@@ -25,15 +25,15 @@ Compared = Mapping[tuple[str, str, str], ChosenCell]
 """For each (encoder, filter, data set) the cell that was chosen."""
 
 
-def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> str:
-    """Writes a row a run."""
+def runs_csv(grid: Grid, chosen: Collection[Cell], test_all: bool) -> str:
+    """Writes a row a run; without `test_all` with the test means of what was chosen and the random selection only."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
     writer.writerow([*names, "chosen", "seconds"])
     for cell, runs in grid.items():
         for run in runs:
-            test = run.test if cell in shown else None
+            test = run.test if test_all or cell in chosen or cell.filter == RANDOM else None
             values = [run.untrained, run.dev, run.epoch, test]
             texts = ["" if value is None else f"{value:.3f}" for value in values]
             what = [cell.data, cell.encoder, cell.filter, cell.range, run.seed, run.available, run.pairs]

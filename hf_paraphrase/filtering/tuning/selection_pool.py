@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,69 +21,57 @@ from ..row_choice import reference_keys
 from ..selections import Selection, apply_selection
 
 _LABEL = "label"
+_SIDES = ["sentence1", "sentence2"]
 
 
 class SelectionPool:
     """Chooses the same rows as `filter` does, for any number of filters, among those that can be trained on.
 
     A row with an empty side, or with a label other than 1, is in no selection, so that a sample is of the size that
-    was asked for wherever enough rows are left.
-
-    Columns that the pairs have are taken as they are; those that can be measured without a model are computed once.
-    In memory are one number a row for every column looked at, and the results of named selections.
+    was asked for wherever enough rows are left. Measures that need no model are computed where they are not columns.
 
     Attributes:
-        unusable: How many of them have an empty side or a label other than 1.
+        unusable: How many rows have an empty side or a label other than 1.
         usable_texts: Selections with which `filter` leaves those out too, as text; none where there are none.
     """
 
-    def __init__(
-        self, folder: Path, columns: Sequence[Selection], one_per_reference: str | None, split: str = "train"
-    ) -> None:
-        self.folder, self.split, self.one_per_reference = folder, split, one_per_reference
-        steps = FilterSteps(keep=[selection.text for selection in columns], one_per_reference=one_per_reference)
+    def __init__(self, folder: Path, selections: Sequence[Selection], one_per_reference: str | None) -> None:
+        self.folder, self.one_per_reference = folder, one_per_reference
+        steps = FilterSteps(keep=[selection.text for selection in selections], one_per_reference=one_per_reference)
         pairs = DataFolder(folder)
-        schema = pairs.schema(split)
+        schema = pairs.schema()
         check_steps(steps, schema, str(folder))
-        self.num_rows = pairs.count(split)
+        self.num_rows = pairs.count()
         if not self.num_rows:
-            raise InputError("there are no pairs", path=folder)
-        # The result of a named selection is kept instead of its inputs, which may be text.
-        named = {selection for selection in steps.selections if not selection.compares}
-        compared = FilterSteps(
-            keep=[selection.text for selection in steps.selections if selection.compares],
-            one_per_reference=one_per_reference,
-        ).columns
+            raise InputError("there are no pairs", path=folder, remedy="give a folder of pairs")
         lacking = [name for name in steps.columns if name not in schema.names]
-        inputs = {"sentence1", "sentence2", "id", _LABEL, *steps.columns, *required_columns(measures_of(lacking))}
-        parts: dict[str, list[np.ndarray]] = {name: [] for name in compared}
-        masks: dict[Selection, list[NDArray[np.bool_]]] = {selection: [] for selection in named}
+        inputs = {*_SIDES, "id", _LABEL, *steps.columns, *required_columns(measures_of(lacking))}
+        ranking = () if one_per_reference is None else WAYS[one_per_reference]
+        masks: dict[Selection, list[NDArray[np.bool_]]] = {selection: [] for selection in steps.selections}
+        values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ranking}
         references: list[int] = []
-        filled: list[np.ndarray] = []
-        labelled: list[np.ndarray] = []
-        for batch in pairs.batches(split, [name for name in schema.names if name in inputs]):
-            filled.append(_has_text(batch.column("sentence1")) & _has_text(batch.column("sentence2")))
+        usable: list[NDArray[np.bool_]] = []
+        any_empty = any_label = False
+        for batch in pairs.batches(columns=[name for name in schema.names if name in inputs]):
+            filled = _has_text(batch.column(_SIDES[0])) & _has_text(batch.column(_SIDES[1]))
+            any_empty |= not filled.all()
             if _LABEL in schema.names:
-                labelled.append(np.array([value == 1 for value in batch.column(_LABEL).to_pylist()], dtype=bool))
+                paraphrases = np.array([value == 1 for value in batch.column(_LABEL).to_pylist()], dtype=bool)
+                any_label |= not paraphrases.all()
+                filled &= paraphrases
+            usable.append(filled)
             table = with_columns(pa.Table.from_batches([batch]), steps.columns)
-            for name in compared:
-                parts[name].append(numeric_column(table, name))
-            for selection in named:
-                masks[selection].append(apply_selection(selection, table))
+            for selection, parts in masks.items():
+                parts.append(apply_selection(selection, table))
+            for name, numbers in values.items():
+                numbers.append(numeric_column(table, name))
             if one_per_reference is not None:
                 references += reference_keys(table)
-        self._masks = {selection: np.concatenate(values) for selection, values in masks.items()}
-        self._columns = {name: np.concatenate(values) for name, values in parts.items()}
+        self._masks = {selection: np.concatenate(parts) for selection, parts in masks.items()}
+        self._values = [np.concatenate(values[name]) for name in ranking]
         self._references = np.array(references, dtype=np.int64)
-        predicates: list[str] = []
-        self._usable = np.concatenate(filled)
-        if not self._usable.all():
-            predicates += ["length_reference>0", "length>0"]
-        if labelled:
-            paraphrases = np.concatenate(labelled)
-            predicates += [] if paraphrases.all() else [f"{_LABEL}==1"]
-            self._usable &= paraphrases
-        self.usable_texts = tuple(predicates)
+        self._usable = np.concatenate(usable)
+        self.usable_texts = (*["length_reference>0", "length>0"] * any_empty, *[f"{_LABEL}==1"] * any_label)
         self.unusable = self.num_rows - int(self._usable.sum())
         if self.unusable == self.num_rows:
             raise InputError(
@@ -90,6 +79,16 @@ class SelectionPool:
                 path=folder,
                 remedy="give pairs of sentences that are paraphrases",
             )
+
+    @cached_property
+    def sentences(self) -> pa.Table:
+        """Both sides of all rows."""
+        return DataFolder(self.folder).table(columns=_SIDES)
+
+    def pairs(self, rows: NDArray[np.int64]) -> list[dict[str, str]]:
+        """Returns some rows."""
+        pairs: list[dict[str, str]] = self.sentences.take(pa.array(rows)).to_pylist()
+        return pairs
 
     def select(self, selections: Sequence[Selection], sample: int | None, seed: int) -> tuple[NDArray[np.int64], int]:
         """Takes the steps of `filter`: the selections, one translation a reference, the sample.
@@ -99,12 +98,10 @@ class SelectionPool:
         """
         kept = self._usable.copy()
         for selection in selections:
-            (column,) = selection.columns if selection.compares else (None,)
-            kept &= self._masks[selection] if column is None else selection.mask(self._columns[column])
+            kept &= self._masks[selection]
         rows = np.flatnonzero(kept)
         if self.one_per_reference is not None and len(rows):
-            ranking = [self._columns[name][rows] for name in WAYS[self.one_per_reference]]
-            values = ranking[0] if ranking else None
+            values = self._values[0][rows] if self._values else None
             rows = rows[choose_one_per_reference(self._references[rows], self.one_per_reference, values, seed)]
         available = len(rows)
         if sample is not None and available > sample:

@@ -7,14 +7,14 @@ import torch
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import (
     ClassifierTrainer,
     ClassifierTrainingArguments,
+    ReferenceExamples,
 )
 from hf_paraphrase.filtering.reference_classifier.reference_classification import (
     reference_probabilities,
     text_probabilities,
     token_ids,
 )
-from hf_paraphrase.filtering.reference_classifier.reference_examples import ReferenceExamples, measure_accuracy
-from hf_paraphrase.filtering.reference_classifier.reference_lists import ReferenceLists
+from hf_paraphrase.filtering.reference_classifier.reference_lists import Reference
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
@@ -41,12 +41,9 @@ def lists(seed=0, count=12, most=4):
         words = generator.integers(low, high, size=generator.integers(1, 6))
         return " ".join(f"w{i}" for i in [*words, *generator.integers(10, 12, size=2)])
 
-    return ReferenceLists(
-        [sentence(0, 5) for _ in range(count)],
-        [[str(i)] for i in range(count)],
-        np.arange(count, dtype=np.uint64),
-        [[sentence(5, 10) for _ in range(generator.integers(1, most + 1))] for _ in range(count)],
-    )
+    texts = [sentence(0, 5) for _ in range(count)]
+    sizes = generator.integers(1, most + 1, size=count)
+    return [Reference(i, texts[i], [str(i)], [sentence(5, 10) for _ in range(size)]) for i, size in enumerate(sizes)]
 
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
@@ -81,14 +78,13 @@ def test_hardest_takes_from_every_list_what_looks_most_human(tokenizer):
     examples = ReferenceExamples.encode(source, tokenizer)
     chosen = examples.choose("hardest", [0, 1], model)
     start = len(source)
-    for row, items in zip(chosen, source.translations, strict=True):
-        assert row - start == int(np.argmax(text_probabilities(model, tokenizer, items)))
-        start += len(items)
+    for row, reference in zip(chosen, source, strict=True):
+        assert row - start == int(np.argmax(text_probabilities(model, tokenizer, reference.translations)))
+        start += len(reference.translations)
 
 
 def test_random_draws_from_every_list_evenly_and_by_the_seed(tokenizer):
-    source = ReferenceLists(["w1"] * 3000, [[]] * 3000, np.zeros(3000, np.uint64), [["w2", "w3", "w4"]] * 3000)
-    examples = ReferenceExamples.encode(source, tokenizer)
+    examples = ReferenceExamples.encode([Reference(0, "w1", [], ["w2", "w3", "w4"])] * 3000, tokenizer)
     chosen = examples.choose("random", [7, 0])
     counts = np.bincount(chosen - examples.lists[:-1], minlength=3)
     assert counts.sum() == 3000 and counts.min() > 900
@@ -97,9 +93,9 @@ def test_random_draws_from_every_list_evenly_and_by_the_seed(tokenizer):
 
 
 def test_a_batch_has_the_ids_the_mask_and_the_labels_of_its_rows(tokenizer):
-    source = ReferenceLists(["w1 w2", "w3"], [[], []], np.zeros(2, np.uint64), [["w4", "w5 w6 w7"], ["w8"]])
+    source = [Reference(0, "w1 w2", [], ["w4", "w5 w6 w7"]), Reference(1, "w3", [], ["w8"])]
     examples = ReferenceExamples.encode(source, tokenizer)
-    assert examples.has_choice and examples.lists.tolist() == [2, 4, 5]
+    assert examples.lists.tolist() == [2, 4, 5]
     batch = examples.batch(np.array([3, 0, 4]), 0)
     assert batch["input_ids"].tolist() == [[7, 8, 9], [3, 4, 0], [10, 0, 0]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0]]
@@ -109,15 +105,15 @@ def test_a_batch_has_the_ids_the_mask_and_the_labels_of_its_rows(tokenizer):
 def test_accuracy_equals_counting(tokenizer):
     examples, model = ReferenceExamples.encode(lists(1, 30), tokenizer), classifier(seed=3)
     chosen = examples.choose("random", [0])
-    found = measure_accuracy(model, examples, chosen)
+    found = examples.accuracy(model, chosen)
     rows = [*range(30), *chosen]
     right = []
     for row in rows:
         ids = torch.from_numpy(examples.ids.part(row, row + 1).ids)
         right.append((model(ids[None]).logits.softmax(-1)[0, 1].item() > 0.5) == (row < 30))
-    assert found.references == pytest.approx(100 * np.mean(right[:30]))
-    assert found.translations == pytest.approx(100 * np.mean(right[30:]))
-    assert found.accuracy == pytest.approx(100 * np.mean(right)) and found.sentences == 60
+    assert found["references"] == pytest.approx(100 * np.mean(right[:30]))
+    assert found["translations"] == pytest.approx(100 * np.mean(right[30:]))
+    assert found["accuracy"] == pytest.approx(100 * np.mean(right)) and found["sentences"] == 60
 
 
 def trainer(tokenizer, folder, **settings):
@@ -141,9 +137,7 @@ def test_training_learns_to_distinguish_the_two_kinds_and_keeps_the_best_epoch(t
     trained.train()
     assert trained.best_scores()["accuracy"] > 95
     assert len(trained.scores()) == 12
-    kept = measure_accuracy(trained.model, trained.dev, trained.dev_choice)
-    assert kept.accuracy == max(entry["accuracy"] for entry in trained.scores())
-    assert trained.test(trained.dev) == kept
+    assert trained.test(trained.dev)["accuracy"] == max(entry["accuracy"] for entry in trained.scores())
 
 
 @pytest.mark.parametrize("negatives", ["random", "hardest"])

@@ -28,17 +28,17 @@ def n_best(count, translations=2):
 
 
 def everything(drawn):
-    return [text for part in drawn.parts.values() for text in part.references]
+    return [reference.text for part in drawn.parts.values() for reference in part]
 
 
 def test_the_parts_are_disjoint_of_the_sizes_asked_for_and_hold_whole_lists(tmp_path):
     drawn = draw_reference_lists(write(tmp_path, n_best(40, 3)), (20, 5, 4))
     assert [len(part) for part in drawn.parts.values()] == [20, 5, 4]
     assert len(set(everything(drawn))) == 29 and drawn.share == 1 and drawn.available == 40
-    for part in drawn.parts.values():
-        for text, ids, translations in zip(part.references, part.ids, part.translations, strict=True):
-            number = text.removeprefix("Reference ").removesuffix(".")
-            assert ids == [f"n{number}"] and translations == [f"translation {number} {j}" for j in range(3)]
+    for reference in (item for part in drawn.parts.values() for item in part):
+        number = reference.text.removeprefix("Reference ").removesuffix(".")
+        assert reference.ids == [f"n{number}"]
+        assert reference.translations == [f"translation {number} {j}" for j in range(3)]
 
 
 def test_sizes_shrink_alike_where_there_are_too_few(tmp_path):
@@ -56,20 +56,18 @@ def test_the_same_text_under_two_ids_is_one_reference(tmp_path):
     rows = [*n_best(12), ("twin", "REFERENCE 3", "another wording")]
     drawn = draw_reference_lists(write(tmp_path, rows), (8, 2, 2))
     assert drawn.available == 12
-    for part in drawn.parts.values():
-        for text, ids, translations in zip(part.references, part.ids, part.translations, strict=True):
-            if text == "Reference 3.":
-                assert ids == ["n3", "twin"] and translations[-1] == "another wording" and len(translations) == 3
+    for reference in (item for part in drawn.parts.values() for item in part):
+        if reference.text == "Reference 3.":
+            assert reference.ids == ["n3", "twin"] and len(reference.translations) == 3
+            assert reference.translations[-1] == "another wording"
 
 
 def test_translations_that_equal_their_reference_are_left_out(tmp_path):
     rows = [*n_best(15), ("n15", "Same  Words", "same words"), ("n16", "Half", "half"), ("n16", "Half", "a half")]
     drawn = draw_reference_lists(write(tmp_path, rows), (11, 3, 3))
     assert drawn.without_translation == 1 and "Same  Words" not in everything(drawn)
-    found = [
-        part.translations[part.references.index("Half")] for part in drawn.parts.values() if "Half" in part.references
-    ]
-    assert found == [["a half"]]
+    halves = [item.translations for part in drawn.parts.values() for item in part if item.text == "Half"]
+    assert halves == [["a half"]]
 
 
 def test_mined_references_are_left_out_by_id_and_by_text(tmp_path):
@@ -83,7 +81,7 @@ def test_mined_references_are_left_out_by_id_and_by_text(tmp_path):
 
 def test_pairs_without_ids_will_do(tmp_path):
     drawn = draw_reference_lists(write(tmp_path, [row[1:] for row in n_best(20)]), (12, 3, 3))
-    assert len(everything(drawn)) == 18 and drawn.parts["train"].ids[0] == []
+    assert len(everything(drawn)) == 18 and drawn.parts["train"][0].ids == []
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def pairs(tmp_path_factory):
 )
 def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, sample, texts):
     selections = tuple(map(parse_selection, texts))
-    every = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0", "bleu<2", "rank>=0")]
-    rows, available = SelectionPool(pairs, every, way).select(selections, sample, 3)
+    others = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0")]
+    rows, available = SelectionPool(pairs, [*others, *selections], way).select(selections, sample, 3)
     options = FilterSteps(keep=list(texts), one_per_reference=way, sample=sample, seed=3)
     choice = choose_rows(DataFolder(pairs), "train", options)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
@@ -89,13 +89,6 @@ def test_columns_that_are_not_there_are_named(pairs):
         SelectionPool(pairs, [parse_selection("beauty>1")], None)
     with pytest.raises(UsageError, match="hf-paraphrase score"):
         SelectionPool(pairs, [parse_selection("reference_probability>0.1")], None)
-
-
-def test_an_empty_folder_is_an_error(tmp_path):
-    table = pa.table({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())})
-    write_split(tmp_path, "train", [table], table.schema)
-    with pytest.raises(InputError, match="no pairs"):
-        SelectionPool(tmp_path, [], None)
 
 
 def test_the_grids_are_those_of_the_paper():
