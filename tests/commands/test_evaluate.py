@@ -279,14 +279,7 @@ def transfer(tmp_path):
     return folder
 
 
-def test_transfer_tasks_have_a_table_with_the_majority_and_name_what_is_missing(
-    encoders, transfer, tmp_path, capsys, monkeypatch
-):
-    from hf_paraphrase.evaluation.transfer import cross_validation
-    from hf_paraphrase.evaluation.transfer.classifier import ClassifierSettings
-
-    quick = ClassifierSettings(epoch_size=1, tenacity=0, most_epochs=2, learning_rate=0.1)
-    monkeypatch.setattr(cross_validation.Protocol, "__init__", quick_protocol(quick))
+def test_transfer_tasks_have_a_table_with_the_majority_and_name_what_is_missing(encoders, transfer, tmp_path, capsys):
     for name in ("avg", "gran"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "README.md").write_text(f"---\ntags:\n- x\n---\n# {name}\n\n## Limits\n")
@@ -309,16 +302,6 @@ def test_transfer_tasks_have_a_table_with_the_majority_and_name_what_is_missing(
     head = yaml.safe_load(card.split("---")[1])
     (result,) = head["model-index"][0]["results"]
     assert result["dataset"]["name"] == "CR" and result["metrics"][0]["value"] == task["metrics"]["accuracy"]
-
-
-def quick_protocol(quick):
-    from hf_paraphrase.evaluation.transfer.classifier import RelatednessSettings
-
-    def initialise(self, folds=10, settings=quick, seed=1111, progress=None):
-        relatedness = RelatednessSettings()
-        self.__dict__.update(folds=folds, settings=settings, relatedness=relatedness, seed=seed, progress=progress)
-
-    return initialise
 
 
 TOY = """
