@@ -202,6 +202,8 @@ SUITES = Registry(
         "graded": "hf_paraphrase.evaluation.similarity_suites:GRADED",
         "paraphrase": "hf_paraphrase.evaluation.detection_suite:DETECTION",
         "senteval": "hf_paraphrase.evaluation.transfer.suite:TRANSFER",
+        "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
+        "classification": "hf_paraphrase.evaluation.classification:CLASSIFICATION",
     },
 )
 """Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""

@@ -1,10 +1,10 @@
 """Benchmarks of sentence encoders, as tables of data, and the baselines that need no training.
 
 `evaluate` measures models and baselines on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
-each scorer is measured, and all are laid out side by side. STS protocols are the rows of `protocols`, transfer tasks
-those of `transfer.tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`;
-`dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone decides on differences
-between trained systems. Start reading at `run` and `suite`.
+each scorer is measured, and all are laid out side by side. STS protocols are a table in `sts`, transfer tasks one in
+`transfer.tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`; `dev_scorer`
+makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone decides on differences between trained
+systems. Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .dev import dev_scorer
     from .evaluate_settings import EvaluateSettings
     from .graded_set import GradedSet, read_graded_folder
-    from .mteb_encoder import MtebEncoder
     from .paraphrase import evaluate_detection, read_task
     from .run import Evaluation, evaluate
     from .sts import StsResult, evaluate_sts

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from .correlation import pearson
 
 FOLDS = 10
@@ -83,7 +85,69 @@ def stratified_folds(labels: np.ndarray, folds: int) -> Iterator[tuple[np.ndarra
     """Yields the row numbers to train and to test on, for each fold."""
     from sklearn.model_selection import StratifiedKFold
 
-    yield from StratifiedKFold(folds, shuffle=True, random_state=SEED).split(labels, labels)
+    with warnings.catch_warnings():
+        # A rare class is in some folds only.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        yield from StratifiedKFold(folds, shuffle=True, random_state=SEED).split(labels, labels)
+
+
+def check_enough(labels: np.ndarray, least: int, name: str, path: Path) -> None:
+    """Checks that there are examples of two classes to train on in every fold."""
+    second = sorted(np.bincount(labels, minlength=2))[-2]
+    if second < least:
+        raise InputError(
+            f"{name} has {len(labels)} examples, {second} of the second largest class: too few for folds",
+            path=path,
+            remedy=f"give two classes with {least} examples or more",
+        )
+
+
+def regressions(folds: int = FOLDS, *, test: bool) -> int:
+    """Returns how many regressions :func:`predict_classes` trains."""
+    chosen = folds * len(PENALTIES) + 1
+    return chosen if test else folds * chosen
+
+
+def fitter(progress: Callable[[int], object] | None) -> Callable[..., Any]:
+    """Makes a function that fits a classifier as :func:`fit_classifier` does, and reports each to a progress bar."""
+
+    def fit(*arguments: Any) -> Any:
+        model = fit_classifier(*arguments)
+        if progress is not None:
+            progress(1)
+        return model
+
+    return fit
+
+
+def predict_classes(
+    features: np.ndarray,
+    labels: np.ndarray,
+    test: np.ndarray | None,
+    folds: int = FOLDS,
+    fit: Callable[..., Any] = fit_classifier,
+) -> tuple[np.ndarray, float]:
+    """Predicts the classes of a test part; without one those of the examples themselves, by nested folds.
+
+    Args:
+        features: float32 (n, dim).
+        labels: The class of each row (n,).
+        test: Features of the test part, float32 (m, dim).
+        folds: Folds, outer and inner.
+        fit: Fits a classifier, as :func:`fit_classifier`.
+
+    Returns:
+        The predicted classes, and the mean accuracy over folds of the training examples, which chose the penalty.
+    """
+    if test is not None:
+        penalty, dev = best_penalty(features, labels, folds, fit)
+        return fit(features, labels, penalty).predict(test), dev
+    predictions, dev_accuracies = np.empty_like(labels), []
+    for train, held_out in stratified_folds(labels, folds):
+        penalty, dev = best_penalty(features[train], labels[train], folds, fit)
+        predictions[held_out] = fit(features[train], labels[train], penalty).predict(features[held_out])
+        dev_accuracies.append(dev)
+    return predictions, float(np.mean(dev_accuracies))
 
 
 def accuracy(predictions: np.ndarray, gold: np.ndarray) -> float:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.measurements import Measurement
-from ..errors import InputError, ModelError
-from .baselines import Encode, Scorer, Similarity
+from ..errors import InputError
+from .baselines import Scorer, Similarity, encode_once
 from .correlation import cosine_similarities
 from .labelled_set import (
     LabelledSet,
@@ -168,17 +168,11 @@ def evaluate_detection(
         both_orders: Train the perceptron on each pair and its mirror image.
         progress: Called with the number of perceptrons that are trained.
     """
-    position: dict[str, int] = {}
-    for task in tasks:
-        for sentence in (*task.pairs.sentences1, *task.pairs.sentences2):
-            position.setdefault(sentence, len(position))
-    vectors = _vectors(scorer.encode, list(position))
+    pairs = [task.pairs for task in tasks]
+    vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
     results = []
     for task in tasks:
-        first, second = (
-            vectors[[position[sentence] for sentence in sentences]]
-            for sentences in (task.pairs.sentences1, task.pairs.sentences2)
-        )
+        first, second = vectors(task.pairs.sentences1), vectors(task.pairs.sentences2)
         accuracies: tuple[float, ...] = ()
         if seeds:
             accuracies = _perceptrons(task, first, second, seeds, both_orders, progress or (lambda count: None))
@@ -255,13 +249,6 @@ def _require_enough(dev: LabelledSet, folder: Path, when: str) -> None:
             path=folder,
             remedy=f"{_FEWEST_OF_A_CLASS} of each are the least to develop on",
         )
-
-
-def _vectors(encode: Encode, sentences: list[str]) -> np.ndarray:
-    vectors = np.asarray(encode(sentences))
-    if vectors.ndim != 2 or len(vectors) != len(sentences):
-        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(sentences)} sentences")
-    return vectors
 
 
 def _perceptrons(

@@ -62,7 +62,7 @@ def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them
     out = capsys.readouterr().out
     assert code == 0
     assert all(name in out.splitlines()[0] for name in ("words r", "weighted-trigrams r", "avg r", "gran r"))
-    assert "| STS16 mean (1 present), dev" in out
+    assert "| STS16 mean (1 of 5 sets), dev" in out
     assert "scores without sentences (not evaluated): STS13 SMT" in out
     record = json.loads(output.read_text())
     assert [(item["name"], item["kind"]) for item in record["results"]] == [
@@ -166,6 +166,7 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
         (["--baseline", "words", "--update-card"], "--update-card without --model"),
         (["--baseline", "words", "--truncate-dim", "32"], "--truncate-dim without --model"),
         (["--baseline", "words", "--protocols", ","], "--protocols is empty"),
+        (["--baseline", "words", "--split", "train"], "--split is for --suite graded"),
         (["--model", "good", "missing"], "no such model folder"),
     ],
 )
@@ -367,6 +368,6 @@ def test_the_recipe_returns_what_the_command_prints(encoders, sts, tmp_path, cap
     assert run("evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts) == 0
     assert capsys.readouterr().out == str(found) == found.text
     assert [(item.name, item.kind) for item in found.scores] == [("words", "baseline"), ("runs/avg", "model")]
-    assert found.scores[1].result.paper.dev_mean == found.record["results"][1]["dev_mean"]
+    assert found.scores[1].result.dev_mean == found.record["results"][1]["dev_mean"]
     assert {item.dataset for item in found.scores[1].measurements} == {"STS16"}
     assert str(hf_paraphrase.evaluate(baseline=["words"], data=sts, protocols=["paper"])).startswith("| set ")

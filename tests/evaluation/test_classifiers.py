@@ -14,7 +14,10 @@ from hf_paraphrase.evaluation.classifiers import (
     best_penalty,
     f1_of_paraphrases,
     fit_classifier,
+    fitter,
+    predict_classes,
     predict_scores,
+    regressions,
     score_distribution,
     stratified_folds,
 )
@@ -93,3 +96,18 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     with pytest.raises(UsageError, match="scikit-learn") as raised:
         classifiers.check_sklearn()
     assert "hf-paraphrase[classification]" in str(raised.value.remedy)
+
+
+def test_nested_folds_test_every_example_once_by_what_the_others_taught():
+    features, gold = examples(90)
+    predictions, dev = predict_classes(features, gold, None, 3)
+    naive, dev_accuracies = np.empty_like(gold), []
+    for train, held_out in stratified_folds(gold, 3):
+        penalty, best = best_penalty(features[train], gold[train], 3)
+        naive[held_out] = fit_classifier(features[train], gold[train], penalty).predict(features[held_out])
+        dev_accuracies.append(best)
+    np.testing.assert_array_equal(predictions, naive)
+    assert dev == pytest.approx(np.mean(dev_accuracies))
+    counted = []
+    predict_classes(features, gold, None, 3, fitter(counted.append))
+    assert sum(counted) == regressions(3, test=False) == 39

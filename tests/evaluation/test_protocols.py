@@ -9,16 +9,16 @@ from scipy import stats
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
 from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
-from hf_paraphrase.evaluation.protocols import (
+from hf_paraphrase.evaluation.similarity_suites import format_protocol, format_sets
+from hf_paraphrase.evaluation.sts import (
     PROTOCOLS,
     YEARS,
     choose_protocols,
-    evaluate_protocol,
+    evaluate_scored,
+    evaluate_sts,
     sets_of_year,
     shorten,
 )
-from hf_paraphrase.evaluation.similarity_suites import SimilarityResult, format_protocol, format_sets
-from hf_paraphrase.evaluation.sts import evaluate_scored, evaluate_sts
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
 from hf_paraphrase.evaluation.suite import Scores
 
@@ -26,8 +26,12 @@ TWENTY_FIVE = [f"{year} {name}" for year in YEARS for name in STS_TASKS[year]]
 SEVEN_TASKS = [*(key for key in TWENTY_FIVE if key != "STS13 SMT"), "STS-B test", "SICK test"]
 
 
-def named(name, result, protocols=None):
-    return Scores(name, "model", SimilarityResult(result, protocols or {}))
+def named(name, result):
+    return Scores(name, "model", result)
+
+
+def evaluate_protocol(name, scored):
+    return evaluate_scored(scored, [name]).protocols[name]
 
 
 def scored_set(key, similarities, scores):
@@ -230,7 +234,7 @@ def test_a_constant_scorer_gets_zero_with_a_note_and_valid_json_everywhere():
         result = evaluate_protocol(protocol, sets)
         assert result.rows
         assert all(row.pearson == row.spearman == 0.0 for row in result.rows)
-        json.dumps(result.as_dict(), allow_nan=False)
+    json.dumps(evaluate_scored(sets, PROTOCOLS).as_dict(), allow_nan=False)
     assert "STS12 MSRpar: all similarities are equal" in evaluate_protocol("senteval", sets).row("STS12 mean").note
     assert "all similarities are equal" in evaluate_protocol("all", sets).row("STS12").note
 
@@ -258,7 +262,7 @@ def test_the_papers_table_is_the_same_with_and_without_the_other_protocols():
     sets = random_sets(["STS12 MSRpar", "STS13 FNWN", "STS16 headlines", "STS-B dev", "SICK train"])
     result = evaluate_scored(sets)
     plain = named("m", result)
-    full = named("m", result, {name: evaluate_protocol(name, sets) for name in PROTOCOLS})
+    full = named("m", evaluate_scored(sets, PROTOCOLS))
     assert format_sets([plain]) == format_sets([full])
     for graded, scored in zip(result.sets, sets, strict=True):
         assert (graded.pearson, graded.spearman) == pytest.approx(scipy_correlations([scored]), abs=1e-9)
@@ -279,10 +283,7 @@ def test_an_encoder_is_scored_alike_by_way_of_the_similarities():
 def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
     sets = random_sets(["STS12 MSRpar", "STS12 MSRvid", "STS16 headlines"])
     flat = [ScoredSet(item.graded, np.zeros(len(item))) for item in sets]
-    results = [
-        named(name, evaluate_scored(own), {"all": evaluate_protocol("all", own)})
-        for name, own in (("runs/good", sets), ("runs/flat", flat))
-    ]
+    results = [named(name, evaluate_scored(own, ["all"])) for name, own in (("runs/good", sets), ("runs/flat", flat))]
     lines = format_protocol(results, "all").splitlines()
     assert lines[0].startswith("## all: all pairs of a year in one list")
     header = [cell.strip() for cell in lines[2].strip("|").split("|")]
@@ -298,7 +299,7 @@ def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
 
 
 def test_a_protocol_without_any_set_is_a_title_and_what_it_would_need():
-    result = named("m", evaluate_scored(random_sets(["Twitter dev"])), {"stsb": evaluate_protocol("stsb", [])})
+    result = named("m", evaluate_scored(random_sets(["Twitter dev"]), ["stsb"]))
     text = format_protocol([result], "stsb")
     assert text.splitlines()[-1] == "not found: STS-B dev, STS-B test"
     assert "|" not in text

@@ -197,7 +197,7 @@ def test_bad_files_are_named(tmp_path):
     with pytest.raises(InputError, match="no transfer task is complete"):
         find_transfer_tasks(tmp_path, TASKS, folds=2)
     write_binary(tmp_path, count=3)
-    with pytest.raises(InputError, match=r"rt-polarity\.neg: MR has 6 examples, 3 of the smallest class"):
+    with pytest.raises(InputError, match=r"rt-polarity\.neg: MR has 6 examples, 3 of the second largest class"):
         find_transfer_tasks(tmp_path, ["MR"], folds=2)
     (tmp_path / "custrev.neg").write_text("bad\n")
     with pytest.raises(InputError, match=r"custrev\.pos is not there"):

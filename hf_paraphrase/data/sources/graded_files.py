@@ -36,6 +36,7 @@ _SICK = re.compile(r"^SICK_(train|trial|test)(?:_annotated)?\.txt$", re.IGNORECA
 _PIT = re.compile(r"^(train|dev|test)\.data$")
 _STS_BENCHMARK = re.compile(r"^sts-(train|dev|test)\.csv$")
 _NOT_A_TEST = re.compile(r"(?<![a-z])(train|trial)(?![a-z])", re.IGNORECASE)
+_GOLD_NAME = re.compile(r"\.input\.", re.IGNORECASE)
 _PIT_VOTES = re.compile(r"^\((\d+), (\d+)\)$")
 _PIT_LABELS = {"true": 1, "false": 0, "----": None}
 
@@ -73,6 +74,7 @@ class GradedFile:
         name: The set's name within its family, e.g. `MSRpar`.
         files: All files that are read for it.
         read: Reads the set; None if only the scores are there and the sentences are not.
+        lacks: `sentences` or `scores` where these are missing; reading a set without scores is an error.
     """
 
     family: str
@@ -81,6 +83,7 @@ class GradedFile:
     schema: pa.Schema
     files: tuple[Path, ...] = ()
     read: Read | None = None
+    lacks: str = ""
 
 
 def recognise_graded_file(path: Path) -> GradedFile | None:
@@ -92,7 +95,8 @@ def recognise_graded_file(path: Path) -> GradedFile | None:
     if match := _PIT.match(path.name):
         labels = path.with_suffix(".label")
         files = (path, labels) if labels.is_file() else (path,)
-        return _described("Twitter", match[1], path, PIT, files, read_pit)
+        lacks = "scores" if match[1] == "test" and not labels.is_file() else ""
+        return _described("Twitter", match[1], path, PIT, files, read_pit, lacks)
     if match := _STS_BENCHMARK.match(path.name):
         return _described("STS-B", match[1], path, STS_BENCHMARK, (path,), read_stsbenchmark)
     return None
@@ -105,38 +109,85 @@ def _described(
     schema: pa.Schema,
     files: tuple[Path, ...],
     read_file: Callable[[Path, LineErrors, Counter[str]], list[dict[str, Any]]],
+    lacks: str = "",
 ) -> GradedFile:
     def read(errors: LineErrors, left_out: Counter[str]) -> pa.Table:
         named = {"benchmark": family, "subset": name}
         return pa.Table.from_pylist([row | named for row in read_file(path, errors, left_out)], schema=schema)
 
-    return GradedFile(family, name, path, schema, files, read)
+    return GradedFile(family, name, path, schema, files, read, lacks)
 
 
 def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     if match["set"].upper() == "ALL":
         return None  # the concatenation of a year's sets
-    year, folders = match["year"], [path.parent.name]
-    for parent in [path.parent.resolve(), *path.parent.resolve().parents]:
-        if year is not None:
-            break
-        in_name = _STS_FOLDER.search(parent.name)
-        year = in_name["year"] if in_name else None
-        folders.append(parent.name)
+    year = match["year"] or _year_of(path.parent)
     if year is None:
         raise InputError(
             "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
         )
-    # Only the folders from the one that names the year downward tell what the files are for.
-    other = next((not_a_test[1].lower() for folder in folders if (not_a_test := _NOT_A_TEST.search(folder))), None)
-    family = f"STS{year}" + ("" if other is None else f" {other}")
+    part = _part_of(path.parent)
+    family = f"STS{year}" + ("" if part is None else f" {part}")
     name = _set_name(f"STS{year}", match["set"])
     if match["kind"].lower() == "gs":
-        sentences = path.with_name(re.sub(r"\.gs\.", ".input.", path.name, count=1, flags=re.IGNORECASE))
-        return None if sentences.is_file() else GradedFile(family, name, path, STS)
-    gold = path.with_name(re.sub(r"\.input\.", ".gs.", path.name, count=1, flags=re.IGNORECASE))
-    files = (path, gold) if gold.is_file() else (path,)
-    return _described(family, name, path, STS, files, lambda path, *rest: read_semeval(path, gold, *rest))
+        sentences = _counterpart(path, "gs", "input", year)
+        return GradedFile(family, name, path, STS, lacks="sentences") if sentences is None else None
+    gold = _counterpart(path, "input", "gs", year)
+    if gold is None:
+        scored = _has_scores(path)
+        beside = path.with_name(_GOLD_NAME.sub(".gs.", path.name, count=1))
+        return _described(
+            family,
+            name,
+            path,
+            STS,
+            (path,),
+            lambda path, *rest: read_semeval(path, None if scored else beside, *rest),
+            "" if scored else "scores",
+        )
+    return _described(family, name, path, STS, (path, gold), lambda path, *rest: read_semeval(path, gold, *rest))
+
+
+def _year_of(folder: Path) -> str | None:
+    """Reads the year from the nearest folder that names one."""
+    resolved = folder.resolve()
+    years = (_STS_FOLDER.search(parent.name) for parent in (resolved, *resolved.parents))
+    return next((year["year"] for year in years if year), None)
+
+
+def _part_of(folder: Path) -> str | None:
+    """Returns `train` or `trial` where a folder, up to the one that names the year, is for that; None for a test."""
+    names = [folder.name]
+    resolved = folder.resolve()
+    for parent in (resolved, *resolved.parents):
+        names.append(parent.name)
+        if _STS_FOLDER.search(parent.name):
+            break
+    return next((part[1].lower() for name in names if (part := _NOT_A_TEST.search(name))), None)
+
+
+def _counterpart(path: Path, kind: str, other: str, year: str) -> Path | None:
+    """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same year."""
+    name = re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE)
+    beside = path.with_name(name)
+    if beside.is_file():
+        return beside
+    siblings = sorted(folder / name for folder in path.absolute().parent.parent.iterdir() if folder.is_dir())
+    return next(
+        (
+            file
+            for file in siblings
+            if file.is_file() and _year_of(file.parent) == year and _part_of(file.parent) == _part_of(path.parent)
+        ),
+        None,
+    )
+
+
+def _has_scores(path: Path) -> bool:
+    """Returns whether the first line has a score as its third field, as files of STS 2017 have."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        fields = file.readline().rstrip("\r\n").split("\t")
+    return len(fields) > 2 and re.fullmatch(r"\s*\d(\.\d*)?\s*", fields[2]) is not None
 
 
 def _set_name(family: str, raw: str) -> str:
@@ -145,12 +196,23 @@ def _set_name(family: str, raw: str) -> str:
     return next((name for name in SET_NAMES.get(family, ()) if name.lower() == plain.lower()), plain)
 
 
-def read_semeval(path: Path, gold: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
-    if not gold.is_file():
+def read_semeval(path: Path, gold: Path | None, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Reads a SemEval set; a pair with a blank gold line is unscored and left out.
+
+    Args:
+        path: The sentences.
+        gold: The scores; None where they are the third field of `path`.
+        errors: What to do with a malformed line.
+        left_out: Counts the unscored pairs.
+    """
+    lines = _lines(path, errors)
+    if gold is None:
+        golds: list[str | None] = [None if line is None else [*line.split("\t"), "", "", ""][2] for line in lines]
+    elif gold.is_file():
+        golds = _lines(gold, errors)
+    else:
         raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
-    lines, golds = _lines(path, errors), _lines(gold, errors)
-    if len(lines) != len(golds):
+    if gold is not None and len(lines) != len(golds):
         raise InputError(
             f"{len(lines)} lines, but {len(golds)} in {gold.name}",
             path=path,
@@ -165,7 +227,7 @@ def read_semeval(path: Path, gold: Path, errors: LineErrors, left_out: Counter[s
             left_out["unscored"] += 1
             continue
         fields = _fields(line, 2, path, number, errors)
-        score = None if fields is None else _number(text, gold, number, errors)
+        score = None if fields is None else _number(text, gold or path, number, errors)
         if fields is not None and score is not None:
             rows.append(_pair(fields[0], fields[1], score))
     return rows

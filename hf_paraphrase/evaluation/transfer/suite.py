@@ -28,12 +28,12 @@ from ..classifiers import (
     PENALTIES,
     SEED,
     accuracy,
-    best_penalty,
     check_sklearn,
     f1_of_paraphrases,
-    fit_classifier,
+    fitter,
+    predict_classes,
     predict_scores,
-    stratified_folds,
+    regressions,
 )
 from ..correlation import pearson, spearman
 from ..suite import Benchmark, Scores, Suite, one_folder, words_of
@@ -123,29 +123,11 @@ def evaluate_tasks(
         progress: Called with 1 after each regression.
     """
     vectors = encode_once(encode, transfer_tasks.sentences())
-    fit = _fitter(progress)
+    fit = fitter(progress)
     return tuple(
         _evaluate_scores(task, vectors, fit) if not task.row.classes else _evaluate_classes(task, vectors, folds, fit)
         for task in transfer_tasks.tasks
     )
-
-
-def regressions(task: ReadTask, folds: int = FOLDS) -> int:
-    """Returns how many regressions a task needs, for a progress bar."""
-    if "dev" in task.parts:
-        return len(PENALTIES)
-    chosen = folds * len(PENALTIES) + 1
-    return chosen if "test" in task.parts else folds * chosen
-
-
-def _fitter(progress: Progress | None) -> Callable[..., Any]:
-    def fit(*arguments: Any) -> Any:
-        model = fit_classifier(*arguments)
-        if progress is not None:
-            progress(1)
-        return model
-
-    return fit
 
 
 def _evaluate_classes(task: ReadTask, vectors: Any, folds: int, fit: Callable[..., Any]) -> TaskResult:
@@ -157,22 +139,13 @@ def _evaluate_classes(task: ReadTask, vectors: Any, folds: int, fit: Callable[..
         dev_accuracies = [float(model.score(features["dev"], gold["dev"])) for model in models]
         best = int(np.argmax(dev_accuracies))
         dev, predictions, tested = dev_accuracies[best], models[best].predict(features["test"]), gold["test"]
-    elif "test" in gold:
-        penalty, dev = best_penalty(x, y, folds, fit)
-        predictions, tested = fit(x, y, penalty).predict(features["test"]), gold["test"]
     else:
-        predictions, tested, inner = np.empty_like(y), y, []
-        for train, test in stratified_folds(y, folds):
-            penalty, dev = best_penalty(x[train], y[train], folds, fit)
-            predictions[test] = fit(x[train], y[train], penalty).predict(x[test])
-            inner.append(dev)
-        dev = float(np.mean(inner))
+        predictions, dev = predict_classes(x, y, features.get("test"), folds, fit)
+        tested = gold.get("test", y)
     always = np.full(len(tested), np.bincount(y).argmax())
-    measures = (
-        {"accuracy": accuracy, "f1": f1_of_paraphrases}
-        if task.row.classes == 2 and "test" in gold
-        else {"accuracy": accuracy}
-    )
+    measures = {"accuracy": accuracy}
+    if task.row.classes == 2 and "test" in gold:
+        measures["f1"] = f1_of_paraphrases
     return TaskResult(
         task.name,
         task.tested_on if "test" in gold else f"{folds} folds",
@@ -235,7 +208,10 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     transfer_tasks = find_transfer_tasks(folder, names, sick_test_on_trial=settings.sick_test_on_trial)
 
     def measure(scorer: Scorer) -> Scores:
-        total = sum(map(regressions, transfer_tasks.tasks))
+        total = sum(
+            len(PENALTIES) if "dev" in task.parts else regressions(test="test" in task.parts)
+            for task in transfer_tasks.tasks
+        )
         with tqdm(total=total, unit=" regressions", desc="train") as bar:
             results = evaluate_tasks(scorer.encode, transfer_tasks, progress=bar.update)
         return Scores.of_tasks(scorer, results)

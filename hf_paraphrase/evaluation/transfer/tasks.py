@@ -34,7 +34,7 @@ from ...data.sources.stsbenchmark import StsBenchmarkSource
 from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
 from ...data.text_files import LineErrors
 from ...errors import InputError, UsageError, choice_of, no_folder
-from ..classifiers import FOLDS, SEED
+from ..classifiers import FOLDS, SEED, check_enough
 
 Vectors = Callable[[Sequence[str]], np.ndarray]
 """Returns the vectors float32 (n, dim) of n sentences."""
@@ -256,7 +256,7 @@ def find_transfer_tasks(
             examples = _shifted(examples)
         paths += [path for part in needed for path in source_parts[places[part]].files]
         if "dev" not in row.files:
-            _check_enough(examples["train"].gold, 2 * folds, name, source_parts[places["train"]].files[0])
+            check_enough(examples["train"].gold, 2 * folds, name, source_parts[places["train"]].files[0])
         tasks.append(ReadTask(name, row, examples, ON_TRIAL if on_trial else "test"))
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
@@ -281,18 +281,6 @@ def _shifted(examples: dict[str, Examples]) -> dict[str, Examples]:
         "dev": train.rows(np.sort(order[:count])),
         "test": examples["dev"],
     }
-
-
-def _check_enough(labels: np.ndarray, least: int, name: str, path: Path) -> None:
-    """Checks that every class has an example in each fold, and in each fold of the others' examples."""
-    sizes = np.bincount(labels)
-    sizes = sizes[sizes > 0]
-    if len(sizes) < 2 or sizes.min() < least:
-        raise InputError(
-            f"{name} has {len(labels)} examples, {sizes.min()} of the smallest class: too few for folds",
-            path=path,
-            remedy=f"give two classes or more, with {least} examples of each",
-        )
 
 
 def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tuple[str, str], Part]:
