@@ -154,9 +154,7 @@ def _without(query: str, ranked: Sequence[str]) -> list[str]:
     return [document for document in ranked if document != query][:DEPTH]
 
 
-def _scores(
-    name: str, kind: str, dataset: str, split: str, data: RetrievalSet, ranked: Sequence[Sequence[str]]
-) -> Scores:
+def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[str]]) -> Scores:
     measures = [
         retrieval_measures(own, relevance) for own, relevance in zip(ranked, data.relevance.values(), strict=True)
     ]

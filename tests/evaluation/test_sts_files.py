@@ -99,14 +99,6 @@ def test_malformed_sts_files_are_refused_with_file_and_line(tmp_path, pairs, gol
     assert "headlines" in caught.value.path
 
 
-def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
-    write_set(tmp_path / "STS16", "headlines", ["a\tb", "c\td"], ["1", "2"])
-    (tmp_path / "STS16" / "STS.input.headlines.txt").write_bytes(b"a\tb\nc\xe9\td\n")
-    with pytest.raises(InputError, match="not UTF-8") as caught:
-        find_sts_sets(tmp_path)
-    assert caught.value.line == 2
-
-
 def test_sets_without_scores_are_named_and_the_others_read(tmp_path):
     write_set(tmp_path / "STS16", "headlines", ["a\tb"], ["1"])
     write_set(tmp_path / "STS16", "plagiarism", ["a\tb"], [""])

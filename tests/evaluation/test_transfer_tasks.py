@@ -157,18 +157,6 @@ def test_pair_features_are_the_difference_and_the_product():
     assert features[0, :3].tolist() == [1, 1, 1] and features[0, 10:13].tolist() == [2, 0, 0]
 
 
-def test_each_distinct_sentence_of_all_tasks_is_encoded_once(tmp_path):
-    write_sick(tmp_path, ("train", 90), ("trial", 31), ("test_annotated", 40))
-    seen = []
-
-    def counting(texts):
-        seen.append(texts)
-        return encode(texts)
-
-    evaluate_transfer(counting, tmp_path, ["SICK-R", "SICK-E"], folds=2)
-    assert len(seen) == 1 and len(seen[0]) == len(set(seen[0]))
-
-
 @pytest.mark.parametrize(
     ("vectors", "expected"),
     [
@@ -181,14 +169,6 @@ def test_wrong_vectors_are_refused(tmp_path, vectors, expected):
     write_binary(tmp_path)
     with pytest.raises(ModelError, match=expected):
         evaluate_transfer(vectors, tmp_path, folds=2)
-
-
-def test_vectors_that_carry_nothing_reach_the_majority_and_no_more(tmp_path):
-    write_sick(tmp_path, ("train", 90), ("trial", 31), ("test_annotated", 40))
-    results = evaluate_transfer(lambda texts: np.zeros((len(texts), 3)), tmp_path, folds=2)
-    relatedness, entailment = results
-    assert relatedness.metrics["pearson"] == relatedness.metrics["spearman"] == 0
-    assert 20 < entailment.metrics["accuracy"] < 50
 
 
 def test_bad_files_are_named(tmp_path):
