@@ -377,8 +377,9 @@ def _evaluate_protocol(
         complete = [rows[line] for line in required if rows[line].complete]
         if len(complete) == len(required):
             keys = tuple(key for row in complete for key in row.sets)
-            means = (float(np.mean([getattr(row, name) for row in complete])) for name in ("pearson", "spearman"))
-            shown.append(StsRow(protocol.mean, sum(row.n for row in complete), keys, (), *means))
+            values = np.array([(row.pearson, row.spearman) for row in complete], dtype=np.float64)
+            pearson, spearman = values.mean(axis=0).tolist()
+            shown.append(StsRow(protocol.mean, sum(row.n for row in complete), keys, (), pearson, spearman))
         else:
             remarks = (f"no {protocol.mean}: {len(complete)} of the {len(required)} tasks complete",)
     return ProtocolResult(tuple(shown), tuple(missing), remarks)

@@ -113,8 +113,8 @@ def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSe
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise InputError(f"{family} {name}: the score of scored pair {row + 1} is {scores[row]}", path=path)
-    sentences = (table.column(side).to_pylist() for side in ("sentence1", "sentence2"))
-    return GradedSet(name, family, *sentences, scores)
+    first, second = (table.column(side).to_pylist() for side in ("sentence1", "sentence2"))
+    return GradedSet(name, family, first, second, scores)
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:
