@@ -206,8 +206,10 @@ SUITES = Registry(
     {
         "sts": "hf_paraphrase.evaluation.similarity_suites:STS",
         "graded": "hf_paraphrase.evaluation.similarity_suites:GRADED",
-        "paraphrase": "hf_paraphrase.evaluation.detection_suite:DETECTION",
+        "paraphrase": "hf_paraphrase.evaluation.paraphrase:DETECTION",
         "senteval": "hf_paraphrase.evaluation.transfer.suite:TRANSFER",
+        "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
+        "classification": "hf_paraphrase.evaluation.classification:CLASSIFICATION",
     },
 )
 """Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""

@@ -23,6 +23,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from ..errors import ModelError
 from .english_trigrams import english_trigram_frequencies
 
 if TYPE_CHECKING:
@@ -71,6 +72,26 @@ class Scorer:
 def truncated_name(name: str, components: int) -> str:
     """Names an encoder of which the first components alone are taken."""
     return f"{name}, {components} components"
+
+
+def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
+    """Encodes each distinct text once.
+
+    Args:
+        encode: Maps n sentences to an array (n, dim).
+        texts: All texts, repeated ones too.
+
+    Returns:
+        A function that looks up the vectors (n, dim) of n of the texts.
+    """
+    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    vectors = np.asarray(encode(list(rows)))
+    if vectors.ndim != 2 or len(vectors) != len(rows):
+        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(rows)} sentences")
+    bad = int((~np.isfinite(vectors).all(axis=1)).sum())
+    if bad:
+        raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(rows)} sentences")
+    return lambda texts: vectors[[rows[text] for text in texts]]
 
 
 def baseline_tokens(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from ..registry import SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
 from .compared_models import BASELINES
-from .protocols import PAPER, PROTOCOLS
+from .sts import PAPER, PROTOCOLS
 from .transfer.tasks import TASKS
 
 _OF_SOME_SUITES = (
@@ -40,13 +40,16 @@ class EvaluateSettings(DeviceSettings):
     columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
     with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
     pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
-    SentEval's transfer tasks whose raw files, or data folders prepared of them, are below a folder. The tables go to
-    standard output.
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, are below a folder; `--suite
+    classification` does so for a CSV file with the columns text and label. `--suite retrieval` ranks documents by
+    cosine, beside BM25, for a folder in the layout of BEIR. The tables go to standard output.
     """
 
     data: list[str] = setting(
         "the folder below which the STS sets are, or the graded data folder; for the suite paraphrase labelled data "
-        "folders, each a line of the tables; for the suite senteval the folder below which its files are",
+        "folders, each a line of the tables; for the suite senteval the folder below which its files are; for the "
+        "suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a .csv or "
+        ".tsv file, or a folder with train.csv and test.csv",
         path=True,
     )
     model: list[str] = setting(
@@ -67,7 +70,9 @@ class EvaluateSettings(DeviceSettings):
         "by default all for which there is data",
         [],
     )
-    split: str = setting("the split of a graded data folder", "test")
+    split: str = setting(
+        "the split of a graded data folder; the relevance judgements qrels/SPLIT.tsv of the suite retrieval", "test"
+    )
     dev_split: str = setting(
         "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "
         "split too, that is parted into 5 folds without a common sentence",

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..data.folder import DataFolder
 from ..errors import InputError, ModelError
-from .baselines import Encode, Scorer, Similarity
+from .baselines import Encode, Scorer, Similarity, encode_once
 from .correlation import cosine_similarities
 
 
@@ -111,21 +111,8 @@ def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[Score
         One scored set a graded set, in order. A zero vector has similarity 0 with everything.
     """
     _check(sets)
-    position: dict[str, int] = {}
-    for graded in sets:
-        for sentence in (*graded.sentences1, *graded.sentences2):
-            position.setdefault(sentence, len(position))
-    vectors = np.asarray(encode(list(position)))
-    if vectors.ndim != 2 or len(vectors) != len(position):
-        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(position)} sentences")
-
-    def similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
-        return cosine_similarities(
-            vectors[[position[sentence] for sentence in sentences1]],
-            vectors[[position[sentence] for sentence in sentences2]],
-        )
-
-    return score_with_similarity(similarity, sets)
+    vectors = encode_once(encode, (text for graded in sets for text in (*graded.sentences1, *graded.sentences2)))
+    return score_with_similarity(lambda first, second: cosine_similarities(vectors(first), vectors(second)), sets)
 
 
 def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer
-from .graded_set import read_graded_folder, score
-from .protocols import PAPER, PROTOCOLS, ProtocolResult, choose_protocols, evaluate_protocol, shorten
-from .sts import DEV_MEAN, MeanResult, StsResult, evaluate_scored
+from .graded_set import GradedSet, read_graded_folder, score
+from .sts import DEV_MEAN, PAPER, PROTOCOLS, SetResult, StsResult, StsRow, choose_protocols, evaluate_scored, shorten
 from .sts_files import find_sts_sets
 from .suite import Benchmark, Scores, Suite, one_folder, words_of
 
@@ -21,51 +19,33 @@ if TYPE_CHECKING:
 _PROTOCOL = "Pearson and Spearman x 100 of cosine and human score per set; unweighted means over sets"
 
 
-@dataclass(frozen=True)
-class SimilarityResult:
-    """What one scorer reached.
-
-    Attributes:
-        protocols: By other protocols on the same similarities, by their names.
-    """
-
-    paper: StsResult
-    protocols: dict[str, ProtocolResult]
-
-
-def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), means: bool = True) -> str:
+def format_sets(scores: Sequence[Scores], *, notes: Sequence[str] = (), means: bool = True) -> str:
     """Formats the sets, the means and the notes.
 
     Returns:
         A Markdown table (Pearson and Spearman × 100 a scorer) and lines of notes, ending in a newline.
     """
     names = short_names([item.name for item in scores])
-    results: list[StsResult] = [item.result.paper for item in scores]
+    results: list[StsResult] = [item.result for item in scores]
     first = results[0]
     header = ["set", "pairs", *(column for name in names for column in (f"{name} r", "rho"))]
-    rows = [
-        [graded.key, str(graded.n), *_cells([(r.sets[i].pearson, r.sets[i].spearman) for r in results])]
-        for i, graded in enumerate(first.sets)
-    ]
-    # Groups of which the same sets are at hand have the same mean, which stands once, under the largest of them.
-    groups: dict[tuple[str, ...], list[MeanResult]] = {}
+    rows = [[graded.key, str(graded.n), *_cells([r.sets[i] for r in results])] for i, graded in enumerate(first.sets)]
+    # Groups with the same sets present have the same mean, which is shown once, under the largest of them.
+    groups: dict[tuple[str, ...], list[StsRow]] = {}
     for mean in first.means if means else ():
-        if mean.present:
-            groups.setdefault(mean.found, []).append(mean)
-    for mean in (same[0] for same in groups.values()):
+        if mean.sets:
+            groups.setdefault(mean.sets, []).append(mean)
+    for mean, *_ in groups.values():
         label = mean.label + (", dev" if mean.name == DEV_MEAN else "")
-        same = [item.mean(mean.name) for item in results]
-        rows.append([label, "", *_cells([(value.pearson, value.spearman) for value in same])])
+        rows.append([label, "", *_cells([result.mean(mean.name) for result in results])])
     lines = ["", "r: Pearson × 100, rho: Spearman × 100; means are over sets, unweighted, of the sets present only."]
     for mean, *others in groups.values():
         if mean.missing:
             also = f"; the same sets as of the {', '.join(other.name for other in others)}" if others else ""
-            presence = f"{mean.present} of {mean.expected} present{also}"
-            lines.append(f"{mean.name}: {presence}; missing: {', '.join(mean.missing)}")
-    if without_input:
-        lines.append(f"scores without sentences (not evaluated): {', '.join(without_input)}")
-    for item, name in zip(results, names, strict=True):
-        lines += [f"{name}, {graded.key}: {graded.note}" for graded in item.sets if graded.note]
+            lines.append(f"{mean.label}{also}; missing: {', '.join(shorten(mean.missing))}")
+    lines += notes
+    for result, name in zip(results, names, strict=True):
+        lines += [f"{name}, {graded.key}: {graded.note}" for graded in result.sets if graded.note]
     return format_table(header, rows) + "\n".join(lines) + "\n"
 
 
@@ -78,15 +58,13 @@ def format_protocol(scores: Sequence[Scores], name: str) -> str:
     protocols = [item.result.protocols[name] for item in scores]
     first = protocols[0]
     names = short_names([item.name for item in scores])
-    lines = [f"## {name}: {first.title}", ""]
+    lines = [f"## {name}: {PROTOCOLS[name].title}", ""]
     if first.rows:
-        pearson, spearman = first.columns
+        pearson, spearman = PROTOCOLS[name].columns
         header = [name, "pairs", *(column for scorer in names for column in (f"{scorer} {pearson}", spearman))]
         rows = []
         for index, row in enumerate(first.rows):
-            same = [protocol.rows[index] for protocol in protocols]
-            values = [number(value) for other in same for value in (other.pearson, other.spearman)]
-            rows.append([row.label, str(row.n), *values])
+            rows.append([row.label, str(row.n), *_cells([protocol.rows[index] for protocol in protocols])])
         lines += [format_table(header, rows)]
     lines += first.remarks
     if first.missing:
@@ -109,18 +87,17 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
             "data folder with a score: --suite graded --split SPLIT",
         )
 
+    lacking = {"scores without sentences": sts.without_input, "sets without scores": sts.without_scores}
+    notes = [f"{label} (not evaluated): {', '.join(keys)}" for label, keys in lacking.items() if keys]
+
     def measure(scorer: Scorer) -> Scores:
-        scored = score(scorer, sts.sets)
-        others = {name: evaluate_protocol(name, scored) for name in protocols if name != PAPER}
-        paper = evaluate_scored(scored)
-        record = {**paper.as_dict(), "protocols": {name: other.as_dict() for name, other in others.items()}}
-        return _scores(scorer, SimilarityResult(paper, others), record)
+        return _scores(scorer, sts.sets, [name for name in protocols if name != PAPER])
 
     def report(scores: Sequence[Scores]) -> str:
         tables, unused = [], []
         for name in protocols:
             if name == PAPER:
-                tables.append(format_sets(scores, without_input=sts.without_input))
+                tables.append(format_sets(scores, notes=notes))
             elif settings.protocols or scores[0].result.protocols[name].rows:
                 tables.append(format_protocol(scores, name))
             else:
@@ -133,10 +110,10 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         measure,
         inputs=sts.paths,
         protocol=_PROTOCOL,
-        facts={"without_input": list(sts.without_input)},
+        facts={"without_input": list(sts.without_input), "without_scores": list(sts.without_scores)},
         report=report,
         kind="evaluate",
-        kept=("suite", "protocol", "sets", "means", "without_input"),
+        kept=("suite", "protocol", "sets", "means", "without_input", "without_scores"),
     )
 
 
@@ -144,29 +121,25 @@ def _read_graded(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
     sets = [read_graded_folder(folder, settings.split)]
 
-    def measure(scorer: Scorer) -> Scores:
-        paper = evaluate_scored(score(scorer, sets))
-        return _scores(scorer, SimilarityResult(paper, {}), paper.as_dict())
-
     return Benchmark(
-        measure,
+        lambda scorer: _scores(scorer, sets),
         inputs=[folder],
         protocol=_PROTOCOL,
-        facts={"without_input": []},
         report=lambda scores: format_sets(scores, means=False),
         name=f"graded {folder.resolve().name}/{settings.split}",
         kind="evaluate",
-        kept=("suite", "protocol", "sets", "without_input"),
+        kept=("suite", "protocol", "sets"),
     )
 
 
-def _scores(scorer: Scorer, result: SimilarityResult, record: dict[str, Any]) -> Scores:
-    return Scores(scorer.name, scorer.kind, result, record, tuple(result.paper.measurements()))
+def _scores(scorer: Scorer, sets: Sequence[GradedSet], protocols: Sequence[str] = ()) -> Scores:
+    result = evaluate_scored(score(scorer, sets), protocols)
+    return Scores(scorer.name, scorer.kind, result, result.as_dict(), tuple(result.measurements()))
 
 
-def _cells(values: Sequence[tuple[float | None, float | None]]) -> list[str]:
-    return [number(value) for pair in values for value in pair]
+def _cells(rows: Sequence[SetResult | StsRow]) -> list[str]:
+    return [number(value) for row in rows for value in (row.pearson, row.spearman)]
 
 
-STS = Suite(_read_sts, settings=("protocols", "split"))
+STS = Suite(_read_sts, settings=("protocols",))
 GRADED = Suite(_read_graded, settings=("split",))

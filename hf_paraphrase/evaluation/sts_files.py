@@ -33,7 +33,8 @@ STS_TASKS: dict[str, tuple[str, ...]] = {
 """The 22 test sets of Wieting, Mallinson and Gimpel (2017), and STS16 for tuning."""
 
 _PREPARED = ("sentence1", "sentence2", "score", "benchmark", "subset")
-_Found = tuple[str, str, Callable[[], pa.Table] | None]
+_Found = tuple[str, str, str, Callable[[], pa.Table] | None]
+"""Family, name, what is missing (`sentences`, `scores` or nothing), and how to read it."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,13 @@ class FoundSets:
 
     Attributes:
         sets: The graded sets, in the order of `STS_TASKS`, others after them.
-        without_input: Keys of sets whose scores are there but whose sentences are not, e.g. `STS13 SMT`.
+        without_input: Keys of sets with scores but without sentences, e.g. `STS13 SMT`.
+        without_scores: Keys of sets with sentences but without scores.
     """
 
     sets: tuple[GradedSet, ...]
     without_input: tuple[str, ...]
+    without_scores: tuple[str, ...]
     paths: tuple[Path, ...]
 
 
@@ -55,7 +58,8 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
     training or trial are read too, under another family (`STS12 train`), so they never enter a test mean.
-    Pairs with a blank gold line are unscored and left out. A copy with the same content is read once.
+    Pairs with a blank gold line are unscored and left out. A copy with the same content is read once. A set without
+    any score, or without its sentences, is named in the result and not read.
 
     Args:
         folder: Where to look.
@@ -69,21 +73,20 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     if not root.is_dir():
         raise no_folder(root, "give the folder that holds the STS sets")
     sets_by_key: dict[str, tuple[GradedSet, Path]] = {}
-    lacking: dict[str, None] = {}
-    paths: list[Path] = []
+    lacking: dict[str, dict[str, None]] = {"sentences": {}, "scores": {}}
+    paths: dict[Path, None] = {}
     for path in files_below(root):
-        for family, name, read in _sets_in(path):
+        for family, name, lacks, read in _sets_in(path):
             if families is not None and family not in families:
                 continue
-            if read is None:
-                lacking[f"{family} {name}"] = None
+            graded = None if lacks or read is None else _graded_set(family, name, read(), path)
+            if graded is None:
+                lacking[lacks or "scores"][f"{family} {name}"] = None
                 continue
-            graded = _graded_set(family, name, read(), path)
             earlier = sets_by_key.get(graded.key)
             if earlier is None:
                 sets_by_key[graded.key] = (graded, path)
-                if path not in paths:
-                    paths.append(path)
+                paths[path] = None
             elif not _same_content(earlier[0], graded):
                 raise InputError(
                     f"{graded.key} was already read from {earlier[1]}, with other content",
@@ -94,23 +97,23 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     keys = [key for key in order if key in sets_by_key] + [key for key in sets_by_key if key not in order]
     return FoundSets(
         sets=tuple(sets_by_key[key][0] for key in keys),
-        without_input=tuple(key for key in lacking if key not in sets_by_key),
+        without_input=tuple(key for key in lacking["sentences"] if key not in sets_by_key),
+        without_scores=tuple(key for key in lacking["scores"] if key not in sets_by_key),
         paths=tuple(paths),
     )
 
 
-def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet:
+def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet | None:
+    """Makes a set of the scored pairs; None without any."""
+    table = table.filter(pc.is_valid(table.column("score")))
     if not table.num_rows:
-        raise InputError(
-            "the file contains no scored pair", path=path, remedy="remove the file, or replace it with a complete copy"
-        )
-    return GradedSet(
-        name,
-        family,
-        table.column("sentence1").to_pylist(),
-        table.column("sentence2").to_pylist(),
-        table.column("score").to_numpy().astype(np.float64),
-    )
+        return None
+    scores = table.column("score").to_numpy().astype(np.float64)
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise InputError(f"{family} {name}: the score of scored pair {row + 1} is {scores[row]}", path=path)
+    first, second = (table.column(side).to_pylist() for side in ("sentence1", "sentence2"))
+    return GradedSet(name, family, first, second, scores)
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:
@@ -123,7 +126,7 @@ def _sets_in(path: Path) -> Iterator[_Found]:
         return
     # `evaluate` never skips a malformed line, for then its figures would not compare.
     read = None if graded.rows is None else partial(graded.read, StrictLines())
-    yield graded.family, graded.name, read
+    yield graded.family, graded.name, graded.lacks, read
 
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
@@ -135,7 +138,7 @@ def _prepared_sets(path: Path) -> Iterator[_Found]:
     keys = zip(table.column("benchmark").to_pylist(), table.column("subset").to_pylist(), strict=True)
     for family, name in dict.fromkeys(keys):
         own = pc.and_(pc.equal(table.column("benchmark"), family), pc.equal(table.column("subset"), name))
-        yield family, name, partial(table.filter, own)
+        yield family, name, "", partial(table.filter, own)
 
 
 def _same_content(first: GradedSet, second: GradedSet) -> bool:

@@ -21,10 +21,8 @@ from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score
 from hf_paraphrase.evaluation.labelled_set import LabelledSet, read_labelled_folder, require_both_classes
 from hf_paraphrase.evaluation.sts import DEV_MEAN, MEAN_GROUPS, evaluate_scored
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.evaluation.transfer.cross_validation import Protocol
-from hf_paraphrase.evaluation.transfer.reading import read_part
 from hf_paraphrase.evaluation.transfer.suite import evaluate_tasks
-from hf_paraphrase.evaluation.transfer.tasks import ReadTask, TransferTasks, find_transfer_tasks
+from hf_paraphrase.evaluation.transfer.tasks import ReadTask, TransferTasks, find_transfer_tasks, read_part
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
 STS_BENCHMARK = "STS-B dev"
@@ -80,7 +78,7 @@ class QualitySets:
             columns[STS_BENCHMARK] = sets[STS_BENCHMARK]
         columns |= {f"{item.graded.name} AP": _average_precision(item) for item in scored[len(self.graded) :]}
         if self.transfer is not None:
-            results = evaluate_tasks(scorer.encode, self.transfer, Protocol())
+            results = evaluate_tasks(scorer.encode, self.transfer)
             accuracies = {result.task: result.metrics["accuracy"] for result in results}
             columns |= accuracies | {TRANSFER_MEAN: float(np.mean(list(accuracies.values())))}
         return Quality(columns, sets)
@@ -94,7 +92,7 @@ def read_quality_sets(
     graded = [item for item in find_sts_sets(data).sets if item.key in wanted]
     if not graded:
         raise InputError("no STS set below this folder", path=data, remedy="check --data")
-    tasks = None if transfer is None else find_transfer_tasks(transfer, TRANSFER_TASKS, Protocol())
+    tasks = None if transfer is None else find_transfer_tasks(transfer, TRANSFER_TASKS)
     if tasks is not None:
         tasks = replace(tasks, tasks=tuple(_some_examples(task, limit) for task in tasks.tasks))
     return QualitySets(

@@ -24,16 +24,13 @@ from hf_paraphrase.data.sources.msrp import SCHEMA as MSRP
 from hf_paraphrase.data.sources.msrp import MsrpSource
 from hf_paraphrase.encoders.vectors import normalized
 from hf_paraphrase.evaluation.bootstrap import bootstrap_means
+from hf_paraphrase.evaluation.classifiers import best_penalty, fit_classifier, predict_scores
 from hf_paraphrase.evaluation.correlation import cosine_similarities, pearson
 from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.labelled_set import read_labelled_folder, sentence_folds, sentence_groups
 from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.evaluation.transfer.cross_validation import Protocol, folds_then_test
-from hf_paraphrase.evaluation.transfer.reading import parts_below, read_part
-from hf_paraphrase.evaluation.transfer.relatedness import predict_relatedness
-from hf_paraphrase.evaluation.transfer.scoring import Examples
-from hf_paraphrase.evaluation.transfer.tasks import find_transfer_tasks
+from hf_paraphrase.evaluation.transfer.tasks import Examples, find_transfer_tasks, parts_below, read_part
 
 FOLDS = 5
 PERCEPTRONS = 2
@@ -104,7 +101,7 @@ class JudgedSets:
     @cached_property
     def sick_parts(self) -> Mapping[str, Examples]:
         """The parts of SICK by their names."""
-        (protocol,) = find_transfer_tasks(self._places[1], ["SICK-R"], Protocol(), sick_test_on_trial=True).tasks
+        (protocol,) = find_transfer_tasks(self._places[1], ["SICK-R"], sick_test_on_trial=True).tasks
         return protocol.parts
 
     @cached_property
@@ -148,14 +145,14 @@ class JudgedSets:
         right = np.zeros(len(gold))
         for fold in range(FOLDS):
             rest, test = folds != fold, folds == fold
-            found = folds_then_test(features[rest], gold[rest], features[test], gold[test], 2, Protocol(folds=FOLDS))
-            right[test] = found.predictions == gold[test]
+            penalty, _ = best_penalty(features[rest], gold[rest], FOLDS)
+            right[test] = fit_classifier(features[rest], gold[rest], penalty).predict(features[test]) == gold[test]
         return right
 
     def _scores(self, encode: Encode) -> Numbers:
         parts = self.sick_parts
         features = {name: examples.features(encode) for name, examples in parts.items()}
-        return predict_relatedness(features, {name: examples.gold for name, examples in parts.items()})[0]
+        return predict_scores(features, {name: examples.gold for name, examples in parts.items()})[0]
 
     def measure(self, name: str, runs: Sequence[dict[str, Numbers]]) -> tuple[Numbers, Numbers]:
         """Computes a measure × 100 of encoders: as it is (runs,), and in bootstrap replicates (replicates, runs).

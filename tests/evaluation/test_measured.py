@@ -10,7 +10,7 @@ from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_similarity
 from hf_paraphrase.evaluation.labelled_set import LabelledSet
 from hf_paraphrase.evaluation.paraphrase import DetectionResult, DetectionTask
 from hf_paraphrase.evaluation.sts import evaluate_scored
-from hf_paraphrase.evaluation.transfer.scoring import TaskResult
+from hf_paraphrase.evaluation.transfer.suite import TaskResult
 from hf_paraphrase.studies.supervised.scores import score_measurements
 
 

@@ -8,17 +8,16 @@ from scipy import stats
 
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
-from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
-from hf_paraphrase.evaluation.protocols import (
+from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_similarity
+from hf_paraphrase.evaluation.similarity_suites import format_protocol
+from hf_paraphrase.evaluation.sts import (
     PROTOCOLS,
     YEARS,
     choose_protocols,
-    evaluate_protocol,
+    evaluate_scored,
     sets_of_year,
     shorten,
 )
-from hf_paraphrase.evaluation.similarity_suites import SimilarityResult, format_protocol, format_sets
-from hf_paraphrase.evaluation.sts import evaluate_scored, evaluate_sts
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
 from hf_paraphrase.evaluation.suite import Scores
 
@@ -26,8 +25,12 @@ TWENTY_FIVE = [f"{year} {name}" for year in YEARS for name in STS_TASKS[year]]
 SEVEN_TASKS = [*(key for key in TWENTY_FIVE if key != "STS13 SMT"), "STS-B test", "SICK test"]
 
 
-def named(name, result, protocols=None):
-    return Scores(name, "model", SimilarityResult(result, protocols or {}))
+def named(name, result):
+    return Scores(name, "model", result)
+
+
+def evaluate_protocol(name, scored):
+    return evaluate_scored(scored, [name]).protocols[name]
 
 
 def scored_set(key, similarities, scores):
@@ -103,13 +106,6 @@ def test_a_year_in_one_list_gives_the_correlations_that_scipy_gives_on_the_list(
         row = result.row({"STS-B": "STS-B test", "SICK": "SICK-R test"}.get(task, task))
         np.testing.assert_allclose((row.pearson, row.spearman), scipy_correlations(own), atol=1e-9)
         assert row.n == sum(map(len, own))
-
-
-def test_one_list_is_not_the_mean_of_the_sets():
-    # Each set is in perfect order, but the similarities of the second lie above those of the first, its scores below.
-    sets = [scored_set("STS12 MSRpar", [0.1, 0.2], [4, 5]), scored_set("STS12 MSRvid", [0.8, 0.9], [1, 2])]
-    assert evaluate_protocol("senteval", sets).row("STS12 mean").spearman == pytest.approx(100)
-    assert evaluate_protocol("all", sets).row("STS12").spearman == pytest.approx(-60)
 
 
 def test_the_mean_of_seven_is_the_plain_mean_of_the_seven_tasks():
@@ -207,14 +203,6 @@ def test_a_similarity_that_is_not_a_number_counts_as_zero():
     assert evaluate_scored([scored]).sets[0].pearson == pytest.approx(row.pearson)
 
 
-def test_a_zero_vector_has_similarity_zero_in_every_protocol():
-    graded = GradedSet("MSRpar", "STS12", ["a", "", "b"], ["a", "b", "a b"], np.array([5.0, 0.0, 2.0]))
-    (scored,) = score_with_encoder(
-        lambda texts: np.array([["a" in t, "b" in t] for t in texts], dtype=float), [graded]
-    )
-    np.testing.assert_allclose(scored.similarities, [1.0, 0.0, np.sqrt(0.5)])
-
-
 def test_similarities_of_a_wrong_number_or_without_bound_are_refused():
     graded = random_set("STS12 MSRpar", 1, 6).graded
     for values, words in ((np.ones(5), "shape"), (np.ones((6, 1)), "shape"), (np.full(6, np.inf), "infinite")):
@@ -230,59 +218,15 @@ def test_a_constant_scorer_gets_zero_with_a_note_and_valid_json_everywhere():
         result = evaluate_protocol(protocol, sets)
         assert result.rows
         assert all(row.pearson == row.spearman == 0.0 for row in result.rows)
-        json.dumps(result.as_dict(), allow_nan=False)
+    json.dumps(evaluate_scored(sets, PROTOCOLS).as_dict(), allow_nan=False)
     assert "STS12 MSRpar: all similarities are equal" in evaluate_protocol("senteval", sets).row("STS12 mean").note
     assert "all similarities are equal" in evaluate_protocol("all", sets).row("STS12").note
-
-
-def test_blank_gold_lines_leave_pairs_out_of_counts_weights_and_pools(tmp_path):
-    folder = tmp_path / "STS16-en-test"
-    folder.mkdir()
-    for name, golds in (("headlines", ["1", "", "2", "5", ""]), ("plagiarism", ["4", "3", "", "", ""])):
-        texts = ["a\ta", "a a b\tnot scored", "a b\ta", "b\ta b", "c\tc"]
-        (folder / f"STS.input.{name}.txt").write_text("".join(f"{text}\n" for text in texts))
-        (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds))
-    scored = score_with_similarity(UNTRAINED_BASELINES["words"].similarity, find_sts_sets(tmp_path).sets)
-    # words: similarities 1, 0.707, 0.707 for golds 1, 2, 5; and 1, 0.516 (a a b against not scored: 0) for golds 4, 3
-    assert [len(item) for item in scored] == [3, 2]
-    first = 100 * stats.pearsonr([1, 2**-0.5, 2**-0.5], [1, 2, 5]).statistic
-    result = evaluate_protocol("senteval", scored)
-    assert result.row("STS16 mean").pearson == pytest.approx((first + 100) / 2)
-    assert result.row("STS16 wmean").pearson == pytest.approx((3 * first + 2 * 100) / 5)
-    pooled = stats.spearmanr([1, 2**-0.5, 2**-0.5, 1, 0], [1, 2, 5, 4, 3]).statistic
-    row = evaluate_protocol("all", scored).row("STS16")
-    assert (row.n, row.spearman) == (5, pytest.approx(100 * pooled))
-
-
-def test_the_papers_table_is_the_same_with_and_without_the_other_protocols():
-    sets = random_sets(["STS12 MSRpar", "STS13 FNWN", "STS16 headlines", "STS-B dev", "SICK train"])
-    result = evaluate_scored(sets)
-    plain = named("m", result)
-    full = named("m", result, {name: evaluate_protocol(name, sets) for name in PROTOCOLS})
-    assert format_sets([plain]) == format_sets([full])
-    for graded, scored in zip(result.sets, sets, strict=True):
-        assert (graded.pearson, graded.spearman) == pytest.approx(scipy_correlations([scored]), abs=1e-9)
-
-
-def test_an_encoder_is_scored_alike_by_way_of_the_similarities():
-    graded = [item.graded for item in random_sets(["STS12 MSRpar", "STS16 headlines"])]
-
-    def encode(texts):
-        return np.array([[len(text), hash_free(text), 1.0] for text in texts])
-
-    def hash_free(text):
-        return sum(i * ord(letter) for i, letter in enumerate(text)) % 17
-
-    assert evaluate_sts(encode, graded) == evaluate_scored(score_with_encoder(encode, graded))
 
 
 def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
     sets = random_sets(["STS12 MSRpar", "STS12 MSRvid", "STS16 headlines"])
     flat = [ScoredSet(item.graded, np.zeros(len(item))) for item in sets]
-    results = [
-        named(name, evaluate_scored(own), {"all": evaluate_protocol("all", own)})
-        for name, own in (("runs/good", sets), ("runs/flat", flat))
-    ]
+    results = [named(name, evaluate_scored(own, ["all"])) for name, own in (("runs/good", sets), ("runs/flat", flat))]
     lines = format_protocol(results, "all").splitlines()
     assert lines[0].startswith("## all: all pairs of a year in one list")
     header = [cell.strip() for cell in lines[2].strip("|").split("|")]
@@ -295,13 +239,6 @@ def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
     assert "not found: STS12 SMTeuroparl, STS12 OnWN, STS12 SMTnews, STS13 (3 sets), STS14 (6 sets)" in text
     assert "no mean of 7: 0 of the 7 tasks complete" in text
     assert "flat, STS12: all similarities are equal" in text and "good, " not in text
-
-
-def test_a_protocol_without_any_set_is_a_title_and_what_it_would_need():
-    result = named("m", evaluate_scored(random_sets(["Twitter dev"])), {"stsb": evaluate_protocol("stsb", [])})
-    text = format_protocol([result], "stsb")
-    assert text.splitlines()[-1] == "not found: STS-B dev, STS-B test"
-    assert "|" not in text
 
 
 def test_only_a_whole_year_is_abbreviated():

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hf_paraphrase.errors import HfParaphraseError, InputError
@@ -87,8 +89,6 @@ def test_a_copy_is_read_once_but_two_different_files_for_one_set_are_refused(tmp
         (["a\tb", "c\td"], ["1", "x"], 2, "score `x` is not a number from 0 to 5"),
         (["a\tb"], ["nan"], 1, "score `nan` is not a number"),
         (["a\tb"], ["-1"], 1, "score `-1` is not a number"),
-        ([], [], None, "the file is empty"),
-        (["a\tb"], [""], None, "no scored pair"),
     ],
 )
 def test_malformed_sts_files_are_refused_with_file_and_line(tmp_path, pairs, golds, line, words):
@@ -99,23 +99,53 @@ def test_malformed_sts_files_are_refused_with_file_and_line(tmp_path, pairs, gol
     assert "headlines" in caught.value.path
 
 
-def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
-    write_set(tmp_path / "STS16", "headlines", ["a\tb", "c\td"], ["1", "2"])
-    (tmp_path / "STS16" / "STS.input.headlines.txt").write_bytes(b"a\tb\nc\xe9\td\n")
-    with pytest.raises(InputError, match="not UTF-8") as caught:
-        find_sts_sets(tmp_path)
-    assert caught.value.line == 2
+def test_sets_without_scores_are_named_and_the_others_read(tmp_path):
+    write_set(tmp_path / "STS16", "headlines", ["a\tb"], ["1"])
+    write_set(tmp_path / "STS16", "plagiarism", ["a\tb"], [""])
+    write_set(tmp_path / "STS16", "postediting", ["a\tb"], ["1"])
+    (tmp_path / "STS16" / "STS.gs.postediting.txt").unlink()
+    (tmp_path / "test.data").write_text("1\tT\ta\tb\t5\tx\ty\n")
+    found = find_sts_sets(tmp_path)
+    assert [graded.key for graded in found.sets] == ["STS16 headlines"]
+    assert found.without_scores == ("Twitter test", "STS16 plagiarism", "STS16 postediting")
+    assert {path.name for path in found.paths} == {"STS.input.headlines.txt"}
 
 
-def test_a_set_without_gold_file_or_without_a_year_is_refused(tmp_path):
-    folder = tmp_path / "STS16"
-    write_set(folder, "headlines", ["a\tb"], ["1"])
-    (folder / "STS.gs.headlines.txt").unlink()
-    with pytest.raises(InputError, match="no gold file"):
-        find_sts_sets(tmp_path)
+def test_a_set_without_a_year_is_refused(tmp_path):
     write_set(tmp_path / "other", "headlines", ["a\tb"], ["1"])
-    with pytest.raises(HfParaphraseError):
+    with pytest.raises(HfParaphraseError, match="year"):
         find_sts_sets(tmp_path / "other")
+
+
+def test_null_scores_of_a_prepared_set_are_unscored_pairs(tmp_path):
+    columns = {"benchmark": ["STS16"] * 3, "subset": ["headlines"] * 3}
+    table = pa.table(
+        {"sentence1": ["a", "b", "c"], "sentence2": ["d", "e", "f"], "score": [1.0, None, 3.0], **columns}
+    )
+    pq.write_table(table, tmp_path / "test.parquet")
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert (graded.sentences1, graded.scores.tolist()) == (["a", "c"], [1.0, 3.0])
+    pq.write_table(table.set_column(2, "score", pa.array([1.0, float("nan"), 3.0])), tmp_path / "test.parquet")
+    with pytest.raises(InputError, match="scored pair 2 is nan"):
+        find_sts_sets(tmp_path)
+
+
+def test_sts_2017_has_its_gold_in_a_sibling_folder_or_in_the_third_field(tmp_path):
+    write_set(tmp_path / "STS2017.gs", "track5.en-en", ["unused"], ["2.4"])
+    inputs = tmp_path / "STS2017.eval.v1.1"
+    inputs.mkdir()
+    (tmp_path / "STS2017.gs" / "STS.input.track5.en-en.txt").rename(inputs / "STS.input.track5.en-en.txt")
+    (inputs / "STS.input.track5.en-en.txt").write_text("a\tb\n")
+    (inputs / "STS.input.track1.ar-ar.txt").write_text("c\td\t3.5\ne\tf\t\n")
+    # Gold of another year or of a train part is not that of the test part.
+    write_set(tmp_path / "STS16-en-test", "headlines", ["a\tb"], ["1"])
+    (tmp_path / "STS16-en-test" / "STS.gs.headlines.txt").unlink()
+    for folder in ("STS13-en-test", "STS16-en-train"):
+        write_set(tmp_path / folder, "headlines", ["x\ty"], ["4"])
+    found = find_sts_sets(tmp_path)
+    scores = {graded.key: (graded.sentences1, graded.scores.tolist()) for graded in found.sets}
+    assert scores["STS17 track5.en-en"] == (["a"], [2.4]) and scores["STS17 track1.ar-ar"] == (["c"], [3.5])
+    assert found.without_scores == ("STS16 headlines",) and found.without_input == ()
 
 
 def test_sick_is_read_by_its_header(tmp_path):

@@ -90,8 +90,8 @@ def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(bench, data
     encoder = SentenceEncoder.from_pretrained(model)
     expected = evaluate_sts(encoder.encode, find_sts_sets(data, families=("STS12", "STS13", "STS16")).sets)
     mine = report["mine"]
-    assert mine["22 sets (2 present)"] == pytest.approx(expected.mean("22 sets").pearson, abs=0.005)
-    assert mine["STS16 mean (1 present)"] == pytest.approx(expected.dev_mean, abs=0.005)
+    assert mine["22 sets (2 of 22 sets)"] == pytest.approx(expected.mean("22 sets").pearson, abs=0.005)
+    assert mine["STS16 mean (1 of 5 sets)"] == pytest.approx(expected.dev_mean, abs=0.005)
     assert mine["components"] == 8 and mine["ours"] and not report["large"]["ours"]
     assert mine["megabytes"] * 1e6 == pytest.approx(sum(file.stat().st_size for file in model.iterdir()), rel=0.01)
     # Two of the five pairs of tweets are paraphrases, and one is undecided.
@@ -156,10 +156,10 @@ def test_a_picture_is_drawn_again_from_the_figures_without_measuring(
     rows = list(csv.DictReader(table.open()))
     row = next(row for row in rows if row["name"] == "model")
     assert float(row["STS12 MSRpar"]) + float(row["STS13 OnWN"]) == pytest.approx(
-        2 * float(row["22 sets (2 present)"])
+        2 * float(row["22 sets (2 of 22 sets)"])
     )
     assert run_script("benchmarks/quality_speed", *again, "--quality", "nothing") == 2
-    assert "22 sets (2 present)" in capsys.readouterr().err
+    assert "22 sets (2 of 22 sets)" in capsys.readouterr().err
 
 
 def test_labels_of_a_crowd_cover_neither_one_another_nor_marks(load_script):

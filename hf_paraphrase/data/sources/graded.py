@@ -67,6 +67,7 @@ class GradedFile:
         name: The set's name within its family, e.g. `MSRpar`.
         files: All files that are read for it.
         rows: Reads the set; None if only the scores are there and the sentences are not.
+        lacks: `sentences` or `scores` where these are missing; reading a set without scores is an error.
     """
 
     family: str
@@ -75,19 +76,14 @@ class GradedFile:
     schema: pa.Schema
     files: tuple[Path, ...] = ()
     rows: Rows | None = None
+    lacks: str = ""
 
     def read(self, errors: LineErrors) -> pa.Table:
-        """Reads the set whole; refuses one without any scored pair."""
+        """Reads the scored pairs of the set whole."""
         assert self.rows is not None
         named = {"benchmark": self.family, "subset": self.name}
         rows = [row | named for row in self.rows(self.path, errors)]
         table = pa.Table.from_pylist(rows, schema=self.schema)
-        if not table.num_rows:
-            raise InputError(
-                "the file contains no scored pair",
-                path=self.path,
-                remedy="remove the file, or replace it with a complete copy",
-            )
         for index, name in enumerate(("sentence1", "sentence2")):
             table = table.set_column(index, name, pc.utf8_trim_whitespace(table.column(name)))
         return table
@@ -101,36 +97,76 @@ def recognise_graded_file(path: Path) -> GradedFile | None:
         if match := re.fullmatch(pattern, path.name, re.IGNORECASE if family == "SICK" else 0):
             labels = path.with_suffix(".label")
             files = (path, labels) if family == "Twitter" and labels.is_file() else (path,)
-            return GradedFile(family, match[1].lower(), path, schema, files, rows)
+            lacks = "scores" if path.name == "test.data" and len(files) == 1 else ""
+            return GradedFile(family, match[1].lower(), path, schema, files, rows, lacks)
     return None
 
 
 def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     if match["set"].upper() == "ALL":
         return None  # the concatenation of a year's sets
-    year, folders = match["year"], [path.parent.name]
-    for parent in [path.parent.resolve(), *path.parent.resolve().parents]:
-        if year is not None:
-            break
-        in_name = _STS_FOLDER.search(parent.name)
-        year = in_name["year"] if in_name else None
-        folders.append(parent.name)
+    year = match["year"] or _year_of(path.parent)
     if year is None:
         raise InputError(
             "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
         )
-    # Only the folders from the one that names the year downward tell what the files are for.
-    other = next((not_a_test[1].lower() for folder in folders if (not_a_test := _NOT_A_TEST.search(folder))), None)
-    family = f"STS{year}" + ("" if other is None else f" {other}")
+    part = _part_of(path.parent)
+    family = f"STS{year}" + ("" if part is None else f" {part}")
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
     name = next((name for name in SET_NAMES.get(f"STS{year}", ()) if name.lower() == plain.lower()), plain)
     if match["kind"].lower() == "gs":
-        sentences = path.with_name(re.sub(r"\.gs\.", ".input.", path.name, count=1, flags=re.IGNORECASE))
-        return None if sentences.is_file() else GradedFile(family, name, path, STS)
-    gold = path.with_name(re.sub(r"\.input\.", ".gs.", path.name, count=1, flags=re.IGNORECASE))
-    files = (path, gold) if gold.is_file() else (path,)
-    return GradedFile(family, name, path, STS, files, partial(_read_semeval, gold))
+        sentences = _counterpart(path, "gs", "input", year)
+        return GradedFile(family, name, path, STS, lacks="sentences") if sentences is None else None
+    gold = _counterpart(path, "input", "gs", year)
+    if gold is not None:
+        return GradedFile(family, name, path, STS, (path, gold), partial(_read_semeval, gold))
+    if _has_scores(path):
+        return GradedFile(family, name, path, STS, (path,), _read_scored)
+    beside = path.with_name(re.sub(r"\.input\.", ".gs.", path.name, count=1, flags=re.IGNORECASE))
+    return GradedFile(family, name, path, STS, (path,), partial(_read_semeval, beside), "scores")
+
+
+def _year_of(folder: Path) -> str | None:
+    """Reads the year from the nearest folder that names one."""
+    resolved = folder.resolve()
+    years = (_STS_FOLDER.search(parent.name) for parent in (resolved, *resolved.parents))
+    return next((year["year"] for year in years if year), None)
+
+
+def _part_of(folder: Path) -> str | None:
+    """Returns `train` or `trial` where a folder, up to the one that names the year, is for that; None for a test."""
+    names = [folder.name]
+    resolved = folder.resolve()
+    for parent in (resolved, *resolved.parents):
+        names.append(parent.name)
+        if _STS_FOLDER.search(parent.name):
+            break
+    return next((part[1].lower() for name in names if (part := _NOT_A_TEST.search(name))), None)
+
+
+def _counterpart(path: Path, kind: str, other: str, year: str) -> Path | None:
+    """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same year."""
+    name = re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE)
+    beside = path.with_name(name)
+    if beside.is_file():
+        return beside
+    siblings = sorted(folder / name for folder in path.absolute().parent.parent.iterdir() if folder.is_dir())
+    return next(
+        (
+            file
+            for file in siblings
+            if file.is_file() and _year_of(file.parent) == year and _part_of(file.parent) == _part_of(path.parent)
+        ),
+        None,
+    )
+
+
+def _has_scores(path: Path) -> bool:
+    """Returns whether the first line has a score as its third field, as files of STS 2017 have."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        columns = file.readline().rstrip("\r\n").split("\t")
+    return len(columns) > 2 and re.fullmatch(r"\s*\d(\.\d*)?\s*", columns[2]) is not None
 
 
 _SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
@@ -153,6 +189,11 @@ def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
         block = (lines[good], {**columns, "score": texts["score"].filter(pa.array(good))})
         for _, table in typed([block], [*map(Field, columns), _SCORE], gold, errors):
             yield from table.to_pylist()
+
+
+def _read_scored(path: Path, errors: LineErrors) -> Iterator[Row]:
+    """Reads a SemEval set with the scores in its third field."""
+    yield from _read_columns(["sentence1", "sentence2", "score"], 0, path, errors)
 
 
 def _check_aligned(path: Path, other: Path, remedy: str) -> None:
@@ -288,7 +329,15 @@ class GradedSource(Source, LineErrorSettings):
 
 
 def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
-    return (graded.read(errors) for graded in sets)
+    for graded in sets:
+        table = graded.read(errors)
+        if not table.num_rows:
+            raise InputError(
+                "the file contains no scored pair",
+                path=graded.path,
+                remedy="remove the file, or replace it with a complete copy",
+            )
+        yield table
 
 
 @dataclass(kw_only=True)

@@ -1,8 +1,6 @@
-"""SentEval's transfer tasks (Conneau and Kiela 2018), in code of our own: SentEval is no longer maintained.
+"""SentEval's transfer tasks (Conneau and Kiela 2018): `tasks` is their table, `suite` trains and tests on them.
 
-The tasks are the rows of the table in `tasks`; `scoring` has the ways in which encoders are scored on them, by
-`cross_validation` over `softmax_regressions` that train side by side, or by a regression of `relatedness`. `suite` is
-what `evaluate --suite senteval` runs, and `evaluate_transfer` the same for any function from texts to vectors.
+`evaluate_transfer` takes any function from texts to vectors.
 """
 
 from __future__ import annotations

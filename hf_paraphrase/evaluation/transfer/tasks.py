@@ -1,49 +1,43 @@
-"""SentEval's transfer tasks as a table: where the examples of each are, what they say, and how encoders are scored.
+"""SentEval's transfer tasks as a table: where the examples of each are, and what their labels are.
 
 Movie and product reviews (MR: Pang and Lee 2005; CR: Hu and Liu 2004), subjectivity (SUBJ: Pang and Lee 2004) and
 polarity of phrases (MPQA: Wiebe, Wilson and Cardie 2005) have no test part. TREC (Li and Roth 2002) are questions of
 six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences that are paraphrases or not. SICK
 (Marelli et al. 2014) has relatedness from 1 to 5 and entailment in three classes, the STS benchmark (Cer et al. 2017)
-scores from 0 to 5, predicted by a regression that knows 1 to 5; the figures are far above those of the cosine alone,
-which `evaluate --suite sts` gives.
+scores from 0 to 5. Predicted by a regression, their figures are far above those of the cosine alone, which
+`evaluate --suite sts` gives.
 
-Where SICK's test part is not at hand, both its tasks can be tested on the trial part instead, on request: then a ninth
-of the train part, 500 of 4,500 pairs, stands in for the trial part, and the line in the table says so; the figures do
-not compare with published ones.
+Without SICK's test part both its tasks can be tested on the trial part, on request. Then a ninth of the train part,
+500 of 4,500 pairs, replaces the trial part, and the results are not comparable with published ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ...data.folder import DataFolder
 from ...data.sources.graded import SICK, STS_BENCHMARK, SickSource, StsBenchmarkSource
 from ...data.sources.msrp import SCHEMA as MSRP
 from ...data.sources.msrp import MsrpSource
-from ...data.sources.source import Part
+from ...data.sources.rows import fitted
+from ...data.sources.source import NothingThereError, Part, Source
 from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
+from ...data.text_files import LineErrors
 from ...errors import InputError, UsageError, choice_of, no_folder
-from .cross_validation import Protocol, check_enough
-from .reading import parts_below, read_part
-from .scoring import (
-    BY_FOLDS_OF_TRAIN,
-    BY_NESTED_FOLDS,
-    BY_RELATEDNESS,
-    BY_THE_DEV_PART,
-    Examples,
-    TaskResult,
-    Vectors,
-    Way,
-)
+from ..classifiers import FOLDS, SEED, check_enough
 
+Vectors = Callable[[Sequence[str]], np.ndarray]
+"""Returns the vectors float32 (n, dim) of n sentences."""
 ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 ON_TRIAL = "trial, not test"
+_SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
 _PAIR = ("sentence1", "sentence2")
 
 
@@ -56,7 +50,6 @@ class TransferTask:
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
         gold: The human label or score of each row of a table.
         classes: How many classes there are; 0 for scores.
-        f1: Whether the F1 of class 1 is given too.
         on_trial: Whether the task may be tested on its dev part.
         other_names: What it is called elsewhere, in capitals and without hyphens.
     """
@@ -64,12 +57,10 @@ class TransferTask:
     source: type[Any]
     schema: pa.Schema
     files: Mapping[str, tuple[str, ...]]
-    way: Way
     configuration: str = "default"
     sides: tuple[str, ...] = _PAIR
     gold: Callable[[pa.Table, Path], np.ndarray] = lambda table, path: _labels(table)
     classes: int = 2
-    f1: bool = False
     on_trial: bool = False
     other_names: tuple[str, ...] = ()
 
@@ -84,20 +75,18 @@ def _scores(table: pa.Table, path: Path) -> np.ndarray:
 
 def _entailment(table: pa.Table, path: Path) -> np.ndarray:
     judgements = table.column("entailment").to_pylist()
-    strange = next((place for place, value in enumerate(judgements) if value not in ENTAILMENT), None)
-    if strange is not None:
+    unknown = next((row for row, value in enumerate(judgements) if value not in ENTAILMENT), None)
+    if unknown is not None:
         raise InputError(
-            f"the entailment judgement of pair {strange + 1} is {judgements[strange] or 'not there'}",
+            f"the entailment judgement of pair {unknown + 1} is {judgements[unknown] or 'missing'}",
             path=path,
             remedy=f"one of {', '.join(ENTAILMENT)}",
         )
     return np.array([ENTAILMENT.index(value) for value in judgements], dtype=np.int64)
 
 
-def _binary(name: str, negative: str, positive: str, **others: Any) -> TransferTask:
-    files = {"train": (negative, positive)}
-    way, sides = BY_NESTED_FOLDS, ("text",)
-    return TransferTask(TransferSource, BINARY, files, way, configuration=name, sides=sides, **others)
+def _binary(name: str, negative: str, positive: str) -> TransferTask:
+    return TransferTask(TransferSource, BINARY, {"train": (negative, positive)}, configuration=name, sides=("text",))
 
 
 _SICK = {"train": ("SICK_train.txt",), "dev": ("SICK_trial.txt",), "test": ("SICK_test_annotated.txt",)}
@@ -105,14 +94,12 @@ _SICK = {"train": ("SICK_train.txt",), "dev": ("SICK_trial.txt",), "test": ("SIC
 TASKS: dict[str, TransferTask] = {
     "MR": _binary("mr", "rt-polarity.neg", "rt-polarity.pos"),
     "CR": _binary("cr", "custrev.neg", "custrev.pos"),
-    # SentEval takes the objective sentences for the positive class; the order of the examples depends on it.
-    "SUBJ": _binary("subj", "subj.objective", "subj.subjective", gold=lambda table, path: 1 - _labels(table)),
+    "SUBJ": _binary("subj", "subj.objective", "subj.subjective"),
     "MPQA": _binary("mpqa", "mpqa.neg", "mpqa.pos"),
     "TREC": TransferTask(
         TransferSource,
         TREC,
         {"train": ("train_5500.label",), "test": ("TREC_10.label",)},
-        BY_FOLDS_OF_TRAIN,
         configuration="trec",
         sides=("text",),
         classes=len(QUESTION_TYPES),
@@ -121,15 +108,12 @@ TASKS: dict[str, TransferTask] = {
         MsrpSource,
         MSRP,
         {"train": ("msr_paraphrase_train.txt",), "test": ("msr_paraphrase_test.txt",)},
-        BY_FOLDS_OF_TRAIN,
-        f1=True,
         other_names=("MSRP", "MSRPC"),
     ),
     "SICK-R": TransferTask(
         SickSource,
         SICK,
         _SICK,
-        BY_RELATEDNESS,
         gold=_scores,
         classes=0,
         on_trial=True,
@@ -139,7 +123,6 @@ TASKS: dict[str, TransferTask] = {
         SickSource,
         SICK,
         _SICK,
-        BY_THE_DEV_PART,
         gold=_entailment,
         classes=len(ENTAILMENT),
         on_trial=True,
@@ -149,7 +132,6 @@ TASKS: dict[str, TransferTask] = {
         StsBenchmarkSource,
         STS_BENCHMARK,
         {"train": ("sts-train.csv",), "dev": ("sts-dev.csv",), "test": ("sts-test.csv",)},
-        BY_RELATEDNESS,
         gold=_scores,
         classes=0,
         other_names=("STSB", "STSBENCHMARK"),
@@ -162,12 +144,39 @@ _SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 
 
 @dataclass(frozen=True, eq=False)
+class Examples:
+    """Sentences, or pairs of them, with human labels or scores.
+
+    Attributes:
+        sides: The sentences; a second list of equal length for pairs.
+        gold: The class (int64) or score (float64) of each (n,).
+    """
+
+    sides: tuple[list[str], ...]
+    gold: np.ndarray = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def rows(self, chosen: np.ndarray) -> Examples:
+        """Returns the examples with these row numbers."""
+        return Examples(tuple([side[row] for row in chosen] for side in self.sides), self.gold[chosen])
+
+    def features(self, vectors: Vectors) -> np.ndarray:
+        """Computes the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
+        if len(self.sides) == 1:
+            return vectors(self.sides[0])
+        first, second = (vectors(side) for side in self.sides)
+        return np.concatenate([np.abs(first - second), first * second], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
 class ReadTask:
-    """A task that is there in full.
+    """A task all of whose files are present.
 
     Attributes:
         name: SentEval's name for it, e.g. `MR`.
-        parts: The examples of each part, in SentEval's order.
+        parts: The examples of `train`, and of `dev` and `test` where the task has them.
         tested_on: What the part `test` is, where there is one.
     """
 
@@ -176,27 +185,13 @@ class ReadTask:
     parts: dict[str, Examples]
     tested_on: str = "test"
 
-    def regressions(self, protocol: Protocol) -> int:
-        """Returns how many regressions :meth:`evaluate` trains, for a progress bar."""
-        return self.row.way.regressions(protocol)
-
-    def evaluate(self, vectors: Vectors, protocol: Protocol) -> TaskResult:
-        """Trains and tests a classifier or a regression on the vectors."""
-        result = self.row.way.score(self.parts, vectors, self.row.classes, protocol)
-        metrics, majority = dict(result.metrics), dict(result.majority)
-        if not self.row.f1:
-            metrics.pop("f1", None)
-            majority.pop("f1", None)
-        tested_on = result.tested_on or self.tested_on
-        return TaskResult(self.name, tested_on, result.train, result.test, metrics, result.dev, majority)
-
 
 @dataclass(frozen=True)
 class TransferTasks:
     """The tasks that were found.
 
     Attributes:
-        tasks: Those that are there, in the order of :data:`TASKS`.
+        tasks: Those that are complete, in the order of :data:`TASKS`.
         missing: For each of the others the files that it lacks.
     """
 
@@ -227,7 +222,7 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
 
 
 def find_transfer_tasks(
-    folder: Path, names: Iterable[str], protocol: Protocol, *, sick_test_on_trial: bool = False
+    folder: Path, names: Iterable[str], *, folds: int = FOLDS, sick_test_on_trial: bool = False
 ) -> TransferTasks:
     """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
@@ -253,14 +248,12 @@ def find_transfer_tasks(
         if lacking:
             missing[name] = lacking
             continue
-        least = row.way.fewest(protocol)
-        read = {part: _read(row, source_parts[places[part]], may_be_empty=least is not None) for part in needed}
+        examples = {part: _read(row, source_parts[places[part]]) for part in needed}
         if on_trial:
-            read = _shifted(read, protocol.seed)
+            examples = _shifted(examples)
         paths += [path for part in needed for path in source_parts[places[part]].files]
-        if least is not None:
-            check_enough(read["train"].gold, least, name=name, path=source_parts[places["train"]].files[0])
-        examples = {part: examples.in_order() for part, examples in read.items()}
+        if "dev" not in row.files:
+            check_enough(examples["train"].gold, 2 * folds, name, source_parts[places["train"]].files[0])
         tasks.append(ReadTask(name, row, examples, ON_TRIAL if on_trial else "test"))
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
@@ -268,20 +261,57 @@ def find_transfer_tasks(
     return TransferTasks(tuple(tasks), missing, tuple(dict.fromkeys(paths)))
 
 
-def _read(row: TransferTask, part: Part, *, may_be_empty: bool) -> Examples:
+def _read(row: TransferTask, part: Part) -> Examples:
     table = read_part(part)
-    if not table.num_rows and not may_be_empty:
-        raise InputError("the file contains no pairs", path=part.files[0], remedy="replace it with a complete copy")
+    if not table.num_rows:
+        raise InputError("the file contains no examples", path=part.files[0], remedy="replace it with a complete copy")
     return Examples(tuple(table.column(name).to_pylist() for name in row.sides), row.gold(table, part.files[0]))
 
 
-def _shifted(examples: dict[str, Examples], seed: int) -> dict[str, Examples]:
+def _shifted(examples: dict[str, Examples]) -> dict[str, Examples]:
     """Makes the trial part the test part, and a ninth of the train part the trial part."""
     train = examples["train"]
-    order = np.random.default_rng(seed).permutation(len(train))
+    order = np.random.default_rng(SEED).permutation(len(train))
     count = max(1, len(train) // 9)
     return {
         "train": train.rows(np.sort(order[count:])),
         "dev": train.rows(np.sort(order[:count])),
         "test": examples["dev"],
     }
+
+
+def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tuple[str, str], Part]:
+    """Lists the parts of a source by configuration and split; none if nothing of it is there.
+
+    Where raw files and a prepared data folder have the same part, the raw files are taken.
+    """
+    prepared = {(part.configuration, part.split): part for part in _prepared_parts(folder, schemas)}
+    try:
+        raw = options.parts()
+    except NothingThereError:
+        raw = []
+    return prepared | {(part.configuration, part.split): part for part in raw}
+
+
+def read_part(part: Part) -> pa.Table:
+    """Reads all rows of a part."""
+    assert part.schema is not None
+    tables = (fitted(table, part.schema) for table in part.read(LineErrors()))
+    return pa.concat_tables([part.schema.empty_table(), *tables])
+
+
+def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Part]:
+    for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
+        opened = DataFolder(place)
+        for name in opened.splits:
+            columns = opened.schema(name).names
+            schema = next((known for known in schemas if known.names == columns), None)
+            if schema is not None:
+                configuration, _, split = name.rpartition(".")
+                read = partial(_read_prepared, place, name, schema)
+                yield Part(split, schema, opened.shards(name), read, configuration or "default")
+
+
+def _read_prepared(folder: Path, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
+    for batch in DataFolder(folder).batches(name):
+        yield pa.Table.from_batches([batch]).cast(schema)

@@ -1,0 +1,115 @@
+"""The suite `classification`: accuracy and F1 of a logistic regression on fixed vectors of labelled texts."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..artefacts.card_heads import Measurement
+from ..errors import InputError
+from .baselines import Scorer, encode_once
+from .classifiers import (
+    FOLDS,
+    PENALTIES,
+    SEED,
+    accuracy,
+    check_enough,
+    check_sklearn,
+    fitter,
+    predict_classes,
+    regressions,
+)
+from .suite import Benchmark, Scores, Suite, one_folder
+
+if TYPE_CHECKING:
+    from .evaluate_settings import EvaluateSettings
+
+COLUMNS = ("text", "label")
+
+
+def read_labelled_texts(path: Path) -> tuple[list[str], list[str]]:
+    """Reads the columns `text` and `label` of a CSV file with a header; of a .tsv file, separated by tabs.
+
+    Returns:
+        The texts and their labels.
+    """
+    texts, labels = [], []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1)
+            for row in reader:
+                if not row["label"] or row["text"] is None or None in row:
+                    raise InputError(
+                        "a row without a label, or with another number of fields than the header",
+                        path=path,
+                        line=reader.line_num,
+                        remedy="fix the line",
+                    )
+                texts.append(row["text"])
+                labels.append(row["label"])
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read this CSV file: {error}", path=path) from error
+    return texts, labels
+
+
+def _read(settings: EvaluateSettings) -> Benchmark:
+    source = one_folder(settings)
+    check_sklearn()
+    paths = [source]
+    if source.is_dir():
+        paths = [
+            next(iter(sorted(source.glob(f"{part}.[ct]sv"))), source / f"{part}.csv") for part in ("train", "test")
+        ]
+    parts = [read_labelled_texts(path) for path in paths]
+    classes, numbers = np.unique([label for _, labels in parts for label in labels], return_inverse=True)
+    gold = np.split(numbers, [len(parts[0][1])])
+    check_enough(gold[0], 2 * FOLDS, source.name, paths[0])
+    has_test = len(paths) > 1
+    if has_test and not len(gold[1]):
+        raise InputError("the file contains no rows", path=paths[1], remedy="add rows, or give the other file alone")
+    tested_on = "test" if has_test else f"{FOLDS} folds"
+
+    def measure(scorer: Scorer) -> Scores:
+        from sklearn.metrics import f1_score
+
+        vectors = encode_once(scorer.encode, [text for texts, _ in parts for text in texts])
+        features = [vectors(texts) for texts, _ in parts]
+        with tqdm(total=regressions(test=has_test), unit=" regressions", desc="train") as bar:
+            test = features[1] if has_test else None
+            predictions, dev = predict_classes(features[0], gold[0], test, FOLDS, fitter(bar.update))
+        tested = gold[1] if has_test else gold[0]
+        f1 = float(f1_score(tested, predictions, average="macro", zero_division=0))
+        record = {"accuracy": 100 * accuracy(predictions, tested), "f1": 100 * f1, "dev_accuracy": 100 * dev}
+        measurements = tuple(
+            Measurement("text-classification", source.stem, key, record[key], title, "Classification", split=tested_on)
+            for key, title in (("accuracy", "accuracy (%)"), ("f1", "macro F1 × 100"))
+        )
+        return Scores(scorer.name, scorer.kind, record=record, measurements=measurements)
+
+    return Benchmark(
+        measure,
+        inputs=paths,
+        protocol="logistic regression on fixed sentence vectors; the F1 is the mean over the classes",
+        facts={
+            "classes": len(classes),
+            "examples": [len(labels) for _, labels in parts],
+            "tested_on": tested_on,
+            "classifier": {"folds": FOLDS, "penalties": list(PENALTIES), "seed": SEED},
+        },
+        name=f"classification {source.resolve().name}",
+        trained="a regression was trained on top of fixed vectors",
+    )
+
+
+CLASSIFICATION = Suite(
+    _read,
+    section="hf-paraphrase evaluate: classification",
+    heading="Evaluation: classification",
+)

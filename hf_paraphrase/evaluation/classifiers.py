@@ -1,0 +1,174 @@
+"""Classifiers of scikit-learn on fixed sentence vectors, and the folds by which their penalty is chosen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, UsageError
+from .correlation import pearson
+
+FOLDS = 10
+"""Folds, outer and inner, of SentEval's recommended settings."""
+SEED = 1111
+"""SentEval's seed."""
+PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
+"""The weight decays that SentEval chooses among."""
+
+
+def check_sklearn() -> None:
+    """Checks that scikit-learn is installed."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            "classifiers on sentence vectors need scikit-learn", remedy="pip install 'hf-paraphrase[classification]'"
+        ) from error
+
+
+def fit_classifier(features: np.ndarray, labels: np.ndarray, penalty: float, weights: np.ndarray | None = None) -> Any:
+    """Fits a multinomial logistic regression whose penalty is a weight decay: penalty / 2 · ‖w‖² beside the mean loss.
+
+    Args:
+        features: float32 (n, dim).
+        labels: The class of each row (n,).
+        penalty: The weight decay.
+        weights: The weight of each row (n,); 1 by default.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    total = len(labels) if weights is None else float(weights.sum())
+    return LogisticRegression(C=1 / (penalty * total), max_iter=1000, tol=1e-3).fit(features, labels, weights)
+
+
+def predict_scores(
+    features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray], fit: Callable[..., Any] = fit_classifier
+) -> tuple[np.ndarray, float]:
+    """Predicts graded scores by the regression of Tai, Socher and Manning 2015, section 4.2.
+
+    Args:
+        features: Of the parts `train`, `dev` and `test`, float32 (n, dim) each.
+        gold: The human scores of `train` and `dev` (n,).
+        fit: Fits a classifier, as :func:`fit_classifier`.
+
+    Returns:
+        The predicted scores of the test part (m,), and Pearson's r on the dev part, by which the penalty was chosen.
+    """
+    rows, classes, weights = score_distribution(gold["train"])
+    models = [fit(features["train"][rows], classes, penalty, weights) for penalty in PENALTIES]
+    expected = [
+        {name: model.predict_proba(features[name]) @ model.classes_ for name in ("dev", "test")} for model in models
+    ]
+    dev = [pearson(one["dev"], gold["dev"]) for one in expected]
+    best = int(np.argmax(dev))
+    return expected[best]["test"], dev[best]
+
+
+def score_distribution(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distributes each score (n,) over the two whole numbers next to it.
+
+    Returns:
+        Row numbers, classes and weights (at most 2·n,); the weights of a row sum to 1.
+    """
+    lower = np.floor(scores).astype(np.int64)
+    rows = np.tile(np.arange(len(scores)), 2)
+    weights = np.concatenate([lower - scores + 1, scores - lower])
+    kept = weights > 0
+    return rows[kept], np.concatenate([lower, lower + 1])[kept], weights[kept]
+
+
+def stratified_folds(labels: np.ndarray, folds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields the row numbers to train and to test on, for each fold."""
+    from sklearn.model_selection import StratifiedKFold
+
+    with warnings.catch_warnings():
+        # A rare class is in some folds only.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        yield from StratifiedKFold(folds, shuffle=True, random_state=SEED).split(labels, labels)
+
+
+def check_enough(labels: np.ndarray, least: int, name: str, path: Path) -> None:
+    """Checks that there are examples of two classes to train on in every fold."""
+    second = sorted(np.bincount(labels, minlength=2))[-2]
+    if second < least:
+        raise InputError(
+            f"{name} has {len(labels)} examples, {second} of the second largest class: too few for folds",
+            path=path,
+            remedy=f"give two classes with {least} examples or more",
+        )
+
+
+def regressions(folds: int = FOLDS, *, test: bool) -> int:
+    """Returns how many regressions :func:`predict_classes` trains."""
+    chosen = folds * len(PENALTIES) + 1
+    return chosen if test else folds * chosen
+
+
+def fitter(progress: Callable[[int], object] | None) -> Callable[..., Any]:
+    """Makes a function that fits a classifier as :func:`fit_classifier` does, and reports each to a progress bar."""
+
+    def fit(*arguments: Any) -> Any:
+        model = fit_classifier(*arguments)
+        if progress is not None:
+            progress(1)
+        return model
+
+    return fit
+
+
+def predict_classes(
+    features: np.ndarray,
+    labels: np.ndarray,
+    test: np.ndarray | None,
+    folds: int = FOLDS,
+    fit: Callable[..., Any] = fit_classifier,
+) -> tuple[np.ndarray, float]:
+    """Predicts the classes of a test part; without one those of the examples themselves, by nested folds.
+
+    Args:
+        features: float32 (n, dim).
+        labels: The class of each row (n,).
+        test: Features of the test part, float32 (m, dim).
+        folds: Folds, outer and inner.
+        fit: Fits a classifier, as :func:`fit_classifier`.
+
+    Returns:
+        The predicted classes, and the mean accuracy over folds of the training examples, which chose the penalty.
+    """
+    if test is not None:
+        penalty, dev = best_penalty(features, labels, folds, fit)
+        return fit(features, labels, penalty).predict(test), dev
+    predictions, dev_accuracies = np.empty_like(labels), []
+    for train, held_out in stratified_folds(labels, folds):
+        penalty, dev = best_penalty(features[train], labels[train], folds, fit)
+        predictions[held_out] = fit(features[train], labels[train], penalty).predict(features[held_out])
+        dev_accuracies.append(dev)
+    return predictions, float(np.mean(dev_accuracies))
+
+
+def accuracy(predictions: np.ndarray, gold: np.ndarray) -> float:
+    """Computes the share of right predictions."""
+    return float((predictions == gold).mean())
+
+
+def f1_of_paraphrases(predictions: np.ndarray, gold: np.ndarray) -> float:
+    """Computes the F1 of class 1, from 0 to 1; 0 where it is neither predicted nor there."""
+    hits = int(((predictions == 1) & (gold == 1)).sum())
+    return 2 * hits / max(1, int((predictions == 1).sum()) + int((gold == 1).sum()))
+
+
+def best_penalty(
+    features: np.ndarray, labels: np.ndarray, folds: int, fit: Callable[..., Any] = fit_classifier
+) -> tuple[float, float]:
+    """Returns the penalty with the highest mean accuracy over folds, the smallest of equals, and that mean."""
+    splits = list(stratified_folds(labels, folds))
+    means = [
+        float(np.mean([fit(features[a], labels[a], penalty).score(features[b], labels[b]) for a, b in splits]))
+        for penalty in PENALTIES
+    ]
+    best = int(np.argmax(means))
+    return PENALTIES[best], means[best]

@@ -1,0 +1,191 @@
+"""The suite `retrieval`: finding relevant documents by cosine, in the layout of BEIR (Thakur et al. 2021).
+
+A folder has `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/SPLIT.tsv` (query,
+document, relevance, below a header). As in BEIR a document is encoded as its title and text, one with the query's own
+id is not ranked, and gains are linear. Beside the encoders stands BM25 with the parameters that BEIR uses; its words
+are the tokens of the baseline `words`, neither stemmed nor stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..artefacts.card_heads import Measurement
+from ..data.text_files import numbered_lines
+from ..encoders.search.nearest_neighbours import nearest_neighbours
+from ..errors import InputError, no_folder
+from .baselines import Scorer, baseline_tokens, count_matrix, encode_once
+from .suite import Benchmark, Scores, Suite, format_measurements, one_folder
+
+if TYPE_CHECKING:
+    from .evaluate_settings import EvaluateSettings
+
+DEPTH = 1000
+"""Documents that are ranked for a query."""
+_K1, _B = 0.9, 0.4
+_TITLES = {"ndcg_at_10": "nDCG@10 × 100", "recall_at_100": "recall@100 (%)", "map": "MAP × 100"}
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalSet:
+    """Documents, queries that have a relevant document, and how relevant which documents are.
+
+    Attributes:
+        documents: Texts by their ids.
+        queries: Texts by their ids.
+        relevance: For each query the relevance of the documents that were judged, by their ids.
+    """
+
+    name: str
+    split: str
+    documents: dict[str, str]
+    queries: dict[str, str]
+    relevance: dict[str, dict[str, int]]
+    paths: tuple[Path, ...]
+
+
+def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
+    """Reads a folder in BEIR's layout.
+
+    Args:
+        folder: The folder.
+        split: The name of the file of relevance judgements.
+    """
+    if not folder.is_dir():
+        raise no_folder(folder, "give a folder with corpus.jsonl, queries.jsonl and qrels")
+    paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
+    for path in paths:
+        if not path.is_file():
+            raise InputError(
+                "no such file", path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
+            )
+    documents, queries = _read_texts(paths[0]), _read_texts(paths[1])
+    relevance: dict[str, dict[str, int]] = {}
+    for line, query, document, grade in _judgements(paths[2]):
+        if query not in queries or document not in documents:
+            unknown = f"query {query}" if query not in queries else f"document {document}"
+            raise InputError(f"unknown {unknown}", path=paths[2], line=line, remedy="its text is missing")
+        relevance.setdefault(query, {})[document] = grade
+    relevance = {query: grades for query, grades in relevance.items() if max(grades.values()) > 0}
+    if not relevance:
+        raise InputError("no query has a relevant document", path=paths[2], remedy="check --split")
+    asked = {query: queries[query] for query in relevance}
+    return RetrievalSet(folder.resolve().name, split, documents, asked, relevance, paths)
+
+
+def _read_texts(path: Path) -> dict[str, str]:
+    texts = {}
+    for line, text in numbered_lines(path):
+        try:
+            row = json.loads(text)
+            texts[str(row["_id"])] = f"{row.get('title') or ''} {row['text']}".strip()
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError("not a JSON object with _id and text", path=path, line=line) from error
+    return texts
+
+
+def _judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
+    for line, text in numbered_lines(path):
+        fields = text.split("\t")
+        if line == 1 and len(fields) == 3 and not fields[2].strip().lstrip("-").isdigit():
+            continue  # the header
+        try:
+            query, document, grade = fields
+            yield line, query, document, int(grade)
+        except ValueError as error:
+            raise InputError("not a query, a document and a whole number", path=path, line=line) from error
+
+
+def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:
+    """Computes nDCG@10, recall@100 and average precision of one query, from 0 to 1, as trec_eval defines them.
+
+    Args:
+        ranked: Ids of the documents, the best first.
+        relevance: The relevance of the judged documents, by their ids; at least one above 0.
+    """
+    gains = np.array([max(0, relevance.get(document, 0)) for document in ranked], dtype=np.float64)
+    ideal = np.sort([max(0, grade) for grade in relevance.values()])[::-1][:10]
+    discounts = 1 / np.log2(np.arange(2, 12))
+    total = sum(grade > 0 for grade in relevance.values())
+    hits = gains > 0
+    precisions = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    ndcg = float(gains[:10] @ discounts[: len(gains[:10])] / (ideal @ discounts[: len(ideal)]))
+    return ndcg, float(hits[:100].sum() / total), float(precisions[hits].sum() / total)
+
+
+def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
+    """Ranks the documents for each query by the cosine of the vectors; each distinct text is encoded once."""
+    vectors = encode_once(scorer.encode, [*data.documents.values(), *data.queries.values()])
+    queries, documents = (
+        np.asarray(vectors(list(texts.values())), dtype=np.float32) for texts in (data.queries, data.documents)
+    )
+    names = list(data.documents)
+    rows = nearest_neighbours(queries, documents, min(DEPTH + 1, len(names)))[0]
+    return [_without(query, [names[row] for row in own]) for query, own in zip(data.queries, rows, strict=True)]
+
+
+def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
+    """Ranks the documents for each query by BM25 (Robertson and Zaragoza 2009), with Lucene's never negative idf."""
+    vocabulary: dict[str, int] = {}
+    counts = count_matrix([baseline_tokens(text) for text in data.documents.values()], vocabulary)
+    queries = count_matrix([baseline_tokens(text) for text in data.queries.values()], dict(vocabulary))
+    queries = queries[:, : counts.shape[1]]
+    frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    norms = np.repeat(1 - _B + _B * lengths / max(1.0, lengths.mean()), np.diff(counts.indptr))
+    idf = np.log(1 + (len(lengths) - frequencies + 0.5) / (frequencies + 0.5))
+    counts.data = idf[counts.indices] * counts.data * (_K1 + 1) / (counts.data + _K1 * norms)
+    names = list(data.documents)
+    ranked = []
+    for row, query in enumerate(data.queries):
+        scores = np.asarray((queries[row] @ counts.T).todense()).ravel()
+        order = np.argsort(-scores, kind="stable")[: DEPTH + 1]
+        ranked.append(_without(query, [names[place] for place in order if scores[place] > 0]))
+    return ranked
+
+
+def _without(query: str, ranked: Sequence[str]) -> list[str]:
+    return [document for document in ranked if document != query][:DEPTH]
+
+
+def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[str]]) -> Scores:
+    measures = [
+        retrieval_measures(own, relevance) for own, relevance in zip(ranked, data.relevance.values(), strict=True)
+    ]
+    record: dict[str, Any] = {
+        key: 100 * float(value) for key, value in zip(_TITLES, np.mean(measures, axis=0), strict=True)
+    }
+    measurements = tuple(
+        Measurement("text-retrieval", data.name, key, record[key], title, "Retrieval", split=data.split)
+        for key, title in _TITLES.items()
+    )
+    return Scores(name, kind, record=record, measurements=measurements)
+
+
+def _read(settings: EvaluateSettings) -> Benchmark:
+    folder = one_folder(settings)
+    data = read_retrieval_set(folder, settings.split)
+    bm25 = _scores("BM25", "baseline", data, rank_by_bm25(data))
+    size = f"{len(data.queries):,} queries, {len(data.documents):,} documents"
+    return Benchmark(
+        lambda scorer: _scores(scorer.name, scorer.kind, data, rank_by_vectors(scorer, data)),
+        inputs=data.paths,
+        protocol=f"ranking by cosine, {DEPTH:,} documents a query; measures as in BEIR",
+        facts={"queries": len(data.queries), "documents": len(data.documents), "bm25": dict(bm25.record)},
+        report=lambda scores: f"{format_measurements([bm25, *scores])}\n{size}\n",
+        name=f"retrieval {data.name}/{data.split}",
+    )
+
+
+RETRIEVAL = Suite(
+    _read,
+    settings=("split",),
+    section="hf-paraphrase evaluate: retrieval",
+    heading="Evaluation: retrieval",
+)

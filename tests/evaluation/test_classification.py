@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.evaluation.classification import read_labelled_texts
+
+
+def write_csv(path, count=60, seed=0):
+    generator = np.random.default_rng(seed)
+    lines = ["id,label,text"]
+    for row in range(count):
+        word = ["good", "bad", "neither"][row % 3]
+        lines.append(f'{row},{word},"{word}, {" ".join(generator.choice(list("abcdef"), 3))}"')
+    path.write_text("\n".join(lines) + "\n")
+
+
+def evaluate(data, output):
+    words = ["evaluate", "--suite", "classification", "--data", data, "--baseline", "words", "--output", output]
+    return main([str(word) for word in words])
+
+
+def test_a_folder_is_tested_on_its_test_part(tmp_path, capsys):
+    write_csv(tmp_path / "train.csv")
+    write_csv(tmp_path / "test.csv", 30, seed=1)
+    assert evaluate(tmp_path, tmp_path / "results.json") == 0
+    record = json.loads((tmp_path / "results.json").read_text())
+    assert record["tested_on"] == "test" and record["examples"] == [60, 30] and record["classes"] == 3
+    assert record["results"][0]["accuracy"] == 100 and record["results"][0]["f1"] == pytest.approx(100)
+    assert "accuracy (%)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text,kind\na,b\n", "lacks label"),
+        ("text,label\na,b,c\n", "another number of fields"),
+        ("text,label\na\n", "without a label"),
+        ('text,label\n"a,b\n', "unexpected end of data"),
+    ],
+)
+def test_malformed_files_are_named(tmp_path, content, message):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InputError, match=message) as raised:
+        read_labelled_texts(tmp_path / "x.csv")
+    assert str(raised.value.path).endswith("x.csv")
+
+
+def test_quoted_fields_and_tabs_are_read(tmp_path):
+    (tmp_path / "x.csv").write_text('label,text\r\n1,"a ""b"", c\nd"\r\n')
+    (tmp_path / "x.tsv").write_text("text\tlabel\na, b\tyes\n")
+    assert read_labelled_texts(tmp_path / "x.csv") == (['a "b", c\nd'], ["1"])
+    assert read_labelled_texts(tmp_path / "x.tsv") == (["a, b"], ["yes"])
+
+
+def test_too_few_examples_for_folds_are_refused(tmp_path, capsys):
+    write_csv(tmp_path / "few.csv", 9)
+    assert evaluate(tmp_path / "few.csv", tmp_path / "results.json") == 2
+    assert "too few for folds" in capsys.readouterr().err
