@@ -64,13 +64,14 @@ class SentenceMap:
 
     def points(self, query: str, vector: NDArray[np.floating], neighbours: Sequence[Neighbour]) -> pd.DataFrame:
         """Returns the points of the map, of a query and of its neighbours: columns `x`, `y`, `kind` and `text`."""
-        vectors = self._index.vectors.take(np.array([item.row for item in neighbours], np.int64))
+        rows = np.array([item.row for item in neighbours], np.int64)
+        vectors = self._index.vectors.take(rows) if len(rows) else np.empty((0, len(self._centre)))
         texts = [f"{item.score:.3f} {item.sentence}" for item in neighbours]
-        near = self._points("neighbour", vectors.reshape(len(neighbours), -1), texts)
+        near = self._points("neighbour", vectors, texts)
         return pd.concat([self._sentences, near, self._points("query", vector[None], [query])], ignore_index=True)
 
     def _points(self, kind: str, vectors: NDArray[np.floating], texts: Sequence[str]) -> pd.DataFrame:
-        x, y = ((vectors - self._centre) @ self._axes).T if len(vectors) else np.empty((2, 0))
+        x, y = ((vectors - self._centre) @ self._axes).T
         labels = [text[:_LONGEST_LABEL] for text in texts]
         return pd.DataFrame({"x": x, "y": y, "kind": [kind] * len(labels), "text": labels})
 

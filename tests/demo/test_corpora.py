@@ -75,7 +75,7 @@ def test_a_data_folder_and_the_sample_are_corpora(catalogue, pairs):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"\x89PNG\r\n\x1a\n", "corpus.bin:1: not UTF-8"), (b"", "empty"), (b" \n", "no sentence"), (None, "")],
+    [(b"\x89PNG\r\n\x1a\n", "corpus.bin:1: not UTF-8"), (b"", "empty"), (b" \n", "no sentence"), (None, "no such")],
 )
 def test_an_unreadable_file_is_refused_by_its_name_alone(catalogue, tmp_path, content, message):
     path = tmp_path / "corpus.bin"

@@ -95,10 +95,9 @@ def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_
         go_on.wait(10)
 
     def read():
-        try:
+        with pytest.raises(UsageError, match="the page is closed"):
             corpus.search("it", "avg", k=1, progress=progress)
-        finally:
-            ended.append("read")
+        ended.append("read")
 
     thread = Thread(target=read)
     thread.start()

@@ -106,14 +106,14 @@ def test_neighbours(page, tmp_path):
     page.locator("#neighbours-models input").click()
     page.get_by_role("option", name="gran", exact=True).click()
     page.keyboard.press("Escape")
-    page.get_by_label("Query").fill("a physician purchased a car .")
+    page.locator("#neighbours-query textarea").fill("a physician purchased a car .")
     page.get_by_role("button", name="Search").click()
     said(page, "neighbours-status", "corpus.txt: 6 sentences")
     text = said(page, "neighbours-result", "builtin", "gran", *lines)
     assert len(re.findall(r"[\d.]+ ms", text)) == 2
     assert page.locator("#neighbours-result svg.marks").count() == 2, "a map for each"
     page.shot("neighbours")
-    page.get_by_label("Query").fill(" ")
+    page.locator("#neighbours-query textarea").fill(" ")
     page.get_by_role("button", name="Search").click()
     said(page, "neighbours-status", "the query is empty")
 

@@ -119,5 +119,5 @@ def test_paraphrases_are_those_of_the_verb_and_its_command_is_shown(models):
     assert pairs.column("sentence2").to_pylist() == expected
     assert f"{len(expected)} paraphrases from " in summary
     assert f"hf-paraphrase paraphrase --models {' '.join(folders)} --num 2" in summary
-    with pytest.raises(UsageError, match="no round trip"):
+    with pytest.raises(UsageError, match="one model alone"):
         paraphrased(catalogue, "nmt", "nmt", sentence, 2)
