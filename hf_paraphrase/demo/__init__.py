@@ -1,10 +1,9 @@
 """The page: models and data to try in a browser, on this machine alone or as a Space of the Hub.
 
-Model folders come in, a page goes out. `run` is the recipe of the verb; `page` puts the tabs together, one file each
-(`similarity_tab`, `neighbours_tab`, `translation_tab`, `data_tab`), which read what a person typed (`typed_texts`),
-compute with functions that know nothing of a page (`word_shares`, `corpora`, `sentence_map`, `translations`,
-`pair_measures`), and draw (`pictures`, `charts`). `model_catalogue` finds and opens the models, `space` writes the
-folder of a Space.
+Model folders come in, a page goes out. Start with `run`, the recipe of the verb, and `page`, which puts the tabs
+together, one file each (`*_tab`). They compute with functions that know nothing of a page (`word_shares`, `corpora`,
+`translations`, `pair_measures`), and show the results in gradio's own tables and plots, or as HTML (`pictures`).
+`model_catalogue` finds and opens the models, `space` writes the folder of a Space.
 """
 
 from __future__ import annotations

@@ -1,23 +1,28 @@
-"""How the page answers when something is wrong: in words, where the result would stand."""
+"""What a person typed, checked, and how the page answers when something is wrong: in words, where the result is."""
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from ..errors import HfParaphraseError, error_of_the_system
+from ..errors import HfParaphraseError, UsageError, error_of_the_system
 from .pictures import note
 
 _LOGGER = logging.getLogger(__name__)
+MOST_SENTENCES = 12
+"""Sentences that are compared with each other at a time: more make a heat map that nobody reads."""
+LONGEST = 2_000
+"""Characters of a sentence at most."""
 
 
-def answered(empty: tuple[Any, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Returns a decorator for what handles an event of the page, whose first result is HTML.
+def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Returns a decorator for an event handler of the page whose first result is HTML.
 
-    An error that the user can fix becomes that HTML. One that nobody has foreseen does too, and its traceback goes to
-    the log: the page stays as it is for everyone else.
+    An error that the user can fix becomes that HTML, followed by the values `others`. So does an unexpected error,
+    whose traceback is logged.
     """
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,8 +35,51 @@ def answered(empty: tuple[Any, ...] = ()) -> Callable[[Callable[..., Any]], Call
                 if problem is None:
                     _LOGGER.exception("the page could not answer")
                 shown = note(str(problem or f"this failed: {type(error).__name__}: {error}"), error=True)
-                return (shown, *empty) if empty else shown
+                return (shown, *others) if others else shown
 
         return answer
 
     return decorate
+
+
+def show_example(
+    gr: Any, tab: Any, handler: Callable[..., Sequence[Any]], inputs: list[Any], outputs: list[Any]
+) -> None:
+    """Calls a handler when a tab is opened for the first time."""
+    is_shown = gr.State(False)
+
+    def on_open(done: bool, *values: Any) -> list[Any]:
+        return [True, *([gr.skip()] * len(outputs) if done else handler(*values))]
+
+    tab.select(on_open, [is_shown, *inputs], [is_shown, *outputs], api_visibility="private")
+
+
+def sentence_of(text: str | None, what: str = "the sentence") -> str:
+    """Returns what was typed as one sentence, with single spaces."""
+    sentence = " ".join((text or "").split())
+    if not sentence:
+        raise UsageError(f"{what} is empty", remedy="type one")
+    if len(sentence) > LONGEST:
+        raise UsageError(
+            f"{what} has {len(sentence):,} characters", remedy=f"at most {LONGEST:,}: a sentence, not a document"
+        )
+    return sentence
+
+
+def sentences_of(text: str | None) -> list[str]:
+    """Returns the sentences that were typed, one a line, without empty lines."""
+    lines = [line for line in (text or "").splitlines() if line.strip()]
+    if len(lines) < 2:
+        problem = "there is nothing to compare" if lines else "the text is empty"
+        raise UsageError(problem, remedy="type two sentences, a line each")
+    if len(lines) > MOST_SENTENCES:
+        raise UsageError(f"these are {len(lines):,} sentences", remedy=f"at most {MOST_SENTENCES}, a line each")
+    return [sentence_of(line, f"sentence {number}") for number, line in enumerate(lines, 1)]
+
+
+def source_of(upload: str | None, path: str | None) -> Path | None:
+    """Returns the file that a user gave, an upload or a path on this machine; None for neither."""
+    path = (path or "").strip()
+    if upload and path:
+        raise UsageError("there is an upload and a path", remedy="remove one of them")
+    return Path(upload) if upload else Path(path).expanduser() if path else None

@@ -1,14 +1,18 @@
-"""The corpus of one user of the page: its sentences, and an index of them for each encoder that is asked."""
+"""The corpus of one user of the page: its sentences, and an index and a map of them for each encoder."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
@@ -16,58 +20,108 @@ from ..encoders.search.build import build_index
 from ..encoders.search.index import Neighbour, SearchIndex
 from ..errors import HfParaphraseError, InputError
 from .model_catalogue import ModelCatalogue
-from .sentence_map import SentenceMap, map_of
 
 MOST_SENTENCES = 1_000_000
-"""Sentences of a corpus at most; those behind are left out."""
+"""The first sentences of a corpus that are used."""
 _EXACT_UP_TO = 100_000
-"""Of more sentences an index gets inverted lists, which find nearly all neighbours in a fraction of the time."""
+"""A larger corpus gets an approximate index."""
 _BLOCK = 8_192
-"""Sentences between two signs of progress."""
+"""Sentences between two updates of the progress bar."""
 SAMPLE = "the English sentences of the built-in sample"
+_MOST_POINTS = 2_000
+_LONGEST_LABEL = 160
 Progress = Callable[[float, str], object]
 
 
-@dataclass(frozen=True)
-class Found:
-    """What one encoder finds.
+def no_progress(share: float, text: str) -> None:
+    """Ignores progress."""
+
+
+class SentenceMap:
+    """Sentences of an index on the first two principal components of their vectors.
 
     Attributes:
-        seconds: How long the query took, its embedding included.
-        recall: The share of the true neighbours that the index finds; None where it finds all.
-        picture: The map of the corpus with the query and its neighbours, as HTML.
+        kept: The share of the variance that the components keep, from 0 to 1.
+        num_points: How many sentences are on the map, some thousands drawn at random from a larger index.
+    """
+
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
+        rows = np.arange(len(index))
+        if len(rows) > _MOST_POINTS:
+            rows = np.sort(np.random.default_rng(0).choice(len(index), _MOST_POINTS, replace=False))
+        vectors = index.vectors.take(rows).astype(np.float64)
+        nonzero = vectors.any(1)
+        rows, vectors = rows[nonzero], vectors[nonzero]
+        self._centre = vectors.mean(0)
+        variances, directions = np.linalg.eigh((vectors - self._centre).T @ (vectors - self._centre))
+        self._axes = np.zeros((len(variances), 2))
+        self._axes[:, : min(2, len(variances))] = directions[:, ::-1][:, :2]
+        total = float(variances.sum())
+        self.kept = float(variances[-2:].sum()) / total if total > 0 else 1.0
+        self.num_points = len(rows)
+        self._sentences = self._points("sentence", vectors, index.sentences.sentences(rows))
+
+    def points(self, query: str, vector: NDArray[np.floating], neighbours: Sequence[Neighbour]) -> pd.DataFrame:
+        """Returns the points of the map, of a query and of its neighbours: columns `x`, `y`, `kind` and `text`."""
+        rows = np.array([item.row for item in neighbours], np.int64)
+        vectors = self._index.vectors.take(rows) if len(rows) else np.empty((0, len(self._centre)))
+        texts = [f"{item.score:.3f} {item.sentence}" for item in neighbours]
+        near = self._points("neighbour", vectors, texts)
+        return pd.concat([self._sentences, near, self._points("query", vector[None], [query])], ignore_index=True)
+
+    def _points(self, kind: str, vectors: NDArray[np.floating], texts: Sequence[str]) -> pd.DataFrame:
+        x, y = ((vectors - self._centre) @ self._axes).T
+        labels = [text[:_LONGEST_LABEL] for text in texts]
+        return pd.DataFrame({"x": x, "y": y, "kind": [kind] * len(labels), "text": labels})
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search with one encoder found.
+
+    Attributes:
+        seconds: How long the query took, including its embedding.
+        recall: The share of the true neighbours that the index finds; None for an exact index.
+        points: The map with the query and its neighbours.
+        caption: What the map shows.
     """
 
     neighbours: list[Neighbour]
     seconds: float
     recall: float | None
-    picture: str
+    points: pd.DataFrame
+    caption: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Indexed:
     index: SearchIndex
     map: SentenceMap
-    lock: Lock = field(default_factory=Lock)
+    lock: Lock
 
 
 class UserCorpus:
     """A corpus that one user searches; its indexes are in a temporary folder that is deleted with it.
 
     Attributes:
-        count: How many sentences it has, empty ones and repeated ones among them.
+        source: The file or data folder; None for the built-in sample.
+        count: How many sentences it has, including empty and repeated ones.
         cut: Whether it had more than :data:`MOST_SENTENCES`.
     """
 
     def __init__(self, catalogue: ModelCatalogue, source: Path | None = None) -> None:
-        self._catalogue, self._source = catalogue, source
+        self._catalogue, self.source = catalogue, source
         self.name = SAMPLE if source is None else source.name
-        self.count, self.cut = 0, False
+        count = 0
         with _named_shortly(source):
-            for block in self._blocks():
-                self.count += len(block)
-        if not self.count:
+            for block in self._all_blocks():
+                count += len(block)
+                if count > MOST_SENTENCES:
+                    break
+        if not count:
             raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence a line")
+        self.count, self.cut = min(count, MOST_SENTENCES), count > MOST_SENTENCES
         self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
         self._indexes: dict[str, _Indexed] = {}
         self._lock = Lock()
@@ -76,20 +130,18 @@ class UserCorpus:
         """Removes the indexes."""
         self._folder.cleanup()
 
-    def read(self, model: str, progress: Progress = lambda share, text: None) -> None:
-        """Builds the index for an encoder, if there is none yet."""
-        self._indexed(model, progress)
-
-    def search(self, query: str, model: str, *, k: int, progress: Progress = lambda share, text: None) -> Found:
+    def search(self, query: str, model: str, *, k: int, progress: Progress = no_progress) -> SearchResult:
         """Finds the sentences nearest to a query, by one encoder."""
         indexed = self._indexed(model, progress)
+        index, shown = indexed.index, indexed.map
         with self._catalogue.work(), indexed.lock:
             begin = time.perf_counter()
-            (neighbours,) = indexed.index.neighbours([query], k)
+            (neighbours,) = index.neighbours([query], k)
             seconds = time.perf_counter() - begin
-            vector = indexed.index.encoder.encode(query, normalize=True)
-            picture = indexed.map.draw(query, vector, neighbours, indexed.index.vectors)
-        return Found(neighbours, seconds, indexed.index.settings.recall, picture)
+            points = shown.points(query, index.encoder.encode(query, normalize=True), neighbours)
+        some = "all" if shown.num_points == len(index) else f"{shown.num_points:,} of the {len(index):,}"
+        caption = f"{some} sentences on two principal components, {shown.kept:.0%} of the variance"
+        return SearchResult(neighbours, seconds, index.settings.recall, points, caption)
 
     def _indexed(self, model: str, progress: Progress) -> _Indexed:
         with self._catalogue.work(), self._lock:
@@ -102,60 +154,46 @@ class UserCorpus:
         encoder = self._catalogue.new_encoder(model)
         folder = Path(self._folder.name) / str(len(self._indexes))
         folder.mkdir(exist_ok=True)
-        many = self.count > _EXACT_UP_TO
-        share = 0.5 if many else 1.0
-        read = placed = 0
+        approximate = self.count > _EXACT_UP_TO
+        total = self.count * (2 if approximate else 1)
+        done = 0
 
-        def progress_of_reading(sentences: int) -> None:
-            nonlocal read
+        def report(rows: int) -> None:
+            nonlocal done
             self._catalogue.check_open()
-            read += sentences
-            progress(share * read / self.count, f"{model}: {read:,} of {self.count:,} sentences read")
+            done += rows
+            progress(min(1.0, done / total), f"{model}: {min(done, self.count):,} of {self.count:,} sentences read")
 
-        def progress_of_placing(rows: int) -> None:
-            nonlocal placed
-            self._catalogue.check_open()
-            placed += rows
-            progress(min(1.0, share + share * placed / self.count), f"{model}: {placed:,} vectors put into lists")
-
-        with _named_shortly(self._source):
+        with _named_shortly(self.source):
             build_index(
-                encoder,
-                self._blocks(),
-                folder,
-                approximate=many,
-                progress=progress_of_reading,
-                place_progress=progress_of_placing,
+                encoder, self._blocks(), folder, approximate=approximate, progress=report, place_progress=report
             )
         index = SearchIndex(folder, encoder)
-        # The first query opens files and starts threads; the time that is shown shall be that of any.
+        # The first query opens files and starts threads, which its time should not include.
         list(index.neighbours(["a"], 1))
-        return _Indexed(index, map_of(index))
+        return _Indexed(index, SentenceMap(index), Lock())
 
     def _blocks(self) -> Iterator[list[str | None]]:
-        """Streams the first sentences, at most :data:`MOST_SENTENCES`."""
-        left = MOST_SENTENCES
-        for block in _all_blocks(self._source):
-            if len(block) > left:
-                self.cut = True
-                block = block[:left]
+        """Streams the first sentences, at most :data:`MOST_SENTENCES`, in small blocks."""
+        left = self.count
+        for block in self._all_blocks():
+            block = block[:left]
             left -= len(block)
             for start in range(0, len(block), _BLOCK):
                 yield block[start : start + _BLOCK]
-            if self.cut:
+            if not left:
                 return
 
-
-def _all_blocks(source: Path | None) -> Iterator[list[str | None]]:
-    if source is None:
-        yield [pair.english for pairs in sample_bitext().values() for pair in pairs]
-    else:
-        yield from SentenceCorpus(source).blocks()
+    def _all_blocks(self) -> Iterator[list[str | None]]:
+        if self.source is None:
+            yield [pair.english for pairs in sample_bitext().values() for pair in pairs]
+        else:
+            yield from SentenceCorpus(self.source).blocks()
 
 
 @contextmanager
 def _named_shortly(source: Path | None) -> Iterator[None]:
-    """Calls a file in errors by its name alone: the path of an upload means nothing to its sender."""
+    """Names a file in errors without its folder: the path of an upload means nothing to its sender."""
     try:
         yield
     except HfParaphraseError as error:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .answers import answered
-from .corpora import MOST_SENTENCES, Found, Progress, UserCorpus
+from .answers import answered, sentence_of, show_example, source_of
+from .corpora import MOST_SENTENCES, Progress, SearchResult, UserCorpus
 from .model_catalogue import ModelCatalogue
-from .pictures import escaped, note, table
-from .typed_texts import sentence_of
+from .pictures import POINT_COLOURS, escaped, note
 
 if TYPE_CHECKING:
     import gradio
@@ -20,9 +18,9 @@ MOST_ENCODERS = 3
 _EXAMPLE = "Could you give me a hand?"
 
 
-def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
-    """Puts the tab's components on the page."""
-    corpus = gr.State(None, delete_callback=_close)
+def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: bool) -> None:
+    """Puts the components on the tab."""
+    corpus = gr.State(None, delete_callback=lambda opened: opened and opened.close())
     with gr.Row():
         with gr.Column():
             upload = gr.File(label="Corpus: a text file, a sentence a line", height=150, elem_id="neighbours-file")
@@ -41,73 +39,57 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
                 label=f"Encoders, up to {MOST_ENCODERS}",
                 elem_id="neighbours-models",
             )
-            read = gr.Button("Read the corpus", elem_id="neighbours-read")
-            status = gr.HTML(elem_id="neighbours-status")
     with gr.Row():
         query = gr.Textbox(_EXAMPLE, label="Query", scale=4, elem_id="neighbours-query")
         count = gr.Slider(1, 50, 10, step=1, label="Neighbours", scale=2)
         search = gr.Button("Search", variant="primary", scale=1, elem_id="neighbours-go")
-    result = gr.HTML(elem_id="neighbours-result")
-
+    status = gr.HTML(elem_id="neighbours-status")
+    slots: list[Any] = []
+    with gr.Row(elem_id="neighbours-result"):
+        for _ in range(MOST_ENCODERS):
+            with gr.Column(visible=False, min_width=300) as column:
+                heading = gr.HTML()
+                listed = gr.Dataframe(
+                    headers=["cosine", "sentence"], datatype=["number", "str"], column_widths=["22%", "78%"], wrap=True
+                )
+                points = gr.ScatterPlot(
+                    x="x", y="y", color="kind", color_map=POINT_COLOURS, tooltip=["text"], x_title="", y_title=""
+                )
+            slots += [column, heading, listed, points]
     gradio_progress = gr.Progress()
+    hidden = [gr.update(visible=False), *[gr.skip()] * 3]
 
-    def open_corpus(file: str | None, place: str, names: list[str], progress: Progress) -> tuple[UserCorpus, str]:
-        opened = UserCorpus(catalogue, source_of(file, "" if shared else place))
-        try:
-            for name in chosen(names):
-                opened.read(name, progress)
-        except BaseException:
-            opened.close()
-            raise
-        return opened, status_of(opened)
-
-    @answered((gr.skip(), ""))
-    def on_read(
-        old: UserCorpus | None, file: str | None, place: str, names: list[str], progress: Any = gradio_progress
-    ) -> tuple[str, UserCorpus, str]:
-        opened, summary = open_corpus(file, place, names, _shown(progress))
-        _close(old)
-        return summary, opened, ""
-
-    @answered((gr.skip(), gr.skip()))
+    @answered([gr.skip()] * (1 + len(slots)))
     def on_search(
-        opened: UserCorpus | None,
+        old: UserCorpus | None,
         file: str | None,
         place: str,
         names: list[str],
         text: str,
         k: int,
         progress: Any = gradio_progress,
-    ) -> tuple[str, Any, Any]:
-        sentence = sentence_of(text, "the query")
-        summary: Any = gr.skip()
-        if opened is None:
-            opened, summary = open_corpus(file, place, names, _shown(progress))
-        results = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in chosen(names)}
-        return shown(results), opened, summary
+    ) -> tuple[Any, ...]:
+        sentence, encoders = sentence_of(text, "the query"), chosen(names)
+        source = source_of(file, "" if shared else place)
+        opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
+        try:
+            results = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in encoders}
+        except BaseException:
+            if opened is not old:
+                opened.close()
+            raise
+        if old is not None and opened is not old:
+            old.close()
+        updates: list[Any] = []
+        for name, result in results.items():
+            rows = [[round(item.score, 3), item.sentence] for item in result.neighbours]
+            plot = gr.ScatterPlot(value=result.points, caption=result.caption)
+            updates += [gr.update(visible=True), heading_of(name, result), rows, plot]
+        return status_of(opened), opened, *updates, *hidden * (MOST_ENCODERS - len(results))
 
-    gr.on(
-        [read.click],
-        on_read,
-        [corpus, upload, path, models],
-        [status, corpus, result],
-        api_visibility="private",
-    )
-    gr.on(
-        [search.click, query.submit],
-        on_search,
-        [corpus, upload, path, models, query, count],
-        [result, corpus, status],
-        api_visibility="private",
-    )
-
-
-def source_of(file: str | None, place: str) -> Path | None:
-    """Returns what a user gave: an upload, or a place on this machine; None for neither."""
-    place = (place or "").strip()
-    if file and place:
-        raise UsageError("there is an upload and a path", remedy="remove one of them")
-    return Path(file) if file else Path(place).expanduser() if place else None
+    inputs, outputs = [corpus, upload, path, models, query, count], [status, corpus, *slots]
+    gr.on([search.click, query.submit], on_search, inputs, outputs, api_visibility="private")
+    show_example(gr, tab, on_search, inputs, outputs)
 
 
 def chosen(names: Sequence[str] | None) -> list[str]:
@@ -125,31 +107,12 @@ def status_of(corpus: UserCorpus) -> str:
     return note(f"{corpus.name}: {corpus.count:,} sentences{more}")
 
 
-def shown(results: dict[str, Found]) -> str:
-    """Draws what encoders found, side by side."""
-    columns = []
-    for name, item in results.items():
-        exact = "" if item.recall is None else f", {item.recall:.0%} of the true neighbours are found"
-        rows = [(f"{neighbour.score:.3f}".replace("-", "−"), neighbour.sentence) for neighbour in item.neighbours]
-        listed = (
-            table(["cosine", "sentence"], rows)
-            if rows
-            else note("none of the words of the query is in the encoder's vocabulary")
-        )
-        columns.append(
-            f"<section><h3>{escaped(name)}</h3><p>{item.seconds * 1000:.1f} ms{exact}</p>{listed}{item.picture}"
-            "</section>"
-        )
-    return f'<div class="hfp-side">{"".join(columns)}</div>'
+def heading_of(name: str, result: SearchResult) -> str:
+    """Names an encoder and how long it took."""
+    exact = "" if result.recall is None else f", {result.recall:.0%} of the true neighbours are found"
+    unknown = "" if result.neighbours else note("none of the words of the query is in the encoder's vocabulary")
+    return f"<h3>{escaped(name)}</h3><p>{result.seconds * 1000:.1f} ms{exact}</p>{unknown}"
 
 
 def _shown(progress: Any) -> Progress:
-    def tell(share: float, text: str) -> None:
-        progress(share, desc=text)
-
-    return tell
-
-
-def _close(corpus: UserCorpus | None) -> None:
-    if corpus is not None:
-        corpus.close()
+    return lambda share, text: progress(share, desc=text)

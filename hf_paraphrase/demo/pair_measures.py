@@ -1,7 +1,7 @@
-"""Pairs with their measures in memory: what ranges keep is known at once, and is what `filter` keeps.
+"""Pairs with their measures in memory: what ranges keep, which is what `filter` keeps.
 
-Values come from the function that `filter` computes them with, and ranges are read and applied by its own selections;
-so the command that is shown selects the same pairs.
+Measures are computed by the function that `filter` uses, and ranges are read and applied by its selections; so the
+command that is shown selects the same pairs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -24,18 +25,17 @@ from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
 
 MOST_MEASURES = 6
-"""Measures that are processed together."""
+"""Measures on the page at a time."""
 USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
 """Those that are shown first, where a folder has them or they can be computed."""
 _SENTENCES = ("sentence1", "sentence2")
 _MOST_TEXTS = 200_000
 """Pairs whose sentences stay in memory, for examples."""
-_BINS = 30
-_STEPS = 200
-_LARGEST_WHOLE = 2.0**52
-"""Above it there are no numbers between whole numbers, for a bar to begin and end at."""
+_BARS, _STEPS = 25, 200
+"""About how many bars and slider positions the range of a measure has."""
 _LARGEST = 1e300
-"""Numbers beyond it, the differences of which may be none, are drawn no more than infinite ones."""
+"""Numbers beyond it are not drawn, like infinite ones: the difference of two may be infinite."""
+_SMALLEST = 1e-290
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 """What `filter --keep` takes for the name of a column."""
 
@@ -46,10 +46,12 @@ class MeasureValues:
 
     Attributes:
         values: Its values (pairs,), NaN where one is missing.
-        low: A number that is not above the least value, on a multiple of the step.
-        high: One that is not below the greatest.
-        edges: Where the bins of the histogram begin and end (bins + 1,).
-        bins: The bin of each value (pairs,); `len(edges) - 1`, out of range, for what is not drawn.
+        low: The least position of a slider, not above the least value.
+        high: The greatest position, not below the greatest value.
+        step: The distance between two positions.
+        width: The width of a bar of the histogram.
+        centres: The centres of the bars that have values (bars,); NaN for what is not drawn.
+        bars: The bar of each value (pairs,).
     """
 
     name: str
@@ -57,37 +59,36 @@ class MeasureValues:
     low: float
     high: float
     step: float
-    edges: NDArray[np.float64]
-    bins: NDArray[np.int64]
+    width: float
+    centres: NDArray[np.float64]
+    bars: NDArray[np.int64]
 
     @classmethod
     def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
-        """Finds the range, the step and the bins of some values."""
-        drawn = np.abs(values) <= _LARGEST
-        finite = values[drawn]
+        """Finds the range and the steps of some values."""
+        finite = values[np.abs(values) <= _LARGEST]
         least, greatest = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        step = _step(greatest - least, whole=bool((finite == np.round(finite)).all()))
+        whole = bool((finite == np.round(finite)).all())
+        span, magnitude = greatest - least, max(abs(least), abs(greatest))
+        if span <= max(_SMALLEST, magnitude * 1e-9):
+            # Values that are nearly the same have a range too, wide enough for steps in float64.
+            span = max(1.0, magnitude * 1e-6)
+        step, width = _step(span / _STEPS, whole), _step(span / _BARS, whole)
         low, high = _rounded(math.floor(least / step) * step, step), _rounded(math.ceil(greatest / step) * step, step)
-        # A last multiple may be off by rounding.
-        low, high = (low if low <= least else low - step), (high if high >= greatest else high + step)
-        # A range needs two ends, of values that are all the same too.
-        top = high if high > low else low + max(step, _BINS * math.ulp(low))
-        whole = step >= 1 and high - low < _BINS and max(-low, high) < _LARGEST_WHOLE
-        # A bar for each whole number, where they are few.
-        edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, top, _BINS + 1)
-        bins = len(edges) - 1
-        inside = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
-        return cls(name, values, low, top, step, edges, np.where(drawn, inside, bins))
+        # A multiple may be off by rounding.
+        low = low if low <= least else _rounded(low - step, step)
+        high = high if high >= greatest and high > low else _rounded(high + step, step)
+        drawn = np.where(np.abs(values) <= _LARGEST, values, np.nan)
+        starts, bars = np.unique(np.floor(drawn / width), return_inverse=True)
+        return cls(name, values, low, high, step, width, (starts + 0.5) * width, bars)
 
-    def counts(self, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Counts the pairs in each bin (bins,), all or those that are kept (pairs,)."""
-        bins = len(self.edges) - 1
-        return np.bincount(self.bins if kept is None else self.bins[kept], minlength=bins + 1)[:bins]
-
-    def shown(self, pair: int) -> float | int:
-        """Returns the value of a pair to be shown: whole numbers as such."""
-        value = float(self.values[pair])
-        return int(value) if self.step >= 1 and math.isfinite(value) else value
+    def histogram(self, kept: NDArray[np.bool_]) -> pd.DataFrame:
+        """Counts the pairs in each bar, by whether they are kept: columns `value`, `pairs` and `part`."""
+        parts = []
+        for part, rows in (("kept", kept), ("left out", ~kept)):
+            counts = np.bincount(self.bars[rows], minlength=len(self.centres))
+            parts.append(pd.DataFrame({"value": self.centres, "part": part, "pairs": counts}))
+        return pd.concat(parts).dropna()
 
     def comparison(self, low: float, high: float) -> str | None:
         """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""
@@ -100,12 +101,12 @@ class MeasureValues:
 
 @dataclass(frozen=True)
 class Cut:
-    """What ranges do.
+    """What ranges keep.
 
     Attributes:
-        kept: Which pairs they keep (pairs,).
+        kept: Which pairs (pairs,).
         comparisons: The ranges as `filter --keep` reads them.
-        nearest: The numbers of pairs that are kept, and of some that are not, nearest to the borders first.
+        nearest: The numbers of some kept pairs and of some others, nearest to the borders first.
     """
 
     kept: NDArray[np.bool_]
@@ -119,6 +120,7 @@ class PairMeasures:
 
     Attributes:
         place: The folder, as the user named it.
+        texts: The sentences of the first pairs.
     """
 
     place: str
@@ -135,9 +137,8 @@ class PairMeasures:
         for name, (low, high) in ranges.items():
             measure = self.measures[name]
             if low > high:
-                raise UsageError(
-                    f"the range of {name} begins at {_text(low)} and ends at {_text(high)}", remedy="exchange them"
-                )
+                problem = f"the range of {name} begins at {_text(low)} and ends at {_text(high)}"
+                raise UsageError(problem, remedy="exchange them")
             if (text := measure.comparison(low, high)) is None:
                 continue
             comparisons.append(text)
@@ -167,15 +168,11 @@ def available_measures(folder: DataFolder, split: str) -> list[str]:
     """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first."""
     schema = folder.schema(split)
     check_pairs(schema, str(folder.path))
-    present = [
-        field.name
-        for field in schema
-        if (pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_boolean(field.type))
-        and _NAME.fullmatch(field.name)
-    ]
-    names = list(dict.fromkeys([*present, *measurable_columns(schema.names)]))
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    numbers = [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
+    names = [*filter(_NAME.fullmatch, numbers), *measurable_columns(schema.names)]
     usual = [name for name in USUAL if name in names]
-    return [*usual, *(name for name in names if name not in usual)]
+    return list(dict.fromkeys([*usual, *names]))
 
 
 def read_measures(
@@ -210,11 +207,8 @@ def read_measures(
     return PairMeasures(place or str(folder.path), split, count, measures, pa.concat_tables(texts))
 
 
-def _step(span: float, *, whole: bool) -> float:
-    """Chooses a step of 1, 2 or 5 times a power of ten, about 200 of which make the span."""
-    if span <= 0:
-        return 1.0 if whole else 0.01
-    rough = span / _STEPS
+def _step(rough: float, whole: bool) -> float:
+    """Rounds a step up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
     return max(1.0, step) if whole else step
@@ -226,5 +220,5 @@ def _rounded(value: float, step: float) -> float:
 
 
 def _text(value: float) -> str:
-    """Writes a number as a person would, and such that it reads back as the same."""
+    """Writes a number so that it reads back as the same."""
     return str(int(value)) if value == int(value) else repr(float(value))

@@ -1,4 +1,4 @@
-"""Pictures of HTML, drawn without any library: notes, heat maps, coloured words, tables.
+"""Pictures of HTML that gradio has no component for: notes, heat maps and coloured words.
 
 Every text of others is escaped here. Colours are laid over the background of the page with an opacity that tells the
 value, so that they look the same on a light and a dark page.
@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 from ..messages import printable, shown_line
 
 _POSITIVE, _NEGATIVE = "46,120,190", "200,90,50"
+POINT_COLOURS = {"sentence": "#a8a8a8", "neighbour": f"rgb({_POSITIVE})", "query": f"rgb({_NEGATIVE})"}
+"""The colours of the kinds of points on a map."""
+BAR_COLOURS = {"kept": f"rgb({_POSITIVE})", "left out": "#b8b8b8"}
+"""The colours of the parts of a histogram."""
 _FAINTEST = 0.04
 _WHITE_ABOVE = 0.62
 
@@ -89,24 +93,6 @@ def coloured_words(
             f"{escaped(word)}<small>{shown}</small></span>"
         )
     return f'<div class="hfp-words">{"".join(drawn)}</div>'
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str | float]], *, sortable: bool = False) -> str:
-    """Draws a table; numbers stand to the right, those that are not whole with three digits behind the point."""
-    sorting = ' tabindex="0" data-hfp-sort' if sortable else ""
-    head = "".join(f'<th scope="col"{sorting}>{escaped(name)}</th>' for name in header)
-    lines = []
-    for place, row in enumerate(rows):
-        named = f' data-hfp-row="{place}"' if sortable else ""
-        lines.append(f"<tr{named}>{''.join(map(_cell, row))}</tr>")
-    return f'<table class="hfp-table"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
-
-
-def _cell(value: str | float) -> str:
-    if isinstance(value, str):
-        return f"<td>{escaped(value)}</td>"
-    shown = f"{value:,}" if isinstance(value, int) else "–" if math.isnan(value) else number(value)
-    return f'<td class="hfp-number" data-hfp-value="{value}">{shown}</td>'
 
 
 def _background(value: float) -> str:

@@ -26,8 +26,9 @@ HOST = "127.0.0.1"
 class DemoSettings(DeviceSettings):
     """Open a page to try models and look at data in a browser, on this machine alone.
 
-    Similarity of sentences and the words that carry it, neighbours in a corpus, back-translation with its n-best list,
-    and pairs with the measures by which they are filtered. Nothing is fetched from elsewhere and nothing is reported.
+    Similarity of sentences and the words that carry it, neighbours in a corpus, paraphrases by a round trip of
+    translation, back-translation with its n-best list, and pairs with the measures by which they are filtered. Nothing
+    is fetched from elsewhere and nothing is reported.
     """
 
     models: list[str] = setting(
@@ -59,7 +60,7 @@ def launch_demo(settings: DemoSettings) -> Path | None:
     """
     if settings.output is not None:
         folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
-        log(f"{folder}: a Space; hf-paraphrase push --path {folder} --repo-id namespace/name sends it")
+        log(f"Space saved to {folder}. Send it with: hf-paraphrase push --path {folder} --repo-id namespace/name")
         return folder
     with served_page(settings) as url:
         log(f"the page is at {url} (Ctrl-C ends it)")
@@ -100,14 +101,14 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
 
 
 def _wait() -> None:
-    """Sleeps until it is interrupted."""
+    """Waits for an interruption."""
     from threading import Event
 
     Event().wait()
 
 
 def free_port() -> int:
-    """Finds a port of this machine that nobody uses."""
+    """Returns a free port of this machine."""
     import socket
 
     with socket.socket() as found:
@@ -117,7 +118,7 @@ def free_port() -> int:
 
 @contextmanager
 def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Sets variables that gradio reads, and puts back what was there."""
+    """Sets variables that gradio reads, and restores the old ones."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

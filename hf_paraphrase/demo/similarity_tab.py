@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ..encoders.known_texts import KnownTexts
 from ..errors import ModelError
-from .answers import answered
+from .answers import answered, sentences_of
 from .model_catalogue import ModelCatalogue
 from .pictures import coloured_words, escaped, heat_map, note, number
-from .typed_texts import sentences_of
 from .word_shares import WordVectors, word_shares, word_vectors
 
 if TYPE_CHECKING:
@@ -28,19 +27,15 @@ _SHOWN_AT_ONCE = 6
 _BEST_WORD_PAIRS = 4
 
 
-def add_tab(gr: gradio, catalogue: ModelCatalogue) -> list[gradio.components.Component]:
-    """Puts the tab's components on the page.
-
-    Returns:
-        What shows the result, the sentences and the model.
-    """
+def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
+    """Puts the components on the tab; the example is compared when the page opens."""
     with gr.Row():
         with gr.Column(scale=3):
             text = gr.Textbox(EXAMPLE, lines=5, label="Sentences, a line each", elem_id="similarity-text")
         with gr.Column(scale=1):
             model = gr.Dropdown(
                 catalogue.encoders,
-                value=next(iter(catalogue.encoders), None),
+                value=catalogue.encoders[0],
                 label="Encoder",
                 elem_id="similarity-model",
             )
@@ -51,8 +46,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue) -> list[gradio.components.Com
     def compare(name: str, typed: str) -> str:
         return compared(catalogue, name, typed)
 
-    gr.on([button.click, model.change], compare, [model, text], result, api_visibility="private")
-    return [result, text, model]
+    gr.on([page.load, button.click, model.change], compare, [model, text], result, api_visibility="private")
 
 
 def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:

@@ -1,4 +1,4 @@
-"""The page as a Space of the Hub: a folder that `push` sends, whose page opens models that are published there.
+"""The page as a Space of the Hub: a folder that `push` sends, with this package and a page on published models.
 
 Everyone can use a Space. So its page reads no folder of the machine that it runs on, and writes into none: texts and
 data come as uploads, and what is kept is downloaded.
@@ -7,18 +7,22 @@ data come as uploads, and what is kept is downloaded.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Artefact
+from ..artefacts.cards import template_path
 from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
 from .model_catalogue import ModelCatalogue
 from .page import TITLE, build_page, launch_options, require_gradio
 
+_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)+")
 _APP = '''"""The page of hf_paraphrase on published models."""
 
 from hf_paraphrase.demo.space import serve_space
@@ -32,71 +36,48 @@ _CARD = """---
 
 # {title}
 
-A page on {models}: similarity of sentences and the words that carry it, neighbours in a corpus, back-translation with
-its n-best list, and pairs with the measures by which they are filtered. An upload is kept while the page is open.
+A page on {models}: similarity of sentences and the words that carry it, neighbours in a corpus, paraphrases by a round
+trip of translation, back-translation with its n-best list, and pairs with the measures by which they are filtered. An
+upload is kept while the page is open.
 
-Run it on your own machine:
+The folder contains the package. Run the page on your own machine:
 
 ```bash
-pip install "hf-paraphrase[demo]"
-hf-paraphrase demo --models {names}
+pip install -r requirements.txt
+python app.py
 ```
 """
 
 
-def check_published(models: Sequence[str]) -> None:
-    """Checks that a Space can name models: `builtin`, or repositories of the Hub."""
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    for name in models:
-        if name != BUILTIN and os.path.lexists(name):
-            raise UsageError(
-                f"--models {name} is a folder of this machine, which a Space does not have",
-                remedy="push it first, and give namespace/name",
-            )
-        try:
-            validate_repo_id("/".join(name.split("/")[:2]))
-        except HFValidationError:
-            problem = True
-        else:
-            problem = "/" not in name and name != BUILTIN
-        if problem:
-            raise UsageError(f"--models {name} names no model of the Hub", remedy=f"namespace/name, or {BUILTIN}")
-
-
 def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: Mapping[str, Any]) -> Path:
-    """Writes the folder of a Space: app.py, requirements.txt, README.md and provenance.json."""
+    """Writes the folder of a Space: the program, this package and its requirements, and the card."""
     from huggingface_hub import SpaceCardData
 
-    from .. import __version__
-
-    check_published(models)
-    try:
-        version = metadata.version("gradio")
-    except metadata.PackageNotFoundError:
-        require_gradio()
-        raise
-    head: dict[str, Any] = {
-        "title": TITLE,
-        "emoji": "🔁",
-        "colorFrom": "blue",
-        "colorTo": "gray",
-        "sdk": "gradio",
-        "sdk_version": version,
-        "python_version": "3.11",
-        "app_file": "app.py",
-        "license": "apache-2.0",
-        "models": [name for name in models if name != BUILTIN],
-    }
-    shown = ", ".join("the encoder that is built in" if name == BUILTIN else f"`{name}`" for name in models)
+    _check_published(models)
+    require_gradio()
+    shown = ", ".join("the built-in encoder" if name == BUILTIN else f"`{name}`" for name in models)
+    head = SpaceCardData(
+        title=TITLE,
+        emoji="🔁",
+        colorFrom="blue",
+        colorTo="gray",
+        sdk="gradio",
+        sdk_version=metadata.version("gradio"),
+        python_version="3.11",
+        app_file="app.py",
+        license="apache-2.0",
+        models=[name for name in models if name != BUILTIN] or None,
+    )
     with Artefact(output, command="demo", settings=record, overwrite=overwrite) as artefact:
         staging = artefact.staging
+        # No package index needs to have this version.
+        package = staging / "hf_paraphrase"
+        shutil.copytree(Path(__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        for kind, name in (("model_cards", "rnn_search"), ("dataset_cards", "kept")):
+            shutil.copytree(template_path(kind, name).parent, package / "artefacts" / kind, dirs_exist_ok=True)
+        write_text_whole(staging / "requirements.txt", "".join(f"{line}\n" for line in _requirements()))
         write_text_whole(staging / "app.py", _APP.format(models=list(models)))
-        write_text_whole(staging / "requirements.txt", f"hf-paraphrase[demo]=={__version__}\n")
-        filled = {name: value for name, value in head.items() if value != []}
-        card = _CARD.format(head=SpaceCardData(**filled).to_yaml(), title=TITLE, models=shown, names=" ".join(models))
-        write_text_whole(staging / "README.md", card)
+        write_text_whole(staging / "README.md", _CARD.format(head=head.to_yaml(), title=TITLE, models=shown))
         artefact.finish()
     return Path(output)
 
@@ -107,3 +88,23 @@ def serve_space(models: Sequence[str]) -> None:
     page = build_page(ModelCatalogue(models), shared=True)
     # Host and port are those that the Space sets; on another machine 127.0.0.1 and 7860.
     page.queue(default_concurrency_limit=4, api_open=False).launch(**launch_options(gr))
+
+
+def _check_published(models: Sequence[str]) -> None:
+    for name in models:
+        if name != BUILTIN and (os.path.lexists(name) or not _REPOSITORY.fullmatch(name)):
+            remedy = f"give namespace/name, or {BUILTIN}; a folder is pushed first"
+            raise UsageError(f"--models {name} names no model of the Hub", remedy=remedy)
+
+
+def _requirements() -> list[str]:
+    """Lists the libraries that the page needs, as the installed package declares them."""
+    from packaging.requirements import Requirement
+
+    chosen = []
+    for line in metadata.requires("hf-paraphrase") or []:
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": "demo"}):
+            requirement.marker = None
+            chosen.append(str(requirement))
+    return chosen

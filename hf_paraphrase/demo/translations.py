@@ -1,29 +1,36 @@
-"""One sentence translated: its n-best list with measures, and where the model looked for each unit."""
+"""One sentence translated: its n-best list with measures, the attention, and the pairs that a person keeps."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.schema import BITEXT
-from ..errors import InputError
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.provenance import read_provenance
+from ..data.folder import DataFolder, write_split
+from ..data.schema import BACK_TRANSLATED, BITEXT, with_column
+from ..errors import InputError, OutputError, UsageError
 from ..filtering.measuring import add_measures
 
 MEASURES = ("overlap", "bleu", "cost")
 _OF_A_REFERENCE = ("overlap_1", "overlap_2", "overlap_3", "bleu")
 _NO_REFERENCE = "-"
+_COMMAND = "demo"
 
 
 @dataclass(frozen=True)
 class Attention:
-    """Where the model looked.
+    """The attention of the last layer.
 
     Attributes:
-        target: Those of the translation, with the end.
+        source: The units of the source.
+        target: The units of the translation, with the end token.
         weights: For each unit of the translation the weights of those of the source (target, source); a row adds up
             to 1.
     """
@@ -50,29 +57,23 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
     from ..translation.translator import Translator
 
     options = SearchOptions(num_beams=beams, num_return_sequences=beams)
-    row = (
-        "1",
-        source,
-        reference or _NO_REFERENCE,
-        source_language(model),
-        str(getattr(model.config, "target_lang", None) or "en"),
-    )
-    bitext = pa.table(dict(zip(BITEXT.names, ([value] for value in row), strict=True)), schema=BITEXT)
+    languages = source_language(model), str(getattr(model.config, "target_lang", None) or "en")
+    row = ("1", source, reference or _NO_REFERENCE, *languages)
+    bitext = pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True))], schema=BITEXT)
     pairs, report = back_translated(Translator(model, tokenizer, options), bitext)
     if not pairs.num_rows:
         raise InputError(f"there is no translation: {report['skipped'][0]['reason']}", remedy="type another sentence")
     measured = add_measures(pairs, MEASURES)
     if reference:
         return measured
-    nothing = {"sentence1": pa.array([""] * pairs.num_rows)}
-    nothing |= {name: pa.array([float("nan")] * pairs.num_rows) for name in _OF_A_REFERENCE}
-    for name, values in nothing.items():
-        measured = measured.set_column(measured.schema.get_field_index(name), name, values)
+    measured = with_column(measured, "sentence1", pa.array([""] * pairs.num_rows))
+    for name in _OF_A_REFERENCE:
+        measured = with_column(measured, name, pa.array([float("nan")] * pairs.num_rows))
     return measured
 
 
 def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Attention:
-    """Computes where the model looks while it reads out a translation, cut into units as its tokenizer cuts it."""
+    """Computes the attention while the model reads a translation, in the units of its tokenizer."""
     import torch
 
     from ..translation.bitext import normalized_sources
@@ -97,9 +98,42 @@ def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Atte
     backend = getattr(tokenizer, "source_tokenizer", None)
     names = tokenizer.convert_ids_to_tokens(source_ids)
     if backend is not None:
-        names = [backend.id_to_token(number) for number in source_ids]
+        names = [backend.id_to_token(unit) for unit in source_ids]
     weights = output.cross_attentions[-1][0].float()
     if weights.dim() == 3:
-        # Of a model with several heads, their mean in the last layer.
+        # Of a model with several heads, their mean.
         weights = weights.mean(0)
     return Attention(names, tokenizer.convert_ids_to_tokens(target_ids), weights[len(start) - 1 :].cpu().numpy())
+
+
+def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -> int:
+    """Adds pairs to a data folder, which is created if necessary; existing pairs are not added again.
+
+    Returns:
+        How many pairs the folder then has.
+    """
+    if not pairs.num_rows:
+        raise UsageError("no translation is marked", remedy="mark those to keep")
+    if any(not text.strip() for text in pairs.column("sentence1").to_pylist()):
+        raise UsageError("a pair needs a reference as its first side", remedy="type it, and translate again")
+    path = Path(folder).expanduser()
+    rows = pairs.select(BACK_TRANSLATED.names).cast(BACK_TRANSLATED).to_pylist()
+    models = [model]
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        record = read_provenance(path) if path.is_dir() else {}
+        if record.get("command") != f"hf-paraphrase {_COMMAND}":
+            raise OutputError("the folder contains other files", path=path, remedy="give another folder")
+        rows = DataFolder(path).table("train", BACK_TRANSLATED.names).to_pylist() + rows
+        models = [*record.get("settings", {}).get("models", []), model]
+    distinct = {(row["source"], row["sentence1"], row["sentence2"]): row for row in reversed(rows)}
+    kept = list(distinct.values())[::-1]
+    ids: dict[tuple[str, str], str] = {}
+    for row in kept:
+        row["id"] = ids.setdefault((row["source"], row["sentence1"]), str(len(ids) + 1))
+    models = list(dict.fromkeys(models))
+    languages = sorted({"en", *(str(row["source_lang"]) for row in kept)})
+    with Artefact(path, command=_COMMAND, settings={"models": models}, overwrite=True) as artefact:
+        write_split(artefact.staging, "train", [pa.Table.from_pylist(kept, schema=BACK_TRANSLATED)], BACK_TRANSLATED)
+        values = {"title": path.resolve().name, "rows": len(kept), "models": models, "language": languages}
+        artefact.finish(results={"pairs": len(kept)}, card=Card("kept", values))
+    return len(kept)

@@ -378,8 +378,7 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
     for name in METRICS:
         names = {path.name for path in (package / "metrics" / name).iterdir()}
         assert names == {"README.md", "__init__.py", "app.py", "requirements.txt", f"{name}.py"}
-    for name in ("page.css", "page.js"):
-        assert (package / "demo" / name).is_file()
+    assert (package / "demo" / "page.css").is_file()
     for name in (BITEXT_FILE, PARAPHRASE_FILE, "ATTRIBUTION.md"):
         assert (package / "data" / "sample" / name).read_bytes() == (FOLDER / name).read_bytes()
     files = {path.name: path.read_bytes() for path in BUILTIN_FOLDER.glob("*")}

@@ -28,7 +28,7 @@ SENTENCES = [
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory):
-    """A folder with an averaging encoder, a GRAN, a translation model, and two that do not open."""
+    """A folder with an averaging encoder, a GRAN, translation models there and back, and some that do not open."""
     folder = tmp_path_factory.mktemp("demo") / "models"
     torch.manual_seed(0)
     texts = [text for pair in SENTENCES for text in pair]
@@ -47,8 +47,10 @@ def models(tmp_path_factory):
             parameter.normal_(std=0.8)
         # It prefers some words to others and ends its sentences.
         translator.lm_head.bias[:4] = torch.tensor([-100.0, -100.0, 18.0, -100.0])
-    translator.save_pretrained(folder / "nmt")
-    pieces.save_pretrained(folder / "nmt")
+    for name, languages in (("nmt", ("fr", "en")), ("nmt_back", ("en", "fr"))):
+        translator.config.source_lang, translator.config.target_lang = languages
+        translator.save_pretrained(folder / name)
+        pieces.save_pretrained(folder / name)
     shutil.copytree(folder / "avg", folder / "damaged")
     (folder / "damaged" / "model.safetensors").write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00nonsense")
     shutil.copytree(folder / "avg", folder / ".hidden")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import html
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hf_paraphrase.demo import corpora
-from hf_paraphrase.demo.charts import MapPoints, histogram, point_map
 from hf_paraphrase.demo.corpora import UserCorpus
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-from hf_paraphrase.demo.neighbours_tab import chosen, shown, source_of, status_of
+from hf_paraphrase.demo.neighbours_tab import chosen, heading_of, status_of
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.errors import InputError, UsageError
 
 LINES = ["the doctor bought a car .", "it is raining .", "", "the farmer sold the old horse .", "it is raining ."]
 
@@ -33,17 +30,16 @@ def text_file(tmp_path):
     return path
 
 
-def test_neighbours_are_those_of_the_encoder_and_the_index_goes_with_the_corpus(catalogue, text_file, models):
-    corpus, told = UserCorpus(catalogue, text_file), []
+def test_neighbours_are_those_of_the_encoder_and_the_index_is_deleted_with_the_corpus(catalogue, text_file, models):
+    corpus, reports = UserCorpus(catalogue, text_file), []
     assert (corpus.name, corpus.count, corpus.cut) == ("corpus.txt.gz", 5, False)
-    found = corpus.search(
-        "a physician purchased a car .", "avg", k=2, progress=lambda share, text: told.append((share, text))
-    )
+    query = "a physician purchased a car ."
+    result = corpus.search(query, "avg", k=2, progress=lambda *report: reports.append(report))
     encoder = SentenceEncoder.from_pretrained(models / "avg")
-    cosines = encoder.similarity("a physician purchased a car .", [line for line in LINES[:4] if line])[0]
-    assert [item.score for item in found.neighbours] == pytest.approx(sorted(cosines, reverse=True)[:2], abs=1e-6)
-    assert found.seconds > 0 and found.recall is None
-    assert told[-1] == (1.0, "avg: 5 of 5 sentences read")
+    cosines = encoder.similarity(query, [line for line in LINES[:4] if line])[0]
+    assert [item.score for item in result.neighbours] == pytest.approx(sorted(cosines, reverse=True)[:2], abs=1e-6)
+    assert result.seconds > 0 and result.recall is None
+    assert reports[-1] == (1.0, "avg: 5 of 5 sentences read")
     assert corpus.search("it is raining .", "avg", k=1, progress=lambda *given: pytest.fail("read twice")).neighbours
     folder = Path(corpus._folder.name)
     assert folder.is_dir()
@@ -51,21 +47,25 @@ def test_neighbours_are_those_of_the_encoder_and_the_index_goes_with_the_corpus(
     assert not folder.exists()
 
 
-def test_a_larger_corpus_gets_lists_and_says_what_they_find(catalogue, text_file, monkeypatch):
+def test_a_larger_corpus_gets_an_approximate_index_with_its_recall(catalogue, text_file, monkeypatch):
     monkeypatch.setattr(corpora, "_EXACT_UP_TO", 2)
-    told = []
+    shares = []
     corpus = UserCorpus(catalogue, text_file)
-    found = corpus.search("it is raining .", "avg", k=1, progress=lambda share, text: told.append(share))
-    assert found.recall is not None and found.neighbours[0].sentence == "it is raining ."
-    assert 0.5 in told and 0.5 < told[-1] <= 1
-    assert "% of the true neighbours are found" in shown({"avg": found})
+    result = corpus.search("it is raining .", "avg", k=1, progress=lambda share, text: shares.append(share))
+    assert result.recall is not None and result.neighbours[0].sentence == "it is raining ."
+    assert 0.5 in shares and 0.5 < shares[-1] <= 1
+    assert "% of the true neighbours are found" in heading_of("avg", result)
 
 
-def test_what_is_behind_the_limit_is_left_out_and_that_is_logged(catalogue, text_file, monkeypatch):
-    monkeypatch.setattr(corpora, "MOST_SENTENCES", 3)
+@pytest.mark.parametrize(("limit", "count", "is_cut"), [(3, 3, True), (4, 4, True), (5, 5, False)])
+def test_a_file_above_the_limit_is_indexed_up_to_the_limit(catalogue, text_file, monkeypatch, limit, count, is_cut):
+    monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 2)  # the limit is in the second or third block
+    monkeypatch.setattr(corpora, "MOST_SENTENCES", limit)
     corpus = UserCorpus(catalogue, text_file)
-    assert (corpus.count, corpus.cut) == (3, True) and "the others are left out" in status_of(corpus)
-    assert len(corpus.search("it is raining .", "avg", k=9).neighbours) == 2
+    assert (corpus.count, corpus.cut) == (count, is_cut)
+    assert ("the others are left out" in status_of(corpus)) == is_cut
+    nonempty = {line for line in LINES[:limit] if line}
+    assert {item.sentence for item in corpus.search("it is", "avg", k=9).neighbours} == nonempty
 
 
 def test_a_data_folder_and_the_sample_are_corpora(catalogue, pairs):
@@ -74,62 +74,56 @@ def test_a_data_folder_and_the_sample_are_corpora(catalogue, pairs):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"\x89PNG\r\n\x1a\n", "picture.png:1: not UTF-8"), (b"", "empty"), (b" \n", "no sentence")]
+    ("content", "message"),
+    [(b"\x89PNG\r\n\x1a\n", "corpus.bin:1: not UTF-8"), (b"", "empty"), (b" \n", "no sentence"), (None, "no such")],
 )
-def test_a_file_that_is_no_text_is_refused_by_its_name_alone(catalogue, tmp_path, content, said):
-    path = tmp_path / "picture.png"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=said) as error:
-        UserCorpus(catalogue, path).read("avg")
-    assert str(tmp_path) not in str(error.value)
-    with pytest.raises(InputError):
-        UserCorpus(catalogue, tmp_path / "absent")
+def test_an_unreadable_file_is_refused_by_its_name_alone(catalogue, tmp_path, content, message):
+    path = tmp_path / "corpus.bin"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        UserCorpus(catalogue, path).search("it", "avg", k=1)
+    assert str(tmp_path) not in str(error.value) or content is None
 
 
-def test_a_corpus_of_which_the_encoder_knows_nothing_and_a_damaged_model_are_refused(catalogue, tmp_path):
-    path = tmp_path / "foreign.txt"
-    path.write_text("ääkkönen\nõhtu\n")
-    corpus = UserCorpus(catalogue, path)
-    with pytest.raises(InputError, match="in the encoder's vocabulary"):
-        corpus.read("avg")
-    with pytest.raises(HfParaphraseError):
-        corpus.read("damaged")
-    with pytest.raises(InputError, match="in the encoder's vocabulary"):
-        corpus.read("avg")
+def test_after_an_encoder_that_knows_no_word_another_can_be_chosen(catalogue, tmp_path):
+    (tmp_path / "foreign.txt").write_text("ääkkönen\nõhtu\n")
+    corpus = UserCorpus(catalogue, tmp_path / "foreign.txt")
+    for _ in range(2):
+        with pytest.raises(InputError, match="in the encoder's vocabulary"):
+            corpus.search("it", "avg", k=1)
+    assert corpus.search("õhtu", "builtin", k=1).neighbours
 
 
-def test_a_map_shows_the_corpus_the_neighbours_and_the_query_and_escapes_them(catalogue, tmp_path):
+def test_a_map_has_the_corpus_the_neighbours_and_the_query_at_their_principal_components(catalogue, tmp_path):
     path = tmp_path / "corpus.txt"
-    path.write_text("\n".join([*LINES, '<b> the "car"']))
+    path.write_text("\n".join(LINES))
     corpus = UserCorpus(catalogue, path)
-    picture = corpus.search("<i> the horse", "gran", k=2).picture
-    groups = re.findall(r'<g class="hfp-(\w+)">(.*?)</g>', picture)
-    assert [(kind, dots.count("<path")) for kind, dots in groups] == [("sentence", 4), ("neighbour", 2), ("query", 1)]
-    assert "<b>" not in picture and "<i>" not in picture and "<i> the horse" in html.unescape(picture)
-    assert "all sentences" in picture and "NaN" not in picture and "nan" not in picture
+    result = corpus.search("the horse", "avg", k=2)
+    points = result.points
+    assert points["kind"].to_list() == ["sentence"] * 3 + ["neighbour"] * 2 + ["query"]
+    assert points["text"].to_list()[-1] == "the horse" and "all sentences" in result.caption
+    places = points[["x", "y"]].to_numpy()
+    with catalogue.encoder("avg") as encoder:
+        vectors = encoder.encode(points["text"].to_list()[:3], normalize=True).astype(np.float64)
+    # Three points are in a plane, so that the map keeps their distances.
+    for other in range(3):
+        np.testing.assert_allclose(
+            np.linalg.norm(places[:3] - places[other], axis=1),
+            np.linalg.norm(vectors - vectors[other], axis=1),
+            atol=1e-5,
+        )
 
 
-def test_places_on_the_map_keep_the_distances_of_two_dimensions():
-    places = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
-    drawn = re.findall(r"M([\d.-]+) ([\d.-]+)h0", point_map([MapPoints("sentence", places, ["a", "b", "c"])], ""))
-    found = np.array(drawn, float)
-    distances = np.linalg.norm(found[:, None] - found[None], axis=2)
-    assert distances[1, 2] / distances[0, 1] == pytest.approx(5 / 3, abs=0.01)
-    assert (found >= 0).all() and (found <= [720, 480]).all()
+def test_a_map_of_one_sentence_and_of_a_query_of_unknown_words_is_finite(catalogue, tmp_path):
+    (tmp_path / "one.txt").write_text("it is raining .\n")
+    corpus = UserCorpus(catalogue, tmp_path / "one.txt")
+    for query in ("it is", "quark"):
+        assert np.isfinite(corpus.search(query, "avg", k=3).points[["x", "y"]].to_numpy()).all()
+    assert "none of the words of the query" in heading_of("avg", corpus.search("quark", "avg", k=3))
 
 
-def test_a_map_of_one_sentence_and_a_histogram_of_one_value_are_drawn(catalogue, tmp_path):
-    path = tmp_path / "one.txt"
-    path.write_text("it is raining .\n")
-    assert "nan" not in UserCorpus(catalogue, path).search("it is", "avg", k=3).picture
-    picture = histogram(np.array([5]), np.array([1.0, 1.0]), np.array([2]), "x & y")
-    assert "2 of 5 kept" in picture and "x &amp; y" in picture
-
-
-def test_uploads_and_paths_are_distinguished_and_encoders_counted():
-    assert source_of(None, " ") is None and source_of("/a/b.txt", "") == Path("/a/b.txt")
-    with pytest.raises(UsageError, match="an upload and a path"):
-        source_of("/a/b.txt", "/c")
+def test_encoders_are_counted():
     assert chosen(["a", "b"]) == ["a", "b"]
     for names in ([], None, ["a", "b", "c", "d"]):
         with pytest.raises(UsageError, match="chosen"):

@@ -15,26 +15,16 @@ from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
 
 
-def test_models_are_found_below_a_folder_and_others_are_left_out(models):
+def test_models_are_found_below_a_folder_after_the_built_in_encoder_and_others_are_left_out(models, monkeypatch):
     catalogue = ModelCatalogue([str(models)])
-    assert catalogue.encoders == ["avg", "damaged", "gran", "builtin"] and catalogue.translators == ["nmt"]
-
-
-def test_who_has_trained_no_encoder_yet_is_offered_the_one_that_is_built_in(models):
-    catalogue = ModelCatalogue([str(models / "nmt")])
-    assert catalogue.encoders == ["builtin"] and catalogue.translators == ["nmt"]
-
-
-def test_a_model_folder_and_the_encoder_that_is_built_in_are_offered_by_their_names(models, monkeypatch):
+    assert catalogue.encoders == ["builtin", "avg", "damaged", "gran"]
+    assert catalogue.translators == ["nmt", "nmt_back"]
+    assert catalogue.models["nmt"].languages == ("fr", "en")
+    alone = ModelCatalogue([str(models / "nmt")])
+    assert (alone.encoders, alone.translators) == (["builtin"], ["nmt"])
     monkeypatch.chdir(models)
-    assert ModelCatalogue(["builtin", "avg", str(models)]).encoders == [
-        "builtin",
-        "avg",
-        str(models / "avg"),
-        "damaged",
-        "gran",
-    ]
-    assert ModelCatalogue(["."]).encoders == ["avg", "damaged", "gran", "builtin"]
+    names = ModelCatalogue(["avg", "builtin", str(models)]).encoders
+    assert names == ["builtin", "avg", str(models / "avg"), "damaged", "gran"]
 
 
 def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
@@ -50,7 +40,7 @@ def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
     (tmp_path / "static" / "modules.json").write_text(json.dumps([module]))
     catalogue = ModelCatalogue([str(tmp_path)])
-    assert catalogue.encoders == ["model2vec", "static", "builtin"]
+    assert catalogue.encoders == ["builtin", "model2vec", "static"]
     for name in catalogue.encoders:
         with catalogue.encoder(name) as encoder:
             first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
@@ -105,10 +95,9 @@ def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_
         go_on.wait(10)
 
     def read():
-        try:
-            corpus.read("avg", progress)
-        finally:
-            ended.append("read")
+        with pytest.raises(UsageError, match="the page is closed"):
+            corpus.search("it", "avg", k=1, progress=progress)
+        ended.append("read")
 
     thread = Thread(target=read)
     thread.start()
@@ -120,7 +109,7 @@ def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_
     assert ended == ["read"]
     thread.join()
     with pytest.raises(UsageError, match="the page is closed"):
-        corpus.read("gran")
+        corpus.search("it", "gran", k=1)
     with pytest.raises(UsageError, match="the page is closed"), catalogue.encoder("avg"):
         pass
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import shlex
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.demo.data_tab import open_data, shown
+from hf_paraphrase.demo.data_tab import examples_of, open_data, shown
 from hf_paraphrase.demo.pair_measures import MeasureValues, available_measures, read_measures
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
@@ -30,12 +29,24 @@ def numbers_kept(pairs, ranges, output):
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.25, -3.0, 1e20, float("nan")])
-def test_values_that_are_all_the_same_have_a_range_of_two_ends(value):
-    gr = pytest.importorskip("gradio")
+def test_values_that_are_all_the_same_have_a_range_of_two_ends(gradio, value):
     measure = MeasureValues.of("label", np.full(3, value))
-    gr.Slider(measure.low, measure.high, measure.low, step=measure.step)
-    assert measure.comparison(measure.low, measure.high) is None
-    assert measure.counts().sum() == np.isfinite(measure.values).sum()
+    gradio.Slider(measure.low, measure.high, measure.low, step=measure.step)
+    assert measure.low < measure.high and measure.comparison(measure.low, measure.high) is None
+    assert measure.histogram(np.ones(3, bool))["pairs"].sum() == np.isfinite(measure.values).sum()
+
+
+def test_a_histogram_counts_kept_pairs_and_others_in_bars_that_hold_their_values():
+    measure = MeasureValues.of("length", np.array([3.0, 3.0, 4.0, 9.0, np.nan]))
+    counts = measure.histogram(np.array([True, False, True, False, True]))
+    assert counts.to_dict("list") == {
+        "value": [3.5, 4.5, 9.5] * 2,
+        "part": ["kept"] * 3 + ["left out"] * 3,
+        "pairs": [1, 1, 0, 1, 0, 1],
+    }
+    fractions = MeasureValues.of("bleu", np.linspace(0, 1, 1001))
+    bars = fractions.histogram(np.ones(1001, bool))
+    assert 20 <= len(bars) <= 60 and bars["pairs"].sum() == 1001
 
 
 @pytest.mark.parametrize(
@@ -64,12 +75,12 @@ def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
     write_split(tmp_path / "a folder", "dev", [pa.table(rows, schema=schema)], schema)
     found = read_measures(DataFolder(tmp_path / "a folder"), "dev", ["score"])
     measure = found.measures["score"]
-    assert measure.counts().sum() == 3
     assert numbers_kept(found, {"score": (measure.low, measure.high)}, tmp_path / "all") == (4, 4)
     assert numbers_kept(found, {"score": (measure.low, 0.31)}, tmp_path / "some") == (2, 2)
     assert "--split dev" in found.command([]) and "'" in found.command([])
-    picture = shown(found, found.cut({"score": (0.2, 0.31)}))
-    assert "1 of 4 pairs are kept" in picture and "–" in picture
+    cut = found.cut({"score": (0.2, 0.31)})
+    assert "1 of 4 pairs are kept" in shown(found, cut)
+    assert ["b", "b", None] in examples_of(found, cut.nearest[1].tolist())
     assert "nothing is kept" in shown(found, found.cut({"score": (0.5, 0.6)}))
 
 
@@ -89,7 +100,7 @@ def test_bins_hold_all_values_and_comparisons_read_back(values, first, second):
     measure = MeasureValues.of("x", np.array(values))
     # What is nearly as large as numbers can be is drawn no more than what is infinite.
     finite = np.array(values)[np.abs(values) < 1e307]
-    assert measure.counts().sum() == len(finite)
+    assert measure.histogram(np.ones(len(values), bool))["pairs"].sum() == len(finite)
     assert not len(finite) or (measure.low <= finite.min() and finite.max() <= measure.high)
     span = measure.high - measure.low
     low, high = sorted((measure.low + first * span, measure.low + second * span))
@@ -103,8 +114,8 @@ def test_examples_are_the_pairs_next_to_the_border(pairs):
     cut = found.cut({"log_prob": (-15.0, found.measures["log_prob"].high)}, examples=2)
     inside, outside = ([found.measures["log_prob"].values[row] for row in rows] for rows in cut.nearest)
     assert inside == [-15.0, -14.75] and outside == [-15.25, -15.5]
-    picture = html.unescape(shown(found, cut))
-    assert "log_prob>=-15" in picture and "the farmer sold the old horse ." in picture
+    assert "log_prob&gt;=-15" in shown(found, cut)
+    assert examples_of(found, cut.nearest[0].tolist())[0][2] == -15.0
 
 
 def test_measures_that_are_columns_and_that_can_be_computed_are_offered(pairs, tmp_path):
@@ -149,10 +160,11 @@ def test_an_upload_is_called_by_its_own_name_in_errors(tmp_path, columns, split,
 
 
 def test_an_uploaded_file_and_the_sample_are_pairs_too(pairs):
-    told = []
+    reports = []
     upload = str(pairs / "data" / "train-00000-of-00001.parquet")
-    opened, available = open_data(upload, "", "", ["rank"], lambda share, desc: told.append((share, desc)))
-    assert opened.pairs.count == 40 and list(opened.pairs.measures) == ["rank"] and "bleu" in available
-    assert "--pairs YOUR_FOLDER" in opened.pairs.command([]) and told[-1] == (1.0, "40 of 40 pairs measured")
-    sample, _ = open_data(None, "", "train", [], lambda *given, **named: None)
-    assert (sample.pairs.count, sample.pairs.split) == (1_800, "validation") and "built-in sample" in sample.summary
+    opened, available, _ = open_data(upload, "", "", ["rank"], lambda share, desc: reports.append((share, desc)))
+    assert opened.count == 40 and list(opened.measures) == ["rank"] and "bleu" in available
+    assert "--pairs YOUR_FOLDER" in opened.command([]) and reports[-1] == (1.0, "40 of 40 pairs measured")
+    sample, _, summary = open_data(None, "", "train", [], lambda *given, **named: None)
+    assert (sample.count, sample.split) == (1_800, "validation") and "built-in sample" in summary
+    assert list(sample.measures) == ["length", "overlap_1", "bleu"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 
 import pytest
 
-from hf_paraphrase.demo.answers import answered
+from hf_paraphrase.demo.answers import answered, sentence_of, sentences_of, source_of
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 from hf_paraphrase.demo.similarity_tab import EXAMPLE, compared
-from hf_paraphrase.demo.typed_texts import sentence_of, sentences_of
 from hf_paraphrase.errors import UsageError
 
 
@@ -40,6 +40,12 @@ def test_sentences_are_lines_and_spaces_do_not_count():
 def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
     with pytest.raises(UsageError, match=said):
         sentences_of(text)
+
+
+def test_uploads_and_paths_are_distinguished():
+    assert source_of(None, " ") is None and source_of("/a/b.txt", "") == Path("/a/b.txt")
+    with pytest.raises(UsageError, match="an upload and a path"):
+        source_of("/a/b.txt", "/c")
 
 
 def test_one_sentence_is_refused_in_words_too():
@@ -84,3 +90,10 @@ def test_errors_are_answered_in_words_and_so_are_faults():
 def test_a_model_that_does_not_open_is_named(catalogue):
     shown = answered()(compared)(catalogue, "damaged", EXAMPLE)
     assert 'role="alert"' in shown and "damaged" in shown
+
+
+def test_the_example_is_similar_where_it_should_be_under_the_encoder_that_is_selected_first(models):
+    catalogue = ModelCatalogue([str(models)])
+    with catalogue.encoder(catalogue.encoders[0]) as encoder:
+        cosines = encoder.similarity(*[EXAMPLE.splitlines()] * 2)
+    assert min(cosines[0, 1], cosines[2, 3]) > 0.4 > 0.2 > cosines[:2, 2:].max()

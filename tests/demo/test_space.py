@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import runpy
+import subprocess
+import sys
 import urllib.request
+from importlib import metadata
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from hf_paraphrase import launch_demo
 from hf_paraphrase.commands import main
@@ -26,17 +31,40 @@ def space(gradio, tmp_path, capfd):
 def test_a_space_is_what_push_sends(gradio, space, tmp_path, monkeypatch):
     plan = plan_push(space, "someone/demo")
     assert plan.repo_type == "space"
-    assert {file.name for file in plan.files} == {"README.md", "app.py", "provenance.json", "requirements.txt"}
+    names = {file.name for file in plan.files}
+    assert {"README.md", "app.py", "provenance.json", "requirements.txt", "hf_paraphrase/demo/page.css"} <= names
+    assert not any("__pycache__" in name for name in names)
     head = yaml.safe_load((space / "README.md").read_text().split("---")[1])
     assert (head["sdk"], head["app_file"], head["models"]) == ("gradio", "app.py", ["someone/nmt"])
     assert head["sdk_version"] == gradio.__version__
-    assert (space / "requirements.txt").read_text().startswith("hf-paraphrase[demo]==")
     with pytest.raises(OutputError, match="exists"):
         launch_demo(models=["builtin"], output=str(space))
     (tmp_path / "builtin").mkdir()
     monkeypatch.chdir(tmp_path)
     launch_demo(models=["builtin"], output=str(space), overwrite=True)
     assert "['builtin']" in (space / "app.py").read_text()
+
+
+def test_the_requirements_of_a_space_can_be_installed(space):
+    requirements = [Requirement(line) for line in (space / "requirements.txt").read_text().splitlines()]
+    names = {requirement.name for requirement in requirements}
+    assert {"torch", "transformers", "gradio"} <= names and "pytest" not in names
+    # This package is in the folder: no index has its version.
+    assert "hf-paraphrase" not in names
+    for requirement in requirements:
+        assert requirement.specifier.contains(metadata.version(requirement.name)), requirement
+
+
+def test_the_package_in_a_space_works_alone(space, tmp_path):
+    script = (
+        "import hf_paraphrase as package; from hf_paraphrase.artefacts.cards import template_path;"
+        "print(package.__file__, template_path('dataset_cards', 'kept'), template_path('model_cards', 'rnn_search'));"
+        "print(package.SentenceEncoder.from_pretrained().dimension)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(space)}
+    printed = subprocess.check_output([sys.executable, "-c", script], cwd=tmp_path, env=environment, text=True)
+    *paths, dimension = printed.split()
+    assert all(path.startswith(str(space / "hf_paraphrase")) for path in paths) and int(dimension) > 0
 
 
 @pytest.mark.parametrize("name", ["avg", "no name", "a/b c"])

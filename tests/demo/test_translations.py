@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import numpy as np
 import pytest
 from datasets import load_dataset
 
+from hf_paraphrase import paraphrase
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.demo.kept_pairs import keep_pairs
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-from hf_paraphrase.demo.translation_tab import drawn_attention, drawn_list, kept_rows
-from hf_paraphrase.demo.translations import attention, nbest_list
+from hf_paraphrase.demo.paraphrase_tab import paraphrased, round_trip
+from hf_paraphrase.demo.translation_tab import drawn_attention, kept_rows, shown_rows
+from hf_paraphrase.demo.translations import attention, keep_pairs, nbest_list
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.scoring import score_translations
@@ -38,14 +40,18 @@ def test_the_list_has_ranks_scores_and_measures(nbest):
     np.testing.assert_allclose(costs, -log_probs / lengths)
     assert set(nbest.column("sentence1").to_pylist()) == {REFERENCE}
     assert all(0 <= value <= 1 for value in nbest.column("bleu").to_pylist() + nbest.column("overlap_1").to_pylist())
-    picture = drawn_list(nbest)
-    assert picture.count("<tr data-hfp-row=") == nbest.num_rows and picture.count("data-hfp-sort") == 7
+    assert shown_rows(nbest, ["rank", "sentence2", "cost"])[0] == [
+        0,
+        nbest.column("sentence2")[0].as_py(),
+        round(costs[0], 3),
+    ]
 
 
 def test_without_a_reference_there_is_no_overlap_and_nothing_to_keep(translator, tmp_path):
     table = nbest_list(*translator, SOURCE, "", beams=2)
     assert all(math.isnan(value) for name in ("overlap_1", "bleu") for value in table.column(name).to_pylist())
     assert not any(math.isnan(value) for value in table.column("cost").to_pylist())
+    assert shown_rows(table, ["bleu"])[0] == [None]
     with pytest.raises(UsageError, match="a pair needs a reference"):
         keep_pairs(tmp_path / "pairs", table, model="nmt")
 
@@ -92,3 +98,26 @@ def test_pairs_are_not_written_over_anything_else(nbest, tmp_path, pairs):
     with pytest.raises(OutputError):
         keep_pairs(pairs, nbest.slice(0, 1), model="nmt")
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
+def test_a_round_trip_is_chosen_by_the_languages_of_the_models(models, tmp_path):
+    assert round_trip(ModelCatalogue([str(models)])) == ("nmt_back", "nmt"), "for English first"
+    assert round_trip(ModelCatalogue([str(models / "nmt")])) is None
+    for name in ("one", "other"):
+        shutil.copytree(models / "nmt", tmp_path / name)
+    assert round_trip(ModelCatalogue([str(tmp_path)])) == ("one", "other"), "no languages fit: as they are given"
+    languages = {"source_lang": "eng_Latn", "target_lang": "fra_Latn"}
+    assert round_trip(ModelCatalogue([str(models / "nmt")], languages=languages)) == ("nmt", "nmt")
+
+
+def test_paraphrases_are_those_of_the_verb_and_its_command_is_shown(models):
+    catalogue = ModelCatalogue([str(models)])
+    sentence = "the doctor bought a car ."
+    summary, pairs = paraphrased(catalogue, "nmt_back", "nmt", sentence, 2)
+    folders = [str(models / "nmt_back"), str(models / "nmt")]
+    expected = paraphrase(sentence, models=folders, num=2)[0]
+    assert pairs.column("sentence2").to_pylist() == expected
+    assert f"{len(expected)} paraphrases from " in summary
+    assert f"hf-paraphrase paraphrase --models {' '.join(folders)} --num 2" in summary
+    with pytest.raises(UsageError, match="one model alone"):
+        paraphrased(catalogue, "nmt", "nmt", sentence, 2)
