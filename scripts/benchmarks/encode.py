@@ -8,16 +8,9 @@ length and batches without padding. Ratios are of median rates, above 1 = this p
 
 `--tokenizers all` does the same with an Avg folder for each kind of tokenizer (`encode_tokenizers.py`), and times
 calls of one, ten and a hundred sentences beside those of all. A ratio is called after the kind and the size of a call
-where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`. `--processes` starts
-each library in processes of its own, too, for the processor time until its first 1,000 sentences are encoded and its
-peak memory; see `encode_processes.py`.
+where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
 
-On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone. What a turn takes then
-still depends on whether the system must find new memory for the vectors of 100,000 sentences, 120 MB: where it does,
-that takes us up to twice the time of the rest, and the peers little beside theirs. Tried in the place of adding the
-rows of all tokens, 40 ms for 100,000 sentences: the rows of runs, added once for each different run, 30 ms, but for
-most texts other last bits, and as much memory again as the table; SciPy's product with a sparse matrix of counts, 190
-ms; NumPy's `add.reduceat`, 1,490 ms.
+On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone.
 """
 
 from __future__ import annotations
@@ -37,7 +30,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from encode_processes import compare_processes
 from encode_tokenizers import KINDS, OURS, tokenizer_of_file
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -110,16 +102,13 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
     parser.add_argument("--wordpiece", help="tokenizer.json of BERT; none = pieces learnt from the sentences")
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=CLOCK)
-    parser.add_argument("--processes", type=int, default=0, help="processes of their own of each library; 0 = none")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
     return parser.parse_args()
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuses numbers that make no sense."""
-    check_least(
-        arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0, "processes": 0}
-    )
+    check_least(arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0})
 
 
 def read_sentences(text: str | None, count: int) -> list[str]:
@@ -300,9 +289,6 @@ def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str],
     found = compare_rates(encoders, sentences, arguments.rounds, partial(rate, arguments.clock))
     # The other settings of the peers are for many sentences.
     peers = [encoder for place, encoder in enumerate(encoders) if encoder.key != encoders[place - 1].key]
-    if arguments.processes:
-        libraries = [(encoder.key, encoder.library) for encoder in peers]
-        found |= compare_processes(libraries, folder, sentences, arguments.processes)
     ratios = {f"{key}{name}": ratio for key, ratio in found.items()}
     if arguments.tokenizers == [OURS]:
         return ratios

@@ -10,8 +10,8 @@ that of the largest process; written is what went towards the disk, stored what 
 A run over few rows stands for what starting takes and is taken away before the exponents are computed, between the two
 largest sizes: at smaller ones starting outweighs the rows. Memory is given in bytes for each further row, between the
 same two. A stage that would take longer than --most-seconds at the next size, by its growth so far, stops there; where
-that is training, the encoder of the size before serves the stages that need one. --record keeps all that was measured,
-for `costs.py`. The last line is one JSON object: for each stage the exponent of its processor time.
+that is training, the encoder of the size before serves the stages that need one. --record keeps all that was measured.
+The last line is one JSON object: for each stage the exponent of its processor time.
 """
 
 from __future__ import annotations
