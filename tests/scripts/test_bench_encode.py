@@ -58,7 +58,6 @@ def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_
     assert output.count("all vectors of 30 sentences") == len(kinds)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("words", [["--rounds", "0"], ["--vocabulary", "2"], ["--text", "absent.txt"]])
 def test_bad_arguments_are_one_line(bench, capsys, words):
     assert bench(*words) == 2
@@ -70,7 +69,7 @@ def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script
     from hf_paraphrase.tokenization.token_lookup import lookup_for
 
     sentences = ["A cat sat.", "It isn't a dog", "cats and dogs"] * 9
-    tokenizer = load_script("benchmarks/encode_tokenizers").KINDS[kind](sentences, 400)
+    tokenizer = load_script("benchmarks/encode").learnt_tokenizer(kind, sentences, 400)
     found = lookup_for(tokenizer.backend_tokenizer)(sentences)
     assert tokenizer.unk_token_id not in found.ids
     assert found.ids.tolist() == [number for text in sentences for number in tokenizer(text)["input_ids"]]
