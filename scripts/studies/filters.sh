@@ -30,7 +30,7 @@ tune() { # output, seeds, pairs of a draw, further flags
     --initial-vectors "$GLOVE" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
 }
 
-study() { # language
+make_pool() { # language
   local at="$WORK/$1" references=${held_out[$1]}
 
   # 1. A translation model, and the best five translations of every sentence.
@@ -58,7 +58,7 @@ fetch_glove
 [ -e "$documents" ] || { gzip -cd "$DATA"/text/*.txt.gz >"$documents.part" && mv "$documents.part" "$documents"; }
 started=() pools=()
 for language in $languages; do
-  study "$language" &
+  make_pool "$language" &
   started+=($!) pools+=("$language=$WORK/$language/pool")
 done
 for process in "${started[@]}"; do wait "$process"; done
