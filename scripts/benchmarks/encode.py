@@ -6,18 +6,11 @@ of them. A peer is timed with its defaults and with settings that may suit it be
 GRAN (an LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean
 length and batches without padding. Ratios are of median rates, above 1 = this package is faster.
 
-`--tokenizers all` does the same with an Avg folder for each kind of tokenizer (`encode_tokenizers.py`), and times
+`--tokenizers all` does the same with an Avg folder for each kind of tokenizer, and times
 calls of one, ten and a hundred sentences beside those of all. A ratio is called after the kind and the size of a call
-where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`. `--processes` starts
-each library in processes of its own, too, for the processor time until its first 1,000 sentences are encoded and its
-peak memory; see `encode_processes.py`.
+where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
 
-On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone. What a turn takes then
-still depends on whether the system must find new memory for the vectors of 100,000 sentences, 120 MB: where it does,
-that takes us up to twice the time of the rest, and the peers little beside theirs. Tried in the place of adding the
-rows of all tokens, 40 ms for 100,000 sentences: the rows of runs, added once for each different run, 30 ms, but for
-most texts other last bits, and as much memory again as the table; SciPy's product with a sparse matrix of counts, 190
-ms; NumPy's `add.reduceat`, 1,490 ms.
+On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone.
 """
 
 from __future__ import annotations
@@ -37,15 +30,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from encode_processes import compare_processes
-from encode_tokenizers import KINDS, OURS, tokenizer_of_file
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import save_tokenizer
+from hf_paraphrase.tokenization.word_level import (
+    PAD_TOKEN,
+    UNKNOWN_TOKEN,
+    as_fast_tokenizer,
+    build_word_level_tokenizer,
+    save_tokenizer,
+    sentence_vocabulary,
+)
 from interleaved import (
     CLOCK,
     CLOCKS,
@@ -64,6 +62,9 @@ from interleaved import (
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+OURS = "words"
+"""The kind of tokenizer that this package builds."""
+KINDS = (OURS, "word-level", "wordpiece", "byte-level", "unigram")
 BARE_BATCHES = (256, 1024)
 PEERS = ("model2vec", "sentence-transformers")
 CALLS = (1, 10, 100)
@@ -108,18 +109,14 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
     parser.add_argument("--tokenizers", nargs="+", choices=[*KINDS, "all"], default=[OURS], help="kinds to time")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
-    parser.add_argument("--wordpiece", help="tokenizer.json of BERT; none = pieces learnt from the sentences")
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=CLOCK)
-    parser.add_argument("--processes", type=int, default=0, help="processes of their own of each library; 0 = none")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
     return parser.parse_args()
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuses numbers that make no sense."""
-    check_least(
-        arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0, "processes": 0}
-    )
+    check_least(arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0})
 
 
 def read_sentences(text: str | None, count: int) -> list[str]:
@@ -138,6 +135,42 @@ def read_sentences(text: str | None, count: int) -> list[str]:
     if not lines:
         raise InputError("no line has a word", path=text, remedy="give one sentence a line")
     return [lines[place % len(lines)] for place in range(count)]
+
+
+def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTokenizerFast:
+    """Learns a tokenizer of at most so many pieces from the sentences that are encoded: unknown words are rare.
+
+    `wordpiece` is as BERT's, `byte-level` as GPT-2's, `unigram` as SentencePiece's, with the usual number of pieces.
+    """
+    if kind == OURS:
+        found = sentence_vocabulary(sentences, max_size=size - 2)
+        fillers = (f"filler{number}" for number in range(size - 2 - len(found)))
+        return build_word_level_tokenizer([*found, *fillers])
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    special: dict[str, Any] = {"special_tokens": [PAD_TOKEN, UNKNOWN_TOKEN], "show_progress": False}
+    trainer: Any
+    if kind == "word-level":
+        tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN_TOKEN))
+        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordLevelTrainer(vocab_size=size, **special)
+    elif kind == "wordpiece":
+        tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN_TOKEN))
+        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(vocab_size=min(size, 30_000), **special)
+    elif kind == "byte-level":
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        units = max(min(size, 30_000), len(alphabet) + 2)
+        trainer = trainers.BpeTrainer(vocab_size=units, initial_alphabet=alphabet, **special)
+    else:
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        trainer = trainers.UnigramTrainer(vocab_size=min(size, 16_000), unk_token=UNKNOWN_TOKEN, **special)
+    tokenizer.train_from_iterator(sentences, trainer)
+    return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
 def save_avg(tokenizer: PreTrainedTokenizerFast, dimension: int, folder: Path) -> None:
@@ -282,10 +315,7 @@ def compare_rates(
 
 def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
     """Compares the encoders with one kind of tokenizer; returns the ratios, which bear its name if it is not ours."""
-    if kind == "wordpiece" and arguments.wordpiece:
-        tokenizer = tokenizer_of_file(arguments.wordpiece)
-    else:
-        tokenizer = KINDS[kind](sentences, arguments.vocabulary)
+    tokenizer = learnt_tokenizer(kind, sentences, arguments.vocabulary)
     save_avg(tokenizer, arguments.dimension, folder)
     ids = SentenceEncoder.from_pretrained(folder).token_ids(sentences).ids
     known = np.count_nonzero(ids != tokenizer.unk_token_id)
@@ -300,9 +330,6 @@ def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str],
     found = compare_rates(encoders, sentences, arguments.rounds, partial(rate, arguments.clock))
     # The other settings of the peers are for many sentences.
     peers = [encoder for place, encoder in enumerate(encoders) if encoder.key != encoders[place - 1].key]
-    if arguments.processes:
-        libraries = [(encoder.key, encoder.library) for encoder in peers]
-        found |= compare_processes(libraries, folder, sentences, arguments.processes)
     ratios = {f"{key}{name}": ratio for key, ratio in found.items()}
     if arguments.tokenizers == [OURS]:
         return ratios

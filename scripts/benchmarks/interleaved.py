@@ -61,31 +61,6 @@ class Turns(NamedTuple):
         return "-" if self.mebibytes is None else format(self.mebibytes, ",.0f")
 
 
-class Comparison(NamedTuple):
-    """A column of ratios.
-
-    Attributes:
-        ratios: Computes it from the median rates of the contestants.
-    """
-
-    heading: str
-    ratios: Callable[[Sequence[float]], list[float]]
-
-
-def over_each(medians: Sequence[float]) -> list[float]:
-    """Computes the ratios of the first rate to all of them."""
-    return [medians[0] / median for median in medians]
-
-
-def over_last(medians: Sequence[float]) -> list[float]:
-    """Computes the ratios of all rates to the last one."""
-    return [median / medians[-1] for median in medians]
-
-
-OURS_FIRST = Comparison("ours/this", over_each)
-"""For contestants of which the first is this package."""
-
-
 def argument_parser(documentation: str | None) -> argparse.ArgumentParser:
     """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
     return argparse.ArgumentParser(
@@ -152,11 +127,16 @@ def measure(
     contestants: Sequence[Contestant],
     rounds: int,
     *,
-    comparison: Comparison | None = OURS_FIRST,
+    heading: str = "ours/this",
+    over_last: bool = False,
     width: int = 40,
     warm: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """Lets the contestants take turns and writes a table of their rates and of the memory that their turns took."""
+    """Lets the contestants take turns and writes a table of their rates and of the memory that their turns took.
+
+    The column of ratios has the first rate over each, or with `over_last` each over the last; without `heading` it is
+    left out.
+    """
     turns = take_turns(contestants, rounds, warm=warm)
     medians = [statistics.median(found.rates) for found in turns]
     header = f"{unit:{width}}{'median':>12}{'min':>12}{'max':>12}{'MiB':>9}"
@@ -164,10 +144,10 @@ def measure(
         f"{contestant.name:{width}}{median:12,.0f}{min(found.rates):12,.0f}{max(found.rates):12,.0f}{found.memory:>9}"
         for contestant, found, median in zip(contestants, turns, medians, strict=True)
     ]
-    if comparison is not None:
-        breadth = len(comparison.heading) + 2
-        header += f"{comparison.heading:>{breadth}}"
-        ratios = comparison.ratios(medians)
+    if heading:
+        breadth = len(heading) + 2
+        header += f"{heading:>{breadth}}"
+        ratios = [median / medians[-1] if over_last else medians[0] / median for median in medians]
         rows = [f"{row}{ratio:{breadth}.2f}" for row, ratio in zip(rows, ratios, strict=True)]
     for row in (header, *rows):
         write(row)

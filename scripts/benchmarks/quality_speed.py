@@ -1,21 +1,25 @@
 """Scores and times our encoders and every peer that is installed or given, and draws quality against speed and size.
 
-Our encoders are the folders of `--model` and the built-in one. The peers are each `--teacher`, in float32 and in
-bfloat16, and what model2vec distils of it by its defaults; folders of `--model2vec`; WordLlama; averages of the word
-vectors of `--glove`; and weighted character trigrams, which need no training. A peer that is not installed is named
-and left out.
+Our encoders are the folders of `--model` and the built-in one. The peers are each `--teacher` and what model2vec
+distils of it by its defaults; folders of `--model2vec`; WordLlama; averages of the word vectors of `--glove`; and
+weighted character trigrams, which need no training. A peer that is not installed is named and left out.
 
-Quality is the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016 apart because settings are
-chosen on it, the dev part of the STS benchmark, the average precision of the cosine on labelled pairs, and with
-`--transfer` the accuracy on transfer tasks. Speed is sentences a second from text to vectors, on the same sentences
-in one run; the contestants take turns, and a peer is timed with its defaults and with settings that may suit it
-better, of which the fastest count. A slow one gets fewer sentences: so many that a turn takes `--seconds`. The
-baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files on the disk.
+Quality is what `evaluate` finds: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
+apart because settings are chosen on it, the dev part of the STS benchmark, the average precision of the cosine on the
+data folders of `--labelled`, and with `--transfer` the accuracy on transfer tasks. Speed is sentences a second from
+text to vectors, on the same sentences in one run; the contestants take turns, and a peer is timed with its defaults
+and with settings that may suit it better, of which the fastest count. A slow one gets fewer sentences: so many that a
+turn takes `--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files on
+the disk.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
+import inspect
+import io
 import json
 import os
 import random
@@ -23,214 +27,299 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from hf_paraphrase.artefacts.artefact import check_output
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDER
-from hf_paraphrase.artefacts.provenance import versions
-from hf_paraphrase.data.text_files import LineErrors, read_lines
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.commands import main as run_command
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
+from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
 from hf_paraphrase.evaluation.figures import check_plots
-from hf_paraphrase.tables import short_names
+from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tables import format_table, number
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+from hf_paraphrase.training.word_vectors import read_word_vectors
 from interleaved import ROUNDS, Contestant, argument_parser, check_least, exit_code, take_turns, timed, write
-from quality_speed_encoders import Compared, Named, Way, compared_encoders, let_tokenizers_use_threads
-from quality_speed_picture import check_picture, draw_picture
-from quality_speed_record import Record, Row
-from quality_speed_sets import Quality, QualitySets, read_quality_sets
+from quality_speed_picture import draw_picture
 
+TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
+_LARGER_BATCH = 256
+Way = Callable[[list[str]], Any]
+"""Takes sentences and does with them what is timed."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An encoder or a baseline.
+
+    Attributes:
+        place: What `evaluate` calls it: the folder of a model, or the name of a baseline.
+        ways: Settings in which it is timed, by what they are called; the fastest counts.
+        size: Of what is on the disk, in bytes.
+        dimension: Components of a vector; None where there is no dense one.
+    """
+
+    name: str
+    place: str
+    ways: Mapping[str, Way] = field(repr=False)
+    size: int
+    dimension: int | None
+    ours: bool = False
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of an encoder: figures × 100 by the names of the columns, the rates of its fastest turns."""
+
+    encoder: Compared
+    quality: Mapping[str, float]
+    rates: Sequence[float]
+    settings: str
+
+    @property
+    def rate(self) -> float:
+        """The median rate."""
+        return statistics.median(self.rates)
+
+    def figures(self) -> dict[str, Any]:
+        """Returns all that the table has as plain values, rounded."""
+        rates = {"sentences_per_second": self.rate, "least": min(self.rates), "most": max(self.rates)}
+        return {
+            **{key: round(value, 2) for key, value in self.quality.items()},
+            **{key: float(f"{value:.4g}") for key, value in rates.items()},
+            "megabytes": float(f"{self.encoder.size / 1e6:.3g}"),
+            "components": self.encoder.dimension,
+            "ours": self.encoder.ours,
+        }
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    arguments = read_arguments()
-    return exit_code("benchmarks/quality_speed", lambda: run(arguments))
-
-
-def read_arguments() -> argparse.Namespace:
-    """Reads the command line."""
     parser = argument_parser(__doc__)
     named = "; NAME=PLACE gives it another name than that of the folder or file"
     parser.add_argument("--model", nargs="*", default=[], help="folders of our encoders, or builtin" + named)
     parser.add_argument(
         "--teacher", nargs="*", default=[], help="folders of transformers to compare and distil" + named
     )
-    parser.add_argument(
-        "--model2vec",
-        nargs="*",
-        default=[],
-        help="folders of model2vec, for example what it distils of a teacher in an environment of its own" + named,
-    )
+    parser.add_argument("--model2vec", nargs="*", default=[], help="folders of model2vec" + named)
     parser.add_argument("--glove", nargs="*", default=[], help="word vectors in the text layout of GloVe" + named)
-    parser.add_argument("--data", help="folder below which the STS sets are")
-    parser.add_argument(
-        "--labelled",
-        nargs="*",
-        default=[],
-        help="labelled pairs: files of PIT-2015, text files with a label (1 = paraphrase), a tab and two sentences a "
-        "line, or data folders" + named,
-    )
+    parser.add_argument("--data", required=True, help="folder below which the STS sets are")
+    parser.add_argument("--labelled", nargs="*", default=[], help="data folders of labelled pairs, split test" + named)
     parser.add_argument("--transfer", help="folder below which transfer tasks are; takes minutes an encoder")
-    parser.add_argument("--text", help="sentences to time, one a line; none = those of the pairs, shuffled")
-    parser.add_argument("--sentences", type=int, default=100_000, help="sentences to time at most")
+    parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
     parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
-    parser.add_argument("--limit", type=int, help="pairs of a set and examples of a task at most, for a trial")
-    parser.add_argument("--output", help="write all figures to this JSON file")
-    parser.add_argument("--csv", help="write all figures to this CSV file")
-    parser.add_argument("--plot", help="draw the picture: a PNG file and an SVG file of this name")
-    parser.add_argument("--quality", help="the column that the picture shows; none = the first")
-    parser.add_argument("--from", dest="source", help="measure nothing: take the figures that --output wrote")
-    return parser.parse_args()
+    parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
+    arguments = parser.parse_args()
 
-
-def run(arguments: argparse.Namespace) -> None:
-    """Measures, or reads what was measured, and writes table, files, picture and the last line."""
-    check(arguments)
-    if arguments.source is None:
+    def work() -> None:
+        check_least(arguments, {"sentences": 2, "rounds": 1})
+        if not arguments.seconds > 0:
+            raise UsageError(f"--seconds must be above 0, not {arguments.seconds}")
+        if arguments.plot is not None:
+            if arguments.plot.suffix != ".png":
+                raise UsageError(f"--plot {arguments.plot} is no PNG file", remedy="end its name in .png")
+            check_plots()
         with tempfile.TemporaryDirectory() as folder:
-            record = measured(arguments, Path(folder))
-    else:
-        record = Record.read(Path(arguments.source))
-    write(record.table())
-    if arguments.output is not None:
-        record.write(Path(arguments.output))
-    if arguments.csv is not None:
-        record.write_csv(Path(arguments.csv))
+            run(arguments, Path(folder))
+
+    return exit_code("benchmarks/quality_speed", work)
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> None:
+    """Opens, scores and times everything, and writes table, picture and the last line."""
+    sets = find_sts_sets(arguments.data).sets
+    sentences = list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
+    random.Random(0).shuffle(sentences)
+    sentences = sentences[: arguments.sentences]
+    if len(sentences) < 2:
+        raise InputError("no STS set below this folder", path=arguments.data, remedy="check --data")
+    found = compared_encoders(arguments, folder)
+    cores = len(os.sched_getaffinity(0))
+    write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
+    qualities = [quality(item, arguments, folder / "scores.json") for item in found]
+    rows = [
+        Row(item, scores, rates, settings)
+        for item, scores, (settings, rates) in zip(
+            found, qualities, time_all(found, sentences, arguments.rounds, arguments.seconds), strict=True
+        )
+    ]
+    columns = list(dict.fromkeys(name for row in rows for name in row.quality))
+    rows.sort(key=lambda row: -row.quality[columns[0]])
+    write(table(rows, columns))
     if arguments.plot is not None:
-        draw_picture(record, arguments.quality, Path(arguments.plot))
-    write(json.dumps({row.name: row.figures() for row in record.rows}, ensure_ascii=False))
+        points = [
+            (row.encoder.name, row.encoder.ours, row.rate, row.quality[columns[0]], row.encoder.size) for row in rows
+        ]
+        draw_picture(points, columns[0], arguments.plot)
+    write(json.dumps({row.encoder.name: row.figures() for row in rows}, ensure_ascii=False))
 
 
-def check(arguments: argparse.Namespace) -> None:
-    """Refuses what cannot work, before hours are spent."""
-    check_least(arguments, {"sentences": 2, "rounds": 1})
-    if arguments.limit is not None and arguments.limit < 2:
-        raise UsageError(f"--limit must be at least 2, not {arguments.limit}")
-    if not arguments.seconds > 0:
-        raise UsageError(f"--seconds must be above 0, not {arguments.seconds}")
-    if (arguments.data is None) == (arguments.source is None):
-        raise UsageError("give --data to measure, or --from to take what was measured", remedy="give one of them")
-    for path in (arguments.output, arguments.csv):
-        if path is not None:
-            check_output(path, overwrite=True, is_file=True)
-    if arguments.plot is not None:
-        check_picture(Path(arguments.plot))
-        check_plots()
-
-
-def given_places(arguments: argparse.Namespace) -> tuple[Named, Named, Named, Named]:
-    """Reads what is to be compared: our encoders, the built-in one among them, and what the peers are made of."""
-    models = arguments.model
-    if BUILTIN_FOLDER.is_dir() and BUILTIN not in models:
-        models = [*models, BUILTIN]
-    ours, teachers, distilled, glove = map(
-        named_places, (models, arguments.teacher, arguments.model2vec, arguments.glove)
-    )
-    names = [name for name, _ in (*ours, *teachers, *distilled, *glove)]
+def compared_encoders(arguments: argparse.Namespace, folder: Path) -> list[Compared]:
+    """Opens everything, ours first."""
+    models = [*arguments.model, *([BUILTIN] if BUILTIN_FOLDER.is_dir() and BUILTIN not in arguments.model else [])]
+    found = [our_encoder(name, place) for name, place in map(named_place, models)]
+    for count, (name, place) in enumerate(map(named_place, arguments.teacher)):
+        found += teacher(name, place)
+        if distillation := _installed("model2vec.distill"):
+            made = folder / f"model2vec-{count}"
+            distillation.distill(place, device="cpu").save_pretrained(str(made))
+            found += model2vec_folder(f"model2vec of {name}", str(made))
+    for name, place in map(named_place, arguments.model2vec):
+        found += model2vec_folder(name, place)
+    found += wordllama()
+    for count, (name, place) in enumerate(map(named_place, arguments.glove)):
+        found.append(word_averages(name, Path(place), folder / f"vectors-{count}"))
+    found.append(weighted_trigrams())
+    names = [item.name for item in found]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"two encoders are called {name}", remedy="give them other names: NAME=PLACE")
-    return ours, teachers, distilled, glove
-
-
-def named_places(given: Sequence[str]) -> list[tuple[str, str]]:
-    """Reads names and places."""
-    parts = [("", item) if os.path.lexists(item) else _parted(item) for item in given]
-    places = [place for _, place in parts]
-    short = dict(zip(places, short_names(places), strict=True)) if places else {}
-    return [(name or short[place], place) for name, place in parts]
-
-
-def _parted(text: str) -> tuple[str, str]:
-    name, sign, place = text.partition("=")
-    return (name, place) if sign and name and place else ("", text)
-
-
-def measured(arguments: argparse.Namespace, folder: Path) -> Record:
-    """Opens, scores and times everything."""
-    models = given_places(arguments)
-    labelled = [(name, Path(place)) for name, place in named_places(arguments.labelled)]
-    transfer = None if arguments.transfer is None else Path(arguments.transfer)
-    sets = read_quality_sets(Path(arguments.data), labelled, transfer, arguments.limit)
-    sentences = sentences_to_time(arguments.text, sets, arguments.sentences)
-    found = compared_encoders(*models, folder=folder, note=write)
-    cores = len(os.sched_getaffinity(0))
-    write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
-    qualities = [score(item, sets) for item in found]
-    timings = time_all(found, sentences, arguments.rounds, arguments.seconds)
-    rows = [row_of(*each) for each in zip(found, qualities, timings, strict=True)]
-    facts = {
-        "sentences": len(sentences),
-        "threads": torch.get_num_threads(),
-        "processors": cores,
-        "rounds": arguments.rounds,
-        "limit": arguments.limit,
-        "pairs": {item.key: len(item) for item in (*sets.graded, *sets.labelled)},
-        "versions": versions(),
-    }
-    first = next(iter(qualities[0].columns))
-    rows.sort(key=lambda row: -row.quality[first])
-    return Record(facts, tuple(rows))
-
-
-def sentences_to_time(text: str | None, sets: QualitySets, count: int) -> list[str]:
-    """Reads the sentences that are timed, or takes those of the pairs in an order that is always the same."""
-    if text is None:
-        found = sets.sentences()
-        random.Random(0).shuffle(found)
-        return found[:count]
-    if not Path(text).is_file():
-        raise InputError("no such file", path=text, remedy="check --text")
-    lines = (line for block in read_lines(Path(text), LineErrors()) for line in block.to_pylist() if line.strip())
-    found = list(islice(lines, count))
-    if len(found) < 2:
-        raise InputError("too few sentences", path=text, remedy="give one sentence a line")
     return found
 
 
-def score(encoder: Compared, sets: QualitySets) -> Quality:
-    """Scores one encoder and says so."""
-    let_tokenizers_use_threads()
-    seconds, quality = timed(lambda: sets.measure(encoder.scorer()))
-    column, value = next(iter(quality.columns.items()))
-    write(f"{encoder.name}: {column} {value:.1f}, all scores in {seconds:.0f} s")
-    return quality
+def named_place(text: str) -> tuple[str, str]:
+    """Reads `NAME=PLACE`; a place alone has the name of its last part."""
+    name, sign, place = text.partition("=")
+    return (name, place) if sign and name and place and not os.path.lexists(text) else (Path(text).name, text)
 
 
-@dataclass(frozen=True)
-class Timing:
-    """How fast an encoder was with its fastest settings: these, the rates of its turns, and the sentences of one."""
-
-    settings: str
-    rates: list[float]
-    sentences: int
-
-    @property
-    def median(self) -> float:
-        """The median rate."""
-        return statistics.median(self.rates)
+def our_encoder(name: str, place: str, *, ours: bool = True) -> Compared:
+    """Opens a folder as users do."""
+    encoder = SentenceEncoder.from_pretrained(place)
+    assert encoder.folder is not None
+    return Compared(name, place, {"": encoder.encode}, bytes_below(encoder.folder), encoder.dimension, ours)
 
 
-def time_all(found: Sequence[Compared], sentences: list[str], rounds: int, seconds: float) -> list[Timing]:
-    """Lets all take turns, in all their settings; returns the fastest of each."""
-    turns = [
-        (place, settings, way, fitting_number(way, sentences, seconds))
-        for place, item in enumerate(found)
-        for settings, way in item.ways.items()
+def teacher(name: str, place: str) -> Iterator[Compared]:
+    """Opens a transformer with sentence-transformers."""
+    if not Path(place).is_dir():
+        raise ModelError("no such model folder", path=place, remedy="check --teacher")
+    if library := _installed("sentence_transformers"):
+        model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
+        encode = partial(model.encode, show_progress_bar=False)
+        ways = {"": encode, f"batch {_LARGER_BATCH}": partial(encode, batch_size=_LARGER_BATCH)}
+        yield Compared(name, place, ways, bytes_below(Path(place)), len(encode("a")))
+
+
+def model2vec_folder(name: str, place: str) -> Iterator[Compared]:
+    """Opens a folder that model2vec wrote, as its users do."""
+    if not Path(place).is_dir():
+        raise ModelError("no such model folder", path=place, remedy="check --model2vec")
+    if library := _installed("model2vec"):
+        model = library.StaticModel.from_pretrained(place)
+        ways = {"": model.encode, "one batch at a time": partial(model.encode, use_multiprocessing=False)}
+        yield Compared(name, place, ways, bytes_below(Path(place)), int(model.dim))
+
+
+def wordllama() -> Iterator[Compared]:
+    """Opens the table that is in the package `wordllama`."""
+    package = _installed("wordllama")
+    if package is None:
+        return
+    # It looks for the tokenizer in a folder `tokenizer` of the package, and then in `tokenizers` of its cache; the
+    # package has `tokenizers`, so the package is named as the cache.
+    root, kind = Path(package.__file__).parent, "l2_supercat"
+    model = package.WordLlama.load(kind, cache_dir=root, disable_download=True)
+    size = sum(path.stat().st_size for part in ("weights", "tokenizers") for path in root.glob(f"{part}/{kind}*"))
+    dimension = int(model.embedding.shape[1])
+    ways = {"": model.embed, f"batch {_LARGER_BATCH}": partial(model.embed, batch_size=_LARGER_BATCH)}
+    yield Compared(f"WordLlama {dimension}", "wordllama", ways, size, dimension, is_baseline=True)
+
+
+def word_averages(name: str, path: Path, folder: Path) -> Compared:
+    """Writes a file of word vectors as an Avg folder and opens it; words without a vector add nothing to the mean."""
+    vectors = read_word_vectors(path)
+    tokenizer = build_word_level_tokenizer(vectors.words)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=vectors.matrix.shape[1]))
+    with torch.no_grad():
+        model.embeddings.zero_()
+        for word, row in tokenizer.get_vocab().items():
+            if word in vectors.index:
+                model.embeddings[row] = torch.from_numpy(vectors.matrix[vectors.index[word]])
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return our_encoder(name, str(folder), ours=False)
+
+
+def weighted_trigrams() -> Compared:
+    """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
+    baseline = "weighted-trigrams"
+    similarity = UNTRAINED_BASELINES[baseline].similarity
+    assert similarity is not None
+    size = Path(inspect.getfile(english_trigram_frequencies)).stat().st_size
+    ways = {"compared in pairs": lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])}
+    return Compared("weighted trigrams, untrained", baseline, ways, size, None, is_baseline=True)
+
+
+def bytes_below(folder: Path) -> int:
+    """Adds up the files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _installed(name: str) -> Any:
+    """Imports a module, or tells that it is left out and gives None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        write(f"{name.partition('.')[0]} is left out: {error}")
+        return None
+
+
+def quality(encoder: Compared, arguments: argparse.Namespace, output: Path) -> dict[str, float]:
+    """Scores one encoder with `evaluate` and says so."""
+    who = ["--baseline" if encoder.is_baseline else "--model", encoder.place]
+
+    def results(*words: str) -> Any:
+        common = ["evaluate", *words, *who, "--output", str(output), "--overwrite"]
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = run_command(common)
+        if code:
+            raise UsageError(f"{encoder.name} cannot be evaluated", remedy="see the message above")
+        return json.loads(output.read_text(encoding="utf-8"))["results"][0]
+
+    sts = results("--suite", "sts", "--data", arguments.data, "--protocols", "paper")
+    mean = sts["means"]["22 sets"]
+    columns = {f"22 sets ({mean['present']} present)": mean["pearson"], "STS16": sts["dev_mean"]}
+    sets = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
+    columns["STS-B dev"] = sets.get("STS-B dev")
+    for name, place in map(named_place, arguments.labelled):
+        found = results("--suite", "paraphrase", "--data", place, "--dev-split", "test", "--seeds", "0")
+        columns[f"{name} AP"] = 100 * found["tasks"][0]["cosine"]["average_precision"]
+    if arguments.transfer:
+        found = results("--suite", "senteval", "--data", arguments.transfer, "--tasks", *TRANSFER_TASKS)
+        accuracies = {item["task"]: item["metrics"]["accuracy"] for item in found["tasks"]}
+        columns |= accuracies | {"transfer mean": statistics.fmean(accuracies.values())}
+    known = {name: value for name, value in columns.items() if value is not None}
+    write(f"{encoder.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
+    return known
+
+
+def time_all(
+    found: Sequence[Compared], sentences: list[str], rounds: int, seconds: float
+) -> list[tuple[str, list[float]]]:
+    """Lets all take turns, in all their settings; returns the fastest settings of each and their rates."""
+    turns = [(place, name, way) for place, item in enumerate(found) for name, way in item.ways.items()]
+    contestants = [
+        Contestant("", name, rate_of(way, sentences[: fitting_number(way, sentences, seconds)]))
+        for _, name, way in turns
     ]
-    contestants = [Contestant("", settings, rate_of(way, sentences[:count])) for _, settings, way, count in turns]
-    taken = take_turns(contestants, rounds)
-    timings: list[list[Timing]] = [[] for _ in found]
-    for (place, settings, _, count), found_rates in zip(turns, taken, strict=True):
-        timings[place].append(Timing(settings, found_rates.rates, count))
-    return [max(each, key=lambda timing: timing.median) for each in timings]
+    timings: list[list[tuple[str, list[float]]]] = [[] for _ in found]
+    for (place, name, _), taken in zip(turns, take_turns(contestants, rounds), strict=True):
+        timings[place].append((name, taken.rates))
+    return [max(each, key=lambda timing: statistics.median(timing[1])) for each in timings]
 
 
 def fitting_number(way: Way, sentences: list[str], seconds: float) -> int:
@@ -251,27 +340,28 @@ def rate_of(way: Way, sentences: list[str]) -> Callable[[], float]:
     """Makes a turn of a contestant."""
 
     def rate() -> float:
-        let_tokenizers_use_threads()
+        # model2vec switches the threads of `tokenizers` off for the whole process.
+        os.environ["TOKENIZERS_PARALLELISM"] = "true"
         return len(sentences) / timed(lambda: way(sentences))[0]
 
     return rate
 
 
-def row_of(encoder: Compared, quality: Quality, timing: Timing) -> Row:
-    """Puts together what is known of an encoder."""
-    return Row(
-        name=encoder.name,
-        ours=encoder.ours,
-        quality=quality.columns,
-        sentences_per_second=timing.median,
-        least=min(timing.rates),
-        most=max(timing.rates),
-        timed=timing.sentences,
-        settings=timing.settings,
-        size=encoder.size,
-        dimension=encoder.dimension,
-        sets=quality.sets,
-    )
+def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Formats quality, speed and size."""
+    header = ["encoder", *columns, "sentences/s", "min", "max", "MB", "components", "timed with"]
+    lines = [
+        [
+            f"**{row.encoder.name}**" if row.encoder.ours else row.encoder.name,
+            *(number(row.quality.get(name)) for name in columns),
+            *(f"{rate:,.0f}" for rate in (row.rate, min(row.rates), max(row.rates))),
+            f"{row.encoder.size / 1e6:.3g}",
+            "–" if row.encoder.dimension is None else str(row.encoder.dimension),
+            row.settings or "defaults",
+        ]
+        for row in rows
+    ]
+    return format_table(header, lines)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,11 @@ from hf_paraphrase.filtering.tokens import tokenize
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from interleaved import (
     ROUNDS,
-    Comparison,
     Contestant,
     argument_parser,
     check_least,
     exit_code,
     measure,
-    over_each,
     ratios_to_best,
     timed,
     write,
@@ -132,7 +130,7 @@ def compare_values(table: pa.Table, rows: list[Row]) -> None:
 
 def compare_rates(contestants: list[Contestant], rounds: int) -> dict[str, float]:
     """Lets the contestants take turns, writes a table and returns the ratio of the first to each that has a key."""
-    medians = measure("pairs/s", contestants, rounds, comparison=Comparison("first/this", over_each), width=34)
+    medians = measure("pairs/s", contestants, rounds, heading="first/this", width=34)
     return ratios_to_best(contestants, medians)
 
 

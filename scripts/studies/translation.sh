@@ -10,14 +10,9 @@
 # help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept); MODELS, those
 # to train and judge (default "captions mixed"; the mixed one translates back); SIZE of the mixed one (default full; small:
 # 256 units, a word list of 6,000 and fewer epochs, in half an hour a language).
-set -eu
-data=$1 work=$2
+. "$(dirname "$0")/common.sh"
 languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10} models=${MODELS:-captions mixed}
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$work"
-# Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
-avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
-avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
+avoid+=("${captions[@]}")
 declare -A tatoeba=([fr]=fra [de]=deu [cs]=ces)
 # The small Tatoeba set of Czech counts twice; captions count twice everywhere.
 declare -A mixed=([fr]="multi30k multi30k tatoeba help" [de]="multi30k multi30k tatoeba help"
@@ -33,30 +28,28 @@ case ${SIZE:-full} in
   *) echo "SIZE must be full or small, not $SIZE" >&2; exit 2 ;;
 esac
 
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
-
 for language in $languages; do
-  at="$work/$language"
+  at="$WORK/$language"
   mkdir -p "$at"
 
   # 1. Bitext; of Tatoeba and the help no English sentence is in two parts.
   done_already "$at/multi30k" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
-    --source-file "$data/multi30k/train.$language.gz" --target-file "$data/multi30k/train.en.gz" \
-    --validation-source-file "$data/multi30k/val.$language.gz" --validation-target-file "$data/multi30k/val.en.gz" \
-    --test-source-file "$data/multi30k/test_2016_flickr.$language.gz" \
-    --test-target-file "$data/multi30k/test_2016_flickr.en.gz" --decontaminate "${avoid[@]}" --output "$at/multi30k"
+    --source-file "$DATA/multi30k/train.$language.gz" --target-file "$DATA/multi30k/train.en.gz" \
+    --validation-source-file "$DATA/multi30k/val.$language.gz" --validation-target-file "$DATA/multi30k/val.en.gz" \
+    --test-source-file "$DATA/multi30k/test_2016_flickr.$language.gz" \
+    --test-target-file "$DATA/multi30k/test_2016_flickr.en.gz" "${avoid[@]}" --output "$at/multi30k"
   name=${tatoeba[$language]}
   done_already "$at/tatoeba" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
-    --tsv "$data/manythings/$name-eng/$name.txt.gz" --columns target,source,_ --shuffle --license cc-by-2.0 \
-    --validation-size 500 --test-size 1000 --decontaminate "${avoid[@]}" --output "$at/tatoeba"
+    --tsv "$DATA/manythings/$name-eng/$name.txt.gz" --columns target,source,_ --shuffle --license cc-by-2.0 \
+    --validation-size 500 --test-size 1000 "${avoid[@]}" --output "$at/tatoeba"
   done_already "$at/help" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
-    --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --shuffle --max-length 100 --on-error skip \
-    --license mpl-2.0 --validation-size 500 --test-size 1000 --decontaminate "${avoid[@]}" --output "$at/help"
+    --tsv "$DATA/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --shuffle --max-length 100 --on-error skip \
+    --license mpl-2.0 --validation-size 500 --test-size 1000 "${avoid[@]}" --output "$at/help"
   judged=("multi30k test" "tatoeba test" "help test")
   # News of another kind than all that is trained on; its text is tokenised already.
-  if [ "$language" = cs ] && [ -e "$data/wmt/newstest2013.cs" ]; then
+  if [ "$language" = cs ] && [ -e "$DATA/wmt/newstest2013.cs" ]; then
     done_already "$at/newstest2013" || hf-paraphrase prepare bitext --source-lang cs --target-lang en \
-      --source-file "$data/wmt/newstest2013.cs" --target-file "$data/wmt/newstest2013.en" --output "$at/newstest2013"
+      --source-file "$DATA/wmt/newstest2013.cs" --target-file "$DATA/wmt/newstest2013.en" --output "$at/newstest2013"
     judged+=("newstest2013 train")
   fi
 
@@ -83,12 +76,12 @@ for language in $languages; do
     done_already "$at/${part}_back" || hf-paraphrase back-translate --model "$at/mixed_nmt" --bitext "$at/$part" \
       --num-beams "$beam" --num-return-sequences "$beam" --max-sentences "$sentences" --output "$at/${part}_back" --resume
   done
-  done_already "$at/back" || python "$here/joined_pairs.py" \
-    --pairs "$at/multi30k_back" "$at/tatoeba_back" "$at/help_back" --output "$at/back"
+  done_already "$at/back" || make_data joined --pairs \
+     "$at/multi30k_back" "$at/tatoeba_back" "$at/help_back" --output "$at/back"
 done
 for language in $languages; do
   for model in $models; do
     printf '\n%s → en, %s\n\n' "$language" "$model"
-    sed -n '/^| bitext /,/^$/p' "$work/$language/${model}_nmt/README.md"
+    sed -n '/^| bitext /,/^$/p' "$WORK/$language/${model}_nmt/README.md"
   done
 done

@@ -35,6 +35,13 @@ case "$output" in
 esac
 """
 
+PYTHON = """#!/usr/bin/env bash
+# Prints a number for `-c`, and else records its words and prints a line.
+[ "$1" != -c ] || { echo 12; exit; }
+(IFS=$'\\t'; echo "$*" >> "$CALLS.python")
+echo the table
+"""
+
 
 class StudyRuns:
     """Runs a script of a study in a folder of its own.
@@ -42,7 +49,7 @@ class StudyRuns:
     Args:
         folder: The folder.
         script: The script's name.
-        python: Whether `python` has a stand-in too, which prints a line.
+        python: Whether `python` has a stand-in too.
         places: The words that the script is called with.
     """
 
@@ -56,16 +63,22 @@ class StudyRuns:
         self.programs.mkdir()
         self._program("hf-paraphrase", STAND_IN)
         if python:
-            self._program("python", "#!/usr/bin/env bash\necho the table\n")
+            self._program("python", PYTHON)
 
     def _program(self, name: str, text: str) -> None:
         (self.programs / name).write_text(text)
         (self.programs / name).chmod(0o755)
 
-    def __call__(self, *, pass_fds=(), **environment):
+    def scripts(self):
+        """Returns the words of each call of a script in the last run."""
+        lines = (self.folder / "calls.txt.python").read_text().splitlines()
+        return [line.split("\t") for line in lines]
+
+    def __call__(self, **environment):
         """Runs the script; gives the finished process, and the words of each call of `hf-paraphrase`."""
         calls = self.folder / "calls.txt"
         calls.write_text("")
+        calls.with_name("calls.txt.python").write_text("")
         given = {"CALLS": str(calls), "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **environment}
         done = subprocess.run(
             ["bash", str(self.script), *self.places],
@@ -74,7 +87,6 @@ class StudyRuns:
             capture_output=True,
             text=True,
             check=False,
-            pass_fds=pass_fds,
         )
         return done, [line.split("\t") for line in calls.read_text().splitlines()]
 

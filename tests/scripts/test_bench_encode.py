@@ -58,20 +58,6 @@ def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_
     assert output.count("all vectors of 30 sentences") == len(kinds)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
-def test_start_and_peak_of_each_library_are_those_of_processes_of_their_own(bench, text, monkeypatch, capsys):
-    pytest.importorskip("model2vec")
-    words = ["--text", text, *SMALL, "--gran-sentences", "0", "--peers", "model2vec", "--clock", "processor"]
-    assert bench(*words, "--processes", "1") == 0
-    lines = capsys.readouterr().out.splitlines()
-    ratios = json.loads(lines[-1])
-    assert list(ratios) == [f"avg_encode_vs_model2vec{what}" for what in ("", "_start", "_peak")]
-    place = next(place for place, line in enumerate(lines) if "peak MiB" in line)
-    for line, name in zip(lines[place + 1 :], ("hf_paraphrase", "model2vec"), strict=False):
-        library, start, peak = line.split()
-        assert library == name and 0 < float(start) < 100 and 10 < float(peak) < 4_000
-
-
 @pytest.mark.parametrize("words", [["--rounds", "0"], ["--vocabulary", "2"], ["--text", "absent.txt"]])
 def test_bad_arguments_are_one_line(bench, capsys, words):
     assert bench(*words) == 2
@@ -83,7 +69,7 @@ def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script
     from hf_paraphrase.tokenization.token_lookup import lookup_for
 
     sentences = ["A cat sat.", "It isn't a dog", "cats and dogs"] * 9
-    tokenizer = load_script("benchmarks/encode_tokenizers").KINDS[kind](sentences, 400)
+    tokenizer = load_script("benchmarks/encode").learnt_tokenizer(kind, sentences, 400)
     found = lookup_for(tokenizer.backend_tokenizer)(sentences)
     assert tokenizer.unk_token_id not in found.ids
     assert found.ids.tolist() == [number for text in sentences for number in tokenizer(text)["input_ids"]]

@@ -3,15 +3,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from study_runs import parsed
 
 
 def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(run_script, capsys, tmp_path):
-    work, plot = tmp_path / "new" / "work", tmp_path / "growth.png"
-    sizes = ["--start", 200, "--rows", 600, 1200, "--work", work, "--plot", plot]
+    work, record = tmp_path / "new" / "work", tmp_path / "growth.json"
+    sizes = ["--start", 200, "--rows", 600, 1200, "--work", work, "--record", record]
     assert run_script("benchmarks/growth", *sizes, "--stages", "prepare") == 0
     lines = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("prepare: ") for line in lines) == 3 and any("| prepare" in line for line in lines)
-    assert set(json.loads(lines[-1])) <= {"prepare"} and plot.stat().st_size > 1000
+    assert set(json.loads(lines[-1])) <= {"prepare"} and len(json.loads(record.read_text())["prepare"]) == 3
     assert not list(work.iterdir())
 
 
@@ -41,3 +42,11 @@ def test_exponents_are_those_of_what_grows_above_the_start(load_script):
     assert growth.expected_seconds(costs(2)[:1], 100) == 0
     last = costs(2)[-1].processors
     assert 3.9 * last < growth.expected_seconds(costs(2), 2_020) < 5 * last
+
+
+def test_every_stage_is_one_that_its_verb_understands(load_script, tmp_path):
+    growth = load_script("benchmarks/growth")
+    for name in growth.NAMES:
+        stage = growth.STAGES[name.removesuffix(" x2")]
+        for words in stage.commands(tmp_path, 100, twice=name.endswith(" x2")):
+            assert parsed(words[words.index("hf_paraphrase") + 1 :])

@@ -64,45 +64,12 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
     assert [order["hidden"] for order in orders] == [8, 8, 4, 4, 8, 8]
 
 
-def test_bounds_stand_below_each_table_and_no_search_is_faster_than_its_products_allow(bench, stand_in, capsys):
-    sizes = ["--hidden", 64, "--embedding", 32, "--vocabulary", 900, "--candidates", 300, "--beams", 8, "--batch", 2]
-    words = [*sizes, "--source", 4, "--steps", 5, *TRAINING, "--rounds", 1, "--cpu-time", "--bounds"]
-    assert bench(*words, "--joeynmt-python", stand_in) == 0
-    lines = capsys.readouterr().out.splitlines()
-    headings = [place for place, line in enumerate(lines) if line.strip() == "by products alone, at most"]
-    assert len(headings) == 3
-    rates = [
-        {line[:40].strip(): float(line[40:52].replace(",", "")) for line in part if "," in line[:40]}
-        for part in (lines[3 : headings[0]], lines[headings[0] + 1 : headings[1] - 5])
-    ]
-    measured, most = rates
-    for name in ("300 candidates, bf16", "300 candidates, bf16, rescored", "full vocabulary, fp32"):
-        assert measured[name] < most[name]
-    assert most["300 candidates, bf16"] > most["full vocabulary, bf16"] > most["full vocabulary, bf16, rescored"]
-
-
-def test_operations_are_those_of_the_matrices(load_script):
-    module = load_script("benchmarks/translation_bounds")
-    model = load_script("benchmarks/translate").random_model(40, 6, 8)
-    counted = {name: weight.numel() for name, weight in model.named_parameters() if weight.dim() == 2}
-    decoder = ["gru.gate_weight", "gru.candidate_weight", "attention_query", "state_to_readout.weight"]
-    step = sum(counted[f"decoder.{name}"] for name in [*decoder, "readout_to_output.weight"])
-    assert module.search_operations(model) == 2 * (step + 40 * 6)
-    assert module.search_operations(model, 12) == 2 * (step + 12 * 6)
-    tables = ("encoder.embeddings.weight", "decoder.embeddings.weight")
-    assert module.training_operations(model) == 6 * sum(n for name, n in counted.items() if name not in tables)
-    bounds = module.search_bounds(model, {"fp32": 1e6, "bf16": 2e6}, [[1, 2], [1, 3], [1, 2], [4, 5]], 2, 12)
-    # Of the eight beginnings that are continued five are different.
-    seconds = module.search_operations(model, 12) * (1 / 2e6 + 5 / 8 / 1e6)
-    assert bounds["12 candidates, bf16, rescored"] == pytest.approx(1 / seconds)
-
-
 def test_the_cost_of_growing_searches_has_a_row_a_case(bench, capsys, monkeypatch, load_script):
     module = load_script("benchmarks/translate")
-    monkeypatch.setattr(module, "search", lambda model, sources, beams, steps: float(beams))
+    monkeypatch.setattr(module, "search", lambda model, sources, beams, steps, clock: float(beams))
     monkeypatch.setattr(module, "random_model", lambda *sizes: FakeModel())
     arguments = module.argparse.Namespace(
-        beams=3, vocabulary=40, source=4, hidden=8, embedding=4, batch=2, rounds=2, steps=3
+        beams=3, vocabulary=40, source=4, hidden=8, embedding=4, batch=2, rounds=2, steps=3, cpu_time=False
     )
     module.scaling(arguments)
     lines = capsys.readouterr().out.splitlines()

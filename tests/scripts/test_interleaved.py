@@ -57,7 +57,7 @@ def test_without_linux_the_table_has_no_memory(turns, monkeypatch, capsys):
         raise FileNotFoundError
 
     monkeypatch.setattr(turns.Path, "write_text", refuse)
-    turns.measure("x/s", [recorded(turns, [], "", "ours", [1, 30])], 1, comparison=None, width=5)
+    turns.measure("x/s", [recorded(turns, [], "", "ours", [1, 30])], 1, heading="", width=5)
     assert capsys.readouterr().out.splitlines()[1].split() == ["ours", "30", "30", "30", "-"]
 
 
@@ -83,9 +83,9 @@ def test_rates_may_be_compared_with_the_last_or_not_at_all(turns, no_memory, cap
     def contestants():
         return [recorded(turns, [], "", "ours", [0, 30]), recorded(turns, [], "", "peer", [0, 20])]
 
-    turns.measure("x/s", contestants(), 1, comparison=turns.Comparison("this/peer", turns.over_last), width=5)
+    turns.measure("x/s", contestants(), 1, heading="this/peer", over_last=True, width=5)
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == ["this/peer", "1.50", "1.00"]
-    turns.measure("x/s", contestants(), 1, comparison=None, width=5)
+    turns.measure("x/s", contestants(), 1, heading="", width=5)
     assert capsys.readouterr().out.splitlines()[1] == "ours           30          30          30        -"
 
 

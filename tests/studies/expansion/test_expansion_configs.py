@@ -22,22 +22,14 @@ def test_there_are_configurations_for_both_encoders_and_both_ways():
     assert {path.stem for path in FOLDER.glob("paper_004_*.yaml")} == names
 
 
+@pytest.mark.parametrize("kind", ["avg", "gran"])
 @pytest.mark.parametrize(
-    ("name", "paper", "epochs", "way"),
-    [
-        ("avg_10_epochs", "paper_000_avg", 10, None),
-        ("avg_12_epochs", "paper_000_avg", 12, None),
-        ("avg_10_epochs_pairs", "expansion/paper_004_avg_pairs", 10, ("expansion_share", 0.25)),
-        ("avg_10_epochs_compositionality", "expansion/paper_004_avg_compositionality", 10, ("expansion_weight", 0.3)),
-        ("gran_2_epochs", "paper_000_gran", 2, None),
-        ("gran_2_epochs_pairs", "expansion/paper_004_gran_pairs", 2, ("expansion_share", 0.25)),
-        ("gran_2_epochs_compositionality", "expansion/paper_004_gran_compositionality", 2, ("expansion_weight", 0.3)),
-    ],
+    ("way", "name", "value"), [("pairs", "expansion_share", 0.25), ("compositionality", "expansion_weight", 0.3)]
 )
-def test_the_configurations_of_the_study_differ_from_the_papers_in_their_epochs_only(name, paper, epochs, way):
-    settings = settings_of(f"study_004_{name}")
-    assert settings == {**settings_of(f"../{paper}"), "epochs": epochs}
-    assert way is None or settings[way[0]] == way[1]
+def test_the_configurations_differ_from_those_of_paper_000_in_their_expansion_only(kind, way, name, value):
+    settings = settings_of(f"paper_004_{kind}_{way}")
+    expansion = {"expansion": "auto", "expansion_words": 0.3, "expansion_variants": 4, name: value}
+    assert settings == {**settings_of(f"../paper_000_{kind}"), **expansion}
 
 
 def test_tuning_refuses_encoders_with_expansion():

@@ -1,0 +1,301 @@
+"""Makes the data of the studies from corpora and data folders.
+
+    python scripts/studies/make_data.py pairs --data DATA --wordnet DICT --output pairs.tsv.gz
+    python scripts/studies/make_data.py text --data DATA --wordnet DICT --output TEXT
+    python scripts/studies/make_data.py phrases --data DATA --held-out held_out.tsv --output train.tsv
+    python scripts/studies/make_data.py joined --pairs DIR DIR=10000 [--columns sentence1 sentence2] --output DIR
+    python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
+    python scripts/studies/make_data.py costs --pairs DIR --output DIR
+    python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
+
+`pairs` are English pairs that people wrote to say the same, of the sources that `--only` names: Tatoeba's sentences
+with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, headlines,
+PPDB's words and judged phrases, WordNet's definitions and synonyms. `text` are short sentences whose licences allow a
+published model, a file a source. `phrases` are PPDB's words and judged phrases; those of a third of the first phrases
+are held out, with their scores. `joined` are the pairs of several folders, `DIR=N` a sample of N; ids begin with the
+name of their folder from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
+seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
+that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
+`test`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import itertools
+import random
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+from scipy.stats import rankdata
+
+from hf_paraphrase.artefacts.artefact import Artefact
+from hf_paraphrase.artefacts.files import write_text_whole
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+
+Pair = tuple[str, str]
+SEED = 0
+FEWEST_WORDS, MOST_CHARACTERS = 3, 110
+LONGEST = 40
+"""Translations of so many tokens and more count as of one length, because they are rare."""
+_TREEBANK = (("``", '"'), ("''", '"'), ("-lrb-", "("), ("-rrb-", ")"), ("-LRB-", "("), ("-RRB-", ")"))
+_CONTRACTION = re.compile(r" (n't|'s|'re|'ve|'ll|'d|'m)\b")
+_EXAMPLE = re.compile(r'"([^"]+)"?')
+_LOOSE_ENDS = re.compile(r"^[;,:\s-]+|[;,:\s-]+$")
+_EMPTY_PARTS = re.compile(r"\s*;\s*(?:;\s*)+")
+
+
+def rows_of(data: Path, pattern: str) -> Iterator[list[str]]:
+    """Streams the fields of the lines of compressed files."""
+    paths = sorted(data.glob(pattern))
+    if not paths:
+        raise InputError(f"no {pattern}", path=data, remedy="check --data")
+    for path in paths:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
+            for line in stream:
+                yield line.rstrip("\r\n").split("\t")
+
+
+def glosses(wordnet: Path | None) -> Iterator[tuple[list[str], str, list[str]]]:
+    """Streams the synsets of WordNet: words, definition, and the examples, which follow it in quotes."""
+    if wordnet is None:
+        raise UsageError("WordNet is needed", remedy="give its folder `dict` as --wordnet, or other sources as --only")
+    for part in ("noun", "verb", "adj", "adv"):
+        path = wordnet / f"data.{part}"
+        if not path.is_file():
+            raise InputError("no such file", path=path, remedy="--wordnet is the folder `dict` of WordNet 3.0")
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            if not line.startswith("  "):
+                head, _, gloss = line.partition(" | ")
+                fields = head.split()
+                # The fourth field counts the words, in base 16; behind each stands its number in the lexicon.
+                words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+                definition = _EMPTY_PARTS.sub("; ", _LOOSE_ENDS.sub("", _EXAMPLE.sub("", gloss.strip())))
+                spelt = [re.sub(r"\([a-z]+\)$", "", word).replace("_", " ") for word in words]
+                yield spelt, definition, _EXAMPLE.findall(gloss)
+
+
+def sources_of_pairs(data: Path, wordnet: Path | None) -> dict[str, Callable[[], Iterable[Pair]]]:
+    """Returns what streams the pairs of each source."""
+
+    def rows(pattern: str, pairs_of: Callable[[list[str]], Iterable[Pair]]) -> Callable[[], Iterable[Pair]]:
+        return lambda: itertools.chain.from_iterable(map(pairs_of, rows_of(data, pattern)))
+
+    def shared() -> Iterator[Pair]:
+        for path in sorted(data.glob("manythings/*-eng/*.gz")):
+            by_translation: dict[str, dict[str, None]] = defaultdict(dict)
+            for english, other, *_ in rows_of(path.parent, path.name):
+                by_translation[other.lower()][english] = None
+            for sentences in by_translation.values():
+                yield from itertools.pairwise(sentences)
+
+    def turkcorpus() -> Iterator[Pair]:
+        sides = [sorted(data.glob(f"turkcorpus/*.{side}"))[0].read_text(encoding="utf-8") for side in ("norm", "simp")]
+        yield from zip(*(side.split("\n") for side in sides), strict=True)
+
+    def headlines() -> Iterator[Pair]:
+        lines = [row[0] for row in rows_of(data, "text/agnews.txt.gz")]
+        yield from zip(lines[::2], lines[1::2], strict=True)
+
+    def words(row: list[str]) -> list[Pair]:
+        word, *others = row[0].split()
+        return [(word, other) for other in others[:4]]
+
+    return {
+        "shared translations": shared,
+        "tweets": rows("twitter_url/*.tsv.gz", lambda row: [(row[1], row[2])] if row[0] == "1" else []),
+        "splits": rows("wikisplit/*.tsv.gz", lambda row: [(row[0], " ".join(row[1:]))]),
+        "simplifications": rows("asset/*.tsv.gz", lambda row: [(row[0], side) for side in row[1:]]),
+        "more simplifications": turkcorpus,
+        "headlines": headlines,
+        "words": rows("ppdb/*.retrofitting.txt.gz", words),
+        "phrases": rows("ppdb/*.annotated.tsv.gz", lambda row: [(row[2], row[3])] if float(row[0]) >= 4 else []),
+        "definitions": lambda: ((word, text) for words, text, _ in glosses(wordnet) for word in words if text),
+        "synonyms": lambda: (pair for words, _, _ in glosses(wordnet) for pair in itertools.pairwise(words)),
+    }
+
+
+def plain(text: str) -> str:
+    """Writes brackets, quotes and contractions of a tokenised text as usual, and single spaces."""
+    for found, wanted in _TREEBANK:
+        text = text.replace(found, wanted)
+    return " ".join(_CONTRACTION.sub(r"\1", text).split())
+
+
+def write_pairs(options: argparse.Namespace) -> str:
+    """Writes pairs of people, each once in whatever order, of a large source a sample."""
+    sources = sources_of_pairs(options.data, options.wordnet)
+    if not sources.keys() >= set(options.only or []):
+        raise UsageError(f"--only: unknown source in {options.only}", remedy=f"one of {', '.join(sources)}")
+    seen: set[Pair] = set()
+    counts = []
+    with gzip.GzipFile(options.output, "wb", mtime=0) as stream:
+        for name in options.only or sources:
+            kept = []
+            for sides in sources[name]():
+                first, second = map(plain, sides)
+                key = min(first.lower(), second.lower()), max(first.lower(), second.lower())
+                if all(key) and key[0] != key[1] and key not in seen:
+                    seen.add(key)
+                    kept.append((first, second))
+            if len(kept) > options.most:
+                kept = random.Random(SEED).sample(kept, options.most)
+            stream.write("".join(f"{first}\t{second}\n" for first, second in kept).encode())
+            counts.append(f"{name} {len(kept):,}")
+    return ", ".join(counts)
+
+
+def write_text(options: argparse.Namespace) -> str:
+    """Writes short sentences, each once, a file a source."""
+    data, wordnet = options.data, options.wordnet
+    sources: dict[str, Iterable[str]] = {
+        "tatoeba": (row[0] for row in rows_of(data, "manythings/fra-eng/*.txt.gz")),
+        "libreoffice_help": (row[1] for row in rows_of(data, "libreoffice_help/*.tsv.gz")),
+        "wikipedia": itertools.chain.from_iterable(rows_of(data, "wikisplit/*.tsv.gz")),
+        "wordnet_definitions": (definition for _, definition, _ in glosses(wordnet)),
+        "wordnet_examples": itertools.chain.from_iterable(examples for _, _, examples in glosses(wordnet)),
+    }
+    options.output.mkdir(parents=True, exist_ok=True)
+    counts = []
+    for name, sentences in sources.items():
+        texts = (" ".join(sentence.split()) for sentence in sentences)
+        short = (text for text in texts if len(text) <= MOST_CHARACTERS and text.count(" ") + 1 >= FEWEST_WORDS)
+        kept: dict[str, str] = {}
+        for text in short:
+            kept.setdefault(text.lower(), text)
+        with gzip.GzipFile(options.output / f"{name}.txt.gz", "wb", mtime=0) as stream:
+            stream.write("".join(f"{text}\n" for text in kept.values()).encode())
+        counts.append(f"{name} {len(kept):,}")
+    return ", ".join(counts)
+
+
+def write_phrases(options: argparse.Namespace) -> str:
+    """Writes PPDB's phrases and words, none of which is among those that are held out."""
+    judged = list(rows_of(options.data, "ppdb/ppdb-sample.annotated.tsv.gz"))
+    held = [row for row in judged if crc32(row[2].encode()) % 3 == 0]
+    kept_apart = {phrase for row in held for phrase in row[2:4]}
+    phrases = [(row[2], row[3]) for row in judged if float(row[0]) >= 3 and not kept_apart & set(row[2:4])]
+    lines = [row[0].split()[:2] for row in rows_of(options.data, "ppdb/ppdb-xl.retrofitting.txt.gz")]
+    # Numbers, names of documents and the like are paraphrases of each other there.
+    words = [(row[0], row[1]) for row in lines if len(row) == 2 and all(word.isalpha() for word in row)]
+    words = [pair for pair in words if not kept_apart >= set(pair)]
+    words = random.Random(SEED).sample(words, min(options.most, len(words)))
+    write_text_whole(options.output, "".join(f"{first}\t{second}\n" for first, second in [*phrases, *words]))
+    write_text_whole(options.held_out, "".join("\t".join(row) + "\n" for row in held))
+    return f"{len(held):,} held out, {len(phrases):,} phrases, {len(words):,} words"
+
+
+def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str:
+    """Writes a data folder."""
+    with Artefact(str(output), command=command, settings={}) as artefact:
+        for name, table in splits.items():
+            write_split(artefact.staging, name, [table], table.schema)
+        artefact.finish()
+    return ", ".join(f"{name} {len(table):,}" for name, table in splits.items())
+
+
+def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    """Adds a column, or puts it in the place of the one with its name."""
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, values)
+    return table.append_column(name, values)
+
+
+def write_joined(options: argparse.Namespace) -> str:
+    """Writes the pairs of several folders."""
+    tables = []
+    for item in options.pairs:
+        folder, _, most = item.partition("=")
+        table = DataFolder(folder).table("train", options.columns)
+        if most:
+            rows = random.Random(SEED).sample(range(len(table)), min(int(most), len(table)))
+            table = table.take(pa.array(sorted(rows)))
+        if "id" in table.column_names:
+            name = Path(folder).resolve().name
+            table = with_column(
+                table, "id", pa.array([f"{name}/{number}" for number in table.column("id").to_pylist()])
+            )
+        tables.append(table.replace_schema_metadata())
+    return write_folder(options.output, "joined", {"train": pa.concat_tables(tables)})
+
+
+def write_mixture(options: argparse.Namespace) -> str:
+    """Writes pairs that people called right and pairs that they called wrong."""
+    table = DataFolder(options.pairs[0]).table("train", ["sentence1", "sentence2", "label"])
+    labels = table.column("label").to_numpy()
+    order = np.random.default_rng(options.seed).permutation(len(labels))
+    taken = []
+    for label, count in ((1, options.right), (0, options.wrong)):
+        rows = order[labels[order] == label]
+        if len(rows) < count:
+            raise InputError(f"{len(rows)} pairs of label {label}, not {count}", path=options.pairs[0])
+        taken.append(rows[:count])
+    chosen = table.select(["sentence1", "sentence2"]).take(pa.array(np.concatenate(taken)))
+    return write_folder(options.output, "mixture", {"train": chosen})
+
+
+def write_costs(options: argparse.Namespace) -> str:
+    """Adds how cheap each translation is among those of its length."""
+    table = DataFolder(options.pairs[0]).table("train")
+    costs, lengths = (np.asarray(table.column(name), np.float64) for name in ("cost", "length"))
+    shares = np.full(len(costs), np.nan)
+    bins, there = np.minimum(lengths, LONGEST), ~np.isnan(costs)
+    for length in np.unique(bins[there]):
+        inside = there & (bins == length)
+        shares[inside] = rankdata(costs[inside], method="max") / inside.sum()
+    return write_folder(options.output, "costs", {"train": with_column(table, "cost_in_length", pa.array(shares))})
+
+
+def write_parts(options: argparse.Namespace) -> str:
+    """Parts a split; equal texts stay together."""
+    table = DataFolder(options.data).table(options.split)
+    test = np.array([crc32(text.encode()) % 10 == 0 for text in table.column("text").to_pylist()])
+    return write_folder(options.output, "parts", {"train": table.filter(~test), "test": table.filter(test)})
+
+
+KINDS = {
+    "pairs": write_pairs,
+    "text": write_text,
+    "phrases": write_phrases,
+    "joined": write_joined,
+    "mixture": write_mixture,
+    "costs": write_costs,
+    "parts": write_parts,
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Makes what is asked for and says how much it is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--data", type=Path, help="the folder with the corpora; a data folder for parts")
+    parser.add_argument("--wordnet", type=Path, help="the folder `dict` of WordNet 3.0")
+    parser.add_argument("--only", nargs="+", metavar="SOURCE", help="sources of pairs (default: all)")
+    parser.add_argument("--most", type=int, default=60_000, help="pairs of a source at most (default: %(default)s)")
+    parser.add_argument("--held-out", type=Path, help="the file of held-out phrases")
+    parser.add_argument("--pairs", nargs="+", help="data folders of pairs")
+    parser.add_argument("--columns", nargs="+", help="the columns that are joined (default: all)")
+    parser.add_argument("--right", type=int, help="pairs with label 1")
+    parser.add_argument("--wrong", type=int, help="pairs with label 0")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of a mixture")
+    parser.add_argument("--split", help="the split that is parted")
+    parser.add_argument("--output", type=Path, required=True, help="what to make")
+    options = parser.parse_args(words)
+    try:
+        print(f"{options.output}: {KINDS[options.kind](options)}", file=sys.stderr)
+    except HfParaphraseError as error:
+        print(f"make_data: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,273 @@
+"""What a study measures of an encoder: what it says of each test row, and a measure of that with bootstrap replicates.
+
+`measured` of a design says where the test rows are, and a column what is measured:
+
+* `sts: DIR`: the STS sets. A column `{sts: [STS12, STS13 OnWN]}` is the mean of Pearson's r over sets and families;
+  `{length: [1, 8]}` is r over the pairs of STS 2012 and 2013 with so many words a side.
+* `graded: {NAME: DIR}`: data folders with scores, split test. A column `{sts: [graded NAME]}` is r.
+* `detection: {data: DIR, split: NAME, positive_above: SCORE}`: labelled pairs. `{detection: AP}` is the average
+  precision of the cosine, `{detection: perceptron}` the accuracy of perceptrons on the two vectors, each tested on one
+  of five folds without a common sentence; `{step: [0, 0.2]}` is by how much the mean cosine grows from the pairs with
+  one score of people to those with another (paper 003, figure 2).
+* `predicted: {DATA: {data: DIR, split: NAME, column: NAME}}`: rows that a model of `train-supervised` predicts, by the
+  data of its cell. `{predicted: all}` is the accuracy, or r of scores.
+* `transfer: {data: DIR, tasks: [MR]}`: SentEval's tasks. `{transfer: [MR]}` is the mean accuracy, seeds alone known.
+* `neighbours: {text: FILE}`: see `neighbours.py`. `{neighbours: NAME}` is the mean of a measure over the queries.
+* `{result: test.accuracy}` is what the training itself noted, seeds alone known.
+
+Pairs that share a sentence are drawn together in detection and prediction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.artefacts.card_heads import class_names
+from hf_paraphrase.commands import main as run_command
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.evaluation.bootstrap import bootstrap_means
+from hf_paraphrase.evaluation.graded_set import GradedSet, read_graded_folder, score_with_encoder
+from hf_paraphrase.evaluation.labelled_set import sentence_folds, sentence_groups
+from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
+from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from neighbours import Neighbours
+
+FOLDS, PERCEPTRONS, REPLICATES = 5, 2, 1000
+LENGTH_FAMILIES = ("STS12", "STS13")
+Numbers = NDArray[np.float64]
+Run = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPairs:
+    """Pairs with what people said of each, a class or a score (n,)."""
+
+    first: list[str]
+    second: list[str]
+    gold: Numbers = field(repr=False)
+
+    @cached_property
+    def counts(self) -> Numbers:
+        """How often each pair is there in each bootstrap replicate (replicates, n): groups that share a sentence."""
+        groups = sentence_groups(self.first, self.second)
+        many = int(groups.max()) + 1
+        drawn = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), size=REPLICATES)
+        return drawn[:, groups].astype(np.float64)
+
+    def measured(
+        self, of: Callable[[Numbers, Numbers, Numbers], Numbers], values: Sequence[Numbers]
+    ) -> tuple[Numbers, Numbers]:
+        """Computes a measure × 100 of what each run says, as it is and in the replicates."""
+        once = np.ones((1, len(self.gold)))
+        found = [np.stack([of(row, self.gold, counts) for row in values], axis=1) for counts in (once, self.counts)]
+        return 100 * found[0][0], 100 * found[1]
+
+
+class Measures:
+    """The test rows of a study.
+
+    Args:
+        places: `measured` of the design.
+        columns: The columns of all its tables.
+    """
+
+    def __init__(self, places: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> None:
+        self.places = places
+        self.sets: list[GradedSet] = list(find_sts_sets(places["sts"]).sets) if "sts" in places else []
+        for low, high in [column["length"] for column in columns if "length" in column]:
+            self.sets.append(of_length(self.sets, low, high))
+        for name, folder in places.get("graded", {}).items():
+            pairs = read_graded_folder(Path(folder), "test")
+            self.sets.append(GradedSet(name, "graded", pairs.sentences1, pairs.sentences2, pairs.scores))
+        self.neighbours = Neighbours(**places["neighbours"]) if "neighbours" in places else None
+        for wanted in [column["sts"] for column in columns if "sts" in column]:
+            self._sets_of(wanted)
+
+    def said(self, model: Path, results: Mapping[str, Any], data: str, folder: Path) -> dict[str, Any]:
+        """Asks a trained model about all test rows; also returns what its training noted."""
+        found: dict[str, Any] = {}
+        if "transfer" in self.places:
+            results = {**results, "transfer": self._transfer(model, folder / "transfer.json")}
+        if "predicted" in self.places:
+            found["predicted"] = self._predicted(model, self.places["predicted"][data], folder / "predicted")
+        elif self.sets or self.neighbours or "detection" in self.places:
+            encode = SentenceEncoder.from_pretrained(model).encode
+            if self.sets:
+                found |= {item.key: item.similarities for item in score_with_encoder(encode, self.sets)}
+            if "detection" in self.places:
+                found |= self._detected(encode)
+            if self.neighbours:
+                found |= self.neighbours.look(encode)
+        return {**found, "results": json.dumps(results)}
+
+    def measure(self, column: Mapping[str, Any], data: str, runs: Sequence[Run]) -> tuple[Numbers, Numbers | None]:
+        """Computes a column: of runs (runs,), and in bootstrap replicates (replicates, runs) where rows are known."""
+        ((kind, wanted),) = column.items()
+        if kind in ("sts", "length"):
+            names = wanted if kind == "sts" else [f"length {wanted[0]} to {wanted[1]}"]
+            sets = self._sets_of(names)
+            values = [np.stack([run[item.key] for run in runs]) for item in sets]
+            gold = [np.asarray(item.scores, np.float64) for item in sets]
+            exact = [
+                [np.corrcoef(row, scores)[0, 1] for row in rows] for rows, scores in zip(values, gold, strict=True)
+            ]
+            return 100 * np.mean(exact, axis=0), bootstrap_means(values, gold, replicates=REPLICATES)
+        if kind == "detection" and wanted == "AP":
+            return self.detection.measured(average_precision, [run["cosine"] for run in runs])
+        if kind == "detection":
+            return self.detection.measured(share, [run["right"] for run in runs])
+        if kind == "step":
+            low, high = (self._mean_cosines(score, runs) for score in wanted)
+            return high[0] - low[0], high[1] - low[1]
+        if kind == "predicted":
+            pairs = self._rows(self.places["predicted"][data])
+            graded = self.places["predicted"][data]["column"] == "score"
+            return pairs.measured(weighted_pearson if graded else share, [run["predicted"] for run in runs])
+        if kind == "neighbours":
+            return means_of_queries(np.stack([run[wanted] for run in runs]))
+        noted = [json.loads(str(run["results"])) for run in runs]
+        if kind == "transfer":
+            return np.array([np.mean([row["transfer"][task] for task in wanted]) for row in noted]), None
+        if kind == "result":
+            first, second = wanted.split(".")
+            return np.array([float(row[first][second]) for row in noted]), None
+        raise UsageError(f"a column cannot be `{kind}`", remedy="see measures.py")
+
+    def _sets_of(self, names: Sequence[str]) -> list[GradedSet]:
+        found = [item for item in self.sets if {item.key, item.family} & set(names)]
+        if not found:
+            raise UsageError(f"there is no set {', '.join(names)}", remedy="look at the folder of the STS sets")
+        return found
+
+    @cached_property
+    def _judged(self) -> tuple[JudgedPairs, Numbers]:
+        """The pairs of `detection` with their classes, and their scores."""
+        place = {"positive_above": None, "split": "validation", **self.places["detection"]}
+        table = DataFolder(place["data"]).table(place["split"])
+        if place["positive_above"] is None:
+            table = table.filter(table.column("label").is_valid())
+            gold = table.column("label").to_numpy() == 1
+        else:
+            table = table.filter(np.array(table.column("score")) != place["positive_above"])
+            gold = table.column("score").to_numpy() > place["positive_above"]
+        first, second = (table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
+        scores = table.column("score").to_numpy() if "score" in table.column_names else gold
+        return JudgedPairs(first, second, gold.astype(np.float64)), scores.astype(np.float64)
+
+    @property
+    def detection(self) -> JudgedPairs:
+        """The labelled pairs."""
+        return self._judged[0]
+
+    def _detected(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
+        """Tells of each pair its cosine, and the share of perceptrons that are right about it."""
+        pairs = self.detection
+        graded = GradedSet("pairs", "detection", pairs.first, pairs.second, pairs.gold)
+        cosines = score_with_encoder(encode, [graded])[0].similarities
+        first, second = (np.asarray(encode(side)) for side in (pairs.first, pairs.second))
+        folds, right = sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
+        for fold in range(FOLDS):
+            dev, test = folds != fold, folds == fold
+            trained = train_pair_classifiers(first[dev], second[dev], pairs.gold[dev], seeds=range(1, PERCEPTRONS + 1))
+            right[test] = (trained.predict(first[test], second[test]) == (pairs.gold[test] == 1)).mean(axis=0)
+        return {"cosine": cosines, "right": right}
+
+    def _mean_cosines(self, score: float, runs: Sequence[Run]) -> tuple[Numbers, Numbers]:
+        pairs, scores = self._judged
+        chosen = np.isclose(scores, score).astype(np.float64)
+        cosines = np.stack([run["cosine"] for run in runs], axis=1)
+        drawn = pairs.counts @ (cosines * chosen[:, None]) / (pairs.counts @ chosen)[:, None]
+        return 100 * chosen @ cosines / chosen.sum(), 100 * drawn
+
+    def _rows(self, place: Mapping[str, str]) -> JudgedPairs:
+        """Reads the rows that are predicted; a single text is both sides."""
+        table = DataFolder(place["data"]).table(place["split"])
+        sides = [name for name in ("sentence1", "sentence2", "text") if name in table.column_names]
+        scores = table.column("score").to_numpy() if place["column"] == "score" else np.ones(len(table))
+        first, second = (table.column(name).to_pylist() for name in (sides[0], sides[-1]))
+        return JudgedPairs(first, second, scores.astype(np.float64))
+
+    def _predicted(self, model: Path, place: Mapping[str, str], output: Path) -> Numbers:
+        """Tells of each row the predicted score, or 1 where the class is right and 0 where it is not."""
+        words = ["predict", "--model", model, "--data", place["data"], "--split", place["split"], "--output", output]
+        _succeed([*words, "--target-column", place["column"]])
+        table = DataFolder(output).table(place["split"])
+        predicted, gold = (table.column(name).to_pylist() for name in ("prediction", place["column"]))
+        if place["column"] == "score":
+            return np.array(predicted, np.float64)
+        names = class_names(place["data"], place["column"], place["split"])
+        gold = [names[value] if names and isinstance(value, int) else str(value) for value in gold]
+        return np.array([one == other for one, other in zip(predicted, gold, strict=True)], np.float64)
+
+    def _transfer(self, model: Path, output: Path) -> dict[str, float]:
+        """Measures the accuracy on SentEval's tasks."""
+        place = self.places["transfer"]
+        words = ["evaluate", "--suite", "senteval", "--data", place["data"], "--tasks", *place["tasks"]]
+        _succeed([*words, "--model", model, "--output", output])
+        tasks = json.loads(output.read_text(encoding="utf-8"))["results"][0]["tasks"]
+        return {item["task"]: float(item["metrics"]["accuracy"]) for item in tasks}
+
+
+def _succeed(words: Sequence[object]) -> None:
+    if code := run_command(list(map(str, words))):
+        raise SystemExit(code)
+
+
+def of_length(sets: Sequence[GradedSet], low: int, high: int) -> GradedSet:
+    """Puts the pairs of the sets of 2012 and 2013 together whose sides have so many words on average."""
+    rows = [
+        (first, second, score)
+        for item in sets
+        if item.family in LENGTH_FAMILIES
+        for first, second, score in zip(item.sentences1, item.sentences2, item.scores, strict=True)
+        if low - 1 < (len(first.split()) + len(second.split())) / 2 <= high
+    ]
+    if len(rows) < 3:
+        raise InputError(f"fewer than three pairs have {low} to {high} words")
+    first, second, scores = zip(*rows, strict=True)
+    return GradedSet(f"{low} to {high}", "length", list(first), list(second), np.array(scores, np.float64))
+
+
+def means_of_queries(values: Numbers) -> tuple[Numbers, Numbers]:
+    """Computes the means of runs over the queries that have a value (runs, queries), as they are and drawn again."""
+    values = values[:, ~np.isnan(values[0])]
+    many = values.shape[1]
+    counts = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), REPLICATES)
+    return values.mean(axis=1), counts @ values.T / many
+
+
+def average_precision(cosines: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
+    """Computes the average precision of pairs that are there so many times (replicates, n), ties taken together."""
+    order = np.argsort(-cosines, kind="stable")
+    ordered = cosines[order]
+    last = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+    weights = counts[:, order]
+    hits = np.cumsum(weights * gold[order], axis=1)[:, last]
+    taken = np.cumsum(weights, axis=1)[:, last]
+    gained = np.diff(hits, axis=1, prepend=0.0)
+    return (gained * hits / np.maximum(taken, 1)).sum(axis=1) / np.maximum(hits[:, -1], 1)
+
+
+def weighted_pearson(values: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
+    """Computes Pearson's r of pairs that are there so many times (replicates, n)."""
+    weights = counts / counts.sum(axis=1, keepdims=True)
+    # Centring changes no correlation and keeps the sums of squares small.
+    x, y = values - values.mean(), gold - gold.mean()
+    mean_x, mean_y = weights @ x, weights @ y
+    covariance = weights @ (x * y) - mean_x * mean_y
+    return covariance / np.sqrt((weights @ (x * x) - mean_x**2) * (weights @ (y * y) - mean_y**2))
+
+
+def share(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
+    """Computes the share of right pairs, of pairs that are there so many times (replicates, n)."""
+    return counts @ right / counts.sum(axis=1)

@@ -1,0 +1,204 @@
+"""Tables, verdicts and pictures of all studies: means over seeds, differences with their intervals, and claims.
+
+    python scripts/studies/study_tables.py --tables WORK/avg/table.md WORK/gran/table.md --output FILE.png
+
+draws what each filter gains over random pairs, from the tables that `tune` wrote for encoders of the same filters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
+from hf_paraphrase.evaluation.verdicts import Interval, difference, spread
+from hf_paraphrase.tables import format_table
+
+NOTHING = "nothing"
+"""Instead of a second cell: the first one is compared with 0."""
+RELATIONS = ("above", "below", "little")
+_SIGNS = (1, -1, -1, 1)
+_INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model and what it is trained on."""
+
+    model: str
+    data: str
+
+    @classmethod
+    def read(cls, text: str) -> Cell:
+        """Reads `MODEL: DATA`."""
+        model, colon, data = text.partition(": ")
+        if not colon:
+            raise UsageError(f"`{text}` is not a cell", remedy="write MODEL: DATA, e.g. gran: back 24000")
+        return cls(model, data)
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.data}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said of two cells, or of four (the first two differ by more than the last two), in some columns."""
+
+    text: str
+    cells: tuple[Cell, ...]
+    relation: str
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, row: Sequence[str], columns: Sequence[str]) -> Claim:
+        """Reads `[text, cell, relation, cell]`, two further cells, and last the only column that it is about."""
+        known = len(row) >= 4 and row[2] in RELATIONS
+        only = tuple(row[-1:]) if known and row[-1] in columns else ()
+        cells = [row[1], *row[3 : len(row) - len(only)]] if known else []
+        cells = [text for text in cells if text != NOTHING]
+        if len(cells) not in (1, 2, 4):
+            raise UsageError(f"`{row}` is not a claim", remedy=f"give a text, a cell, one of {RELATIONS}, and a cell")
+        return cls(row[0], tuple(map(Cell.read, cells)), row[2], only)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure of a cell.
+
+    Attributes:
+        values: By seed; of an encoder that was given and not trained there is one.
+        drawn: The same in bootstrap replicates of the test rows (replicates, seeds); None if rows are not known.
+        trained: Whether seeds are a part of the interval.
+    """
+
+    values: dict[int, float]
+    drawn: NDArray[np.float64] | None = field(default=None, repr=False)
+    trained: bool = True
+
+
+Column = Mapping[Cell, Measured]
+
+
+def cells_table(columns: Mapping[str, Column]) -> str:
+    """Formats a row a cell: mean and standard deviation over the seeds."""
+    cells = dict.fromkeys(cell for column in columns.values() for cell in column)
+    rows = []
+    for cell in cells:
+        found = [column.get(cell, Measured({})) for column in columns.values()]
+        seeds = max(len(item.values) for item in found)
+        rows.append([str(cell), str(seeds), *(spread(list(item.values.values())) for item in found)])
+    return format_table(["encoder: trained on", "seeds", *columns], rows)
+
+
+def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim, dict[str, Interval]]:
+    """Computes the intervals of the claims whose cells are there, simultaneous for all claims and columns."""
+    about = {claim: claim.columns or tuple(columns) for claim in claims}
+    comparisons = sum(map(len, about.values()))
+    return {
+        claim: {
+            name: contrast([columns[name][cell] for cell in claim.cells], shares_seeds(claim.cells), comparisons)
+            for name in names
+            if all(cell in columns[name] for cell in claim.cells)
+        }
+        for claim, names in about.items()
+    }
+
+
+def shares_seeds(cells: Sequence[Cell]) -> bool:
+    """Returns whether runs of equal seeds share draws of pairs or initial weights."""
+    return len(cells) != 2 or cells[0].model == cells[1].model or cells[0].data == cells[1].data
+
+
+def contrast(sides: Sequence[Measured], paired: bool, comparisons: int) -> Interval:
+    """Computes the interval of a difference: of two sides, of one from 0, or of two differences."""
+    if len(sides) == 2:
+        values = [side.values if side.trained else next(iter(side.values.values())) for side in sides]
+        drawn = (sides[0].drawn, sides[1].drawn)
+        pairs = None if drawn[0] is None or drawn[1] is None else (drawn[0], drawn[1])
+        paired = paired and all(side.trained for side in sides)
+        return difference(values[0], values[1], paired=paired, pairs=pairs).interval(comparisons)
+    seeds = [seed for seed in sides[0].values if all(seed in side.values for side in sides)]
+    signed = list(zip(_SIGNS, sides, strict=False))
+    sums = {seed: sum(sign * side.values[seed] for sign, side in signed) for seed in seeds}
+    pairs = None
+    if all(side.drawn is not None for side in sides):
+        total = sum(sign * _of_seeds(side, seeds) for sign, side in signed)
+        pairs = (np.asarray(total), np.zeros_like(total))
+    return difference(sums, dict.fromkeys(seeds, 0.0), paired=True, pairs=pairs).interval(comparisons)
+
+
+def _of_seeds(side: Measured, seeds: Sequence[int]) -> NDArray[np.float64]:
+    assert side.drawn is not None
+    return side.drawn[:, [list(side.values).index(seed) for seed in seeds]]
+
+
+def claims_table(judged: Mapping[Claim, Mapping[str, Interval]], columns: Sequence[str]) -> str:
+    """Formats a row a claim: in each column the difference with its interval, and the verdict."""
+    rows = []
+    for claim, found in judged.items():
+        cells = {name: f"{item.text()}: {item.verdict(claim.relation)}" for name, item in found.items()}  # type: ignore[arg-type]
+        rows.append([claim.text, *(cells.get(name, "–") for name in columns)])
+    return format_table(["claim", *columns], rows)
+
+
+def draw_intervals(
+    path: Path, rows: Sequence[tuple[str, Mapping[str, Interval]]], columns: Sequence[str], unit: str
+) -> None:
+    """Draws intervals below each other, a row a claim; points whose interval leaves 0 out are filled."""
+    height = 0.1 + 0.1 * len(columns)
+    figure, axes = new_figure(9.0, 0.9 + height * len(rows))
+    axis = axes[0, 0]
+    axis.axvline(0, color="0.3", linewidth=1)
+    for place, column in enumerate(columns):
+        colour, marker = COLOURS[place % len(COLOURS)], "oD"[place // len(COLOURS) % 2]
+        # Around the middle of the row, so that no interval hides another.
+        shift = (place - (len(columns) - 1) / 2) * 0.1 / height
+        axis.plot([], [], f"{marker}-", color=colour, label=plot_label(column))
+        for row, (_, intervals) in enumerate(rows):
+            if column not in intervals:
+                continue
+            found = intervals[column]
+            if found.high < float("inf"):
+                axis.plot([found.low, found.high], [row + shift] * 2, color=colour, linewidth=1.5)
+            fill = colour if found.low > 0 or found.high < 0 else "white"
+            axis.plot(found.value, row + shift, marker, color=colour, markersize=5, markerfacecolor=fill)
+    axis.set_yticks(range(len(rows)), [plot_label(text, 90) for text, _ in rows], fontsize=8)
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    axis.set_xlabel(unit)
+    axis.grid(axis="y", visible=False)
+    axis.grid(axis="x", alpha=0.25)
+    # Above the rows, where no interval can be.
+    axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(columns), fontsize=8)
+    save_figure(figure, path)
+
+
+def gains(table: str) -> dict[str, Interval]:
+    """Reads the first table of a `table.md` of `tune`: for each filter its difference from random pairs, in points."""
+    found = {}
+    for line in table.split("\n\n")[0].splitlines():
+        if numbers := _INTERVAL.search(line):
+            found[line.split("|")[1].strip()] = Interval(*map(float, numbers.groups()))
+    return found
+
+
+def main() -> None:
+    """Draws the picture of the filters."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", type=Path, required=True, help="NAME/table.md, NAME is the encoder")
+    parser.add_argument("--output", type=Path, required=True, help="PNG file")
+    options = parser.parse_args()
+    encoders = {path.parent.name: gains(path.read_text(encoding="utf-8")) for path in options.tables}
+    shared = [name for name in next(iter(encoders.values())) if all(name in found for found in encoders.values())]
+    rows = [(name, {encoder: found[name] for encoder, found in encoders.items()}) for name in shared]
+    draw_intervals(options.output, rows, list(encoders), "difference from random pairs, points")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""What the studies are made of: pairs, text, phrases, mixtures and word vectors; and the tables of mining."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
+
+COFFEE = 3197928453018144401
+"""The hash of the word in spaCy's documentation."""
+NOUNS = [
+    '  1 This line is of the licence | "not an example"',
+    '00001740 03 n 02 dog 0 domestic_dog 0 000 | a domestic animal; "the dog barked all night"; ; "he is a dog"',
+    "00001930 03 n 01 cat 0 000 | another domestic animal",
+]
+FILES = {
+    "manythings/fra-eng/fra.txt.gz": ["I am ill.\tJe suis malade.", "I'm ill.\tje suis malade.", "Go.\tVa."],
+    "twitter_url/train.tsv.gz": ["1\tcoffee is n't free\tno free coffee", "0\tone thing\tanother thing"],
+    "wikisplit/wikisplit.tsv.gz": ["It rains , and pours .\tIt rains .\tIt pours ."],
+    "asset/asset.valid.tsv.gz": ["The feline slept.\tThe cat slept.\tThe feline slept."],
+    "libreoffice_help/cs.tsv.gz": ["Otevri soubor.\tOpens the file."],
+    "text/agnews.txt.gz": ["Shares fall", "Shares fell in New York."],
+    "ppdb/ppdb.retrofitting.txt.gz": ["big large huge great vast enormous"],
+    "ppdb/ppdb.annotated.tsv.gz": ["4.0\t[NP]\tthis video\tthe movie\t4.0", "2.0\t[NP]\ta sea\tthe hill\t2.0"],
+}
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    for name, lines in FILES.items():
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    (tmp_path / "data/turkcorpus").mkdir()
+    for side, text in (("norm", "he departed\n"), ("simp", "he left\n")):
+        (tmp_path / f"data/turkcorpus/tune.{side}").write_text(text)
+    (tmp_path / "dict").mkdir()
+    for part, lines in (("noun", NOUNS), ("verb", []), ("adj", []), ("adv", [])):
+        (tmp_path / "dict" / f"data.{part}").write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+@pytest.fixture
+def make(load_script):
+    module = load_script("studies/make_data")
+    return lambda *words: module.main(list(map(str, words)))
+
+
+def test_pairs_are_those_of_each_source_each_once_and_written_as_usual(make, corpora, capsys):
+    words = ["pairs", "--data", corpora / "data", "--output", corpora / "pairs.tsv.gz"]
+    assert make(*words, "--wordnet", corpora / "dict") == 0
+    lines = gzip.decompress((corpora / "pairs.tsv.gz").read_bytes()).decode().splitlines()
+    assert [tuple(line.split("\t")) for line in lines] == [
+        ("I am ill.", "I'm ill."),
+        ("coffee isn't free", "no free coffee"),
+        ("It rains , and pours .", "It rains . It pours ."),
+        ("The feline slept.", "The cat slept."),
+        ("he departed", "he left"),
+        ("Shares fall", "Shares fell in New York."),
+        *(("big", other) for other in ("large", "huge", "great", "vast")),
+        ("this video", "the movie"),
+        ("dog", "a domestic animal"),
+        ("domestic dog", "a domestic animal"),
+        ("cat", "another domestic animal"),
+        ("dog", "domestic dog"),
+    ]
+    assert make(*words, "--only", "shared translations", "tweets") == 0
+    assert gzip.decompress((corpora / "pairs.tsv.gz").read_bytes()).decode().splitlines() == lines[:2]
+    assert make(*words) == 2 and "WordNet is needed" in capsys.readouterr().err
+
+
+def test_text_is_short_sentences_of_each_source_each_once(make, corpora, capsys):
+    words = ["text", "--data", corpora / "data", "--wordnet", corpora / "dict", "--output", corpora / "text"]
+    assert make(*words) == 0
+    found = {path.name: gzip.decompress(path.read_bytes()).decode().splitlines() for path in corpora.glob("text/*")}
+    assert found == {
+        "tatoeba.txt.gz": ["I am ill."],
+        "libreoffice_help.txt.gz": ["Opens the file."],
+        "wikipedia.txt.gz": ["It rains , and pours .", "It rains .", "It pours ."],
+        "wordnet_definitions.txt.gz": ["a domestic animal", "another domestic animal"],
+        "wordnet_examples.txt.gz": ["the dog barked all night", "he is a dog"],
+    }
+    (corpora / "dict/data.adv").unlink()
+    assert make(*words) == 2 and "data.adv" in capsys.readouterr().err
+
+
+def test_no_phrase_that_is_held_out_is_trained_on(make, tmp_path):
+    judged = [f"{1 + x % 5}.0\t[NP]\tthe {x // 4}\ta {x % 150}\t1.0" for x in range(300)]
+    words = [f"word{chr(97 + x % 26)} other{chr(97 + x // 26)} third" for x in range(60)] + ["3/4 4/5", "alone"]
+    # The third of the first phrases that is held out has one of these.
+    judged += ["5.0\t[NN]\t" + "\t".join(line.split()[:2]) + "\t5.0" for line in words[:20]]
+    (tmp_path / "ppdb").mkdir()
+    for name, lines in (("ppdb-sample.annotated.tsv.gz", judged), ("ppdb-xl.retrofitting.txt.gz", words)):
+        (tmp_path / "ppdb" / name).write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    held, train = tmp_path / "held.tsv", tmp_path / "train.tsv"
+    assert make("phrases", "--data", tmp_path, "--held-out", held, "--output", train, "--most", 40) == 0
+    rows = [line.split("\t") for line in held.read_text().splitlines()]
+    pairs = [tuple(line.split("\t")) for line in train.read_text().splitlines()]
+    phrases = {phrase for row in rows for phrase in row[2:4]}
+    assert 0 < len(rows) < len(judged) and any(row[2].startswith("word") for row in rows)
+    scores = {tuple(line.split("\t")[2:4]): line[0] for line in judged}
+    assert all(not phrases & set(pair) and scores[pair] in "345" for pair in pairs[:-40])
+    assert not {tuple(row[2:4]) for row in rows} & set(pairs) and len(pairs) > 60
+    assert all(first.startswith("word") and second.startswith("other") for first, second in pairs[-40:])
+
+
+def write(folder, **columns):
+    table = pa.table(columns)
+    write_split(folder, "train", [table], table.schema)
+    return folder
+
+
+def test_joined_pairs_have_ids_of_their_own_and_samples_the_size_that_is_asked_for(make, tmp_path):
+    for name, count in (("one", 5), ("two", 30)):
+        sides = [[f"{side}{name}{x}" for x in range(count)] for side in "ab"]
+        write(tmp_path / name, id=list(map(str, range(count))), sentence1=sides[0], sentence2=sides[1])
+    words = ["joined", "--pairs", tmp_path / "one", f"{tmp_path / 'two'}=10"]
+    assert make(*words, "--output", tmp_path / "joined") == 0
+    rows = DataFolder(tmp_path / "joined").table("train").to_pylist()
+    assert len(rows) == 15 == len({row["id"] for row in rows}) and rows[4]["id"] == "one/4"
+    assert all(row["id"].replace("/", "") == row["sentence1"][1:] == row["sentence2"][1:] for row in rows)
+    words += ["--columns", "sentence1", "sentence2", "--output", tmp_path / "sides"]
+    assert make(*words) == 0 and DataFolder(tmp_path / "sides").schema().names == ["sentence1", "sentence2"]
+
+
+def test_a_mixture_has_the_share_of_false_candidates_that_it_says_and_larger_draws_hold_smaller_ones(
+    make, tmp_path, capsys
+):
+    sides = [[f"{side}{x}" for x in range(30)] for side in "ab"]
+    write(tmp_path / "c", sentence1=sides[0], sentence2=sides[1], label=[int(x % 3 == 0) for x in range(30)])
+
+    def drawn(right, wrong, seed=0):
+        output = tmp_path / f"{right}_{wrong}_{seed}"
+        words = ["--pairs", tmp_path / "c", "--right", right, "--wrong", wrong, "--seed", seed, "--output", output]
+        code = make("mixture", *words)
+        return code or [int(row["sentence2"][1:]) for row in DataFolder(output).table("train").to_pylist()]
+
+    rows = drawn(6, 4)
+    assert [x % 3 == 0 for x in rows] == [True] * 6 + [False] * 4
+    assert set(rows) < set(drawn(9, 6)) and set(rows) != set(drawn(6, 4, seed=1))
+    assert drawn(11, 0) == 2 and "10 pairs of label 1, not 11" in capsys.readouterr().err
+
+
+def test_the_cost_in_length_is_the_share_of_pairs_of_that_length_that_cost_as_much_or_less(make, tmp_path):
+    pairs = write(tmp_path / "p", cost=[3.0, 1.0, 2.0, 2.0, None, 5.0], length=[4, 4, 4, 4, 4, 90])
+    assert make("costs", "--pairs", pairs, "--output", tmp_path / "out") == 0
+    found = DataFolder(tmp_path / "out").table("train").column("cost_in_length").to_pylist()
+    assert found[:4] == [1.0, 0.25, 0.75, 0.75] and np.isnan(found[4]) and found[5] == 1.0
+
+
+def test_parts_share_no_text(make, tmp_path):
+    texts = [f"text {x // 2}" for x in range(400)]
+    write(tmp_path / "t", text=texts, label=[x % 2 for x in range(400)])
+    assert make("parts", "--data", tmp_path / "t", "--split", "train", "--output", tmp_path / "out") == 0
+    train, test = (DataFolder(tmp_path / "out").table(name).column("text").to_pylist() for name in ("train", "test"))
+    assert sorted(train + test) == sorted(texts) and not set(train) & set(test) and 10 < len(test) < 80
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    pairs = [f"a{x} c{x % 7} b{(x * 5) % 11}" for x in range(40)]
+    write(tmp_path / "pairs", sentence1=pairs, sentence2=pairs[::-1])
+    at = tmp_path / "sts" / "STS16-en-test"
+    at.mkdir(parents=True)
+    (at / "STS.input.headlines.txt").write_text("".join(f"{text}\t{pairs[3]}\n" for text in pairs))
+    (at / "STS.gs.headlines.txt").write_text("".join(f"{x % 5}\n" for x in range(40)))
+    words = sorted({word for text in pairs for word in text.split()})
+    (tmp_path / "glove.txt").write_text("".join(f"{word} 1 2 3 4\n" for word in [*words, "elsewhere"]))
+    return tmp_path
+
+
+def test_vectors_are_kept_of_the_words_that_occur(vectors, run_script):
+    words = ["used", "--vectors", vectors / "glove.txt", "--text", vectors / "pairs", "--data", vectors / "sts"]
+    assert run_script("studies/vectors", *words, "--output", vectors / "used.txt") == 0
+    assert (vectors / "used.txt").read_text() == (vectors / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
+
+
+def test_components_that_are_kept_preserve_the_cosines_of_sentences_as_well_as_their_number_allows(
+    vectors, run_script
+):
+    words = ["used", "--vectors", "builtin", "--text", vectors / "pairs", "--data", vectors / "sts"]
+    names = [line.split()[0] for line in (vectors / "glove.txt").read_text().splitlines()[:-1]]
+    whole = read_initial_vectors("builtin", names)
+    kept = {}
+    for count in (2, 60):
+        assert run_script("studies/vectors", *words, "--components", count, "--output", vectors / "few.txt") == 0
+        found = read_initial_vectors(vectors / "few.txt", names)
+        assert found.matrix.shape[1] == count and set(found.words) == set(whole.words)
+        order = [whole.words.index(word) for word in found.words]
+        pairs = np.array([[one, (one * 7 + 3) % len(order)] for one in range(len(order))])
+        sums = [matrix[pairs].sum(1) for matrix in (whole.matrix[order], found.matrix)]
+        one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in sums)
+        kept[count] = np.abs(one @ one.T - other @ other.T).max()
+    # Forty sentences have forty directions.
+    assert kept[60] < 0.3 < kept[2]
+
+
+def test_a_start_has_the_words_of_both_tables(tmp_path, run_script):
+    generator = np.random.default_rng(0)
+    names = ["the", "cat", "shares", "fell", "unread"]
+    # In the file of the package the norm and the rank stand behind the 100 components.
+    table = {word: [*generator.normal(size=100).tolist(), 1.0, rank] for rank, word in enumerate(names)}
+    (tmp_path / "glove.json").write_text(json.dumps({"vectors": table}))
+    glove = tmp_path / "glove.txt"
+    assert run_script("studies/vectors", "wink", "--vectors", tmp_path / "glove.json", "--output", glove) == 0
+    assert [line.split()[0] for line in glove.read_text().splitlines()] == names
+    assert {len(line.split()) for line in glove.read_text().splitlines()} == {101}
+    (tmp_path / "vocab").mkdir()
+    with (tmp_path / "vocab/vectors").open("wb") as stream:
+        np.save(stream, generator.normal(size=(300, 20)).astype(np.float32))
+    (tmp_path / "vocab/strings.json").write_text(json.dumps(["coffee", "no row"]))
+    key = b"\xcf" + COFFEE.to_bytes(8, "big")
+    (tmp_path / "vocab/key2row").write_bytes(b"\x82" + key + b"\xcd\x01\x2b" + b"\x05\x06")
+    (tmp_path / "text.gz").write_bytes(gzip.compress(b"Shares fell , the cat reads .\nNo coffee for the cat\n"))
+    words = ["start", "--vectors", glove, "--spacy", tmp_path / "vocab", "--text", tmp_path / "text.gz"]
+    assert run_script("studies/vectors", *words, "--output", tmp_path / "start.txt") == 0
+    rows = [line.split() for line in (tmp_path / "start.txt").read_text().splitlines()]
+    # The last word has no vector in GloVe; that it is there shows that its hash was found.
+    assert [row[0] for row in rows] == [*names, "coffee"]
+    assert np.array([row[1:] for row in rows], float)[:5].any(1).all()
+
+
+NAMES = ("random", "zero", "remove", "hard")
+
+
+def of(f1):
+    """An F1, and numbers of a million pairs that have it."""
+    return {"f1": f1, "found": 10**6, "right": round(10**6 * f1), "gold": 10**6}
+
+
+def report(folder, among_random, tuned, fixed):
+    """Writes a report of `evaluate-mining` with these F1 of the classifiers, and its curves."""
+    rows = [
+        {"score": name, "one_to_one": None, "threshold_is": kind, "test": {"precision": 0.5, "recall": 0.25} | of(f1)}
+        for kind, values in (("fixed", fixed), ("tuned", tuned))
+        for name, f1 in zip(NAMES, values, strict=True)
+    ]
+    pairs = {name: of(f1) | {"best": {"f1": f1 + 0.1}} for name, f1 in zip(NAMES, among_random, strict=True)}
+    recall = {"joint": [{"n": 1, "share": 90.0}, {"n": 10, "share": 95.0}]}
+    for group in ("random_pairs", "candidates"):
+        (folder / "curves" / group).mkdir(parents=True)
+        for name in NAMES:
+            rows_of_curve = "threshold\tprecision\trecall\n0.9\t0.8\t0.1\n0.5\t0.5\t0.5\n0.1\t0.6\t0.7\n"
+            (folder / "curves" / group / f"{name}.tsv").write_text(rows_of_curve)
+    results = {"recall": recall, "random_pairs": pairs, "candidates": rows}
+    (folder / "results.json").write_text(json.dumps(results))
+    return folder
+
+
+def test_the_findings_of_mining_are_judged_over_the_seeds_and_its_curves_drawn(
+    run_script, load_script, tmp_path, capsys
+):
+    folders = []
+    for seed, f1 in enumerate((0.50, 0.51, 0.52)):
+        among_random, tuned = [f1, 0.3, f1, f1 + 0.001], [0.02, 0.02, 0.03, 0.2 + 0.001 * seed]
+        folders.append(report(tmp_path / f"seed_{seed}", among_random, tuned, [0.01 * seed, 0.02, 0.03, 0.01]))
+    assert run_script("studies/mining", *folders, "--picture", tmp_path / "curves.png") == 0
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    rows = {row[0]: row[1:] for row in lines if row}
+    assert rows["random negatives, digits kept"][:2] == ["51.0 ± 1.0", "61.0 ± 1.0"]
+    verdicts = [row[0].rpartition(": ")[2] for row in list(rows.values())[-7:]]
+    # The sixth compares fixed thresholds, the one before it chosen ones.
+    assert verdicts == ["holds", "cannot tell", "holds", "holds", "holds", "cannot tell", "holds"]
+    assert rows["joint"] == ["90.0 ± 0.0", "95.0 ± 0.0"]
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    mining = load_script("studies/mining")
+    found = mining.precision_at(tmp_path / "seed_0/curves/candidates/hard.tsv")
+    assert [found[place] for place in (0, 20, 40, 140, 142)] == pytest.approx([80, 80, 60, 60, 0])
+    (tmp_path / "seed_0/results.json").write_text("{}")
+    assert run_script("studies/mining", *folders) == 2 and "seed_0" in capsys.readouterr().err
+
+
+def test_drawing_the_pairs_again_varies_f1_as_a_bootstrap_of_them_does_and_alike_in_all_seeds(load_script):
+    drawn = load_script("studies/mining").drawn_f1([{"found": 400, "right": 240, "gold": 600}] * 2, 0)
+    kinds = np.repeat([0, 1, 2], [240, 160, 360])
+    generator = np.random.default_rng(0)
+    again = [np.bincount(generator.choice(kinds, len(kinds)), minlength=3) for _ in range(2000)]
+    f1 = [200 * right / (2 * right + false + missed) for right, false, missed in again]
+    assert drawn.mean() == pytest.approx(48.0, abs=0.3) and drawn[:, 0].std() == pytest.approx(np.std(f1), rel=0.1)
+    assert (drawn[:, 0] == drawn[:, 1]).all()
