@@ -1,7 +1,7 @@
 """Names of models: `builtin`, the encoder in the package, `namespace/name` on the Hub, and folders.
 
 Of a repository only data is fetched: settings, weights in safetensors or as an ONNX graph, tokenizers and cards; no
-code. A model of another type may have hundreds of gigabytes: of it only the settings are fetched.
+code.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from pathlib import Path
 
 from ..errors import HubError, ModelError
 from ..messages import shown_line
-from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
 from ..registry import WORDLLAMA as WORDLLAMA
-from .files import read_bytes, read_json_object
 
-_SETTINGS, _MODULES = "config.json", "modules.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "README.md", "onnx/model.onnx")
 """What model folders hold except code; in a pattern of the Hub's client `*` also stands for `/`."""
 NOT_FETCHED = ("*checkpoint*/*", "data/*")
@@ -26,7 +23,7 @@ _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""
 
 
-def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False) -> Path:
+def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -> Path:
     """Returns the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
@@ -34,7 +31,6 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
             `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name `builtin` is
             written `./builtin`, or given as a path object. Any other name is returned as a path.
         revision: The branch, tag or commit of a repository; `main` by default.
-        any_type: Fetch also models whose type is not one of this package's.
 
     Raises:
         ModelError: If the name is empty, the Hub has no such model, or this installation has no built-in encoder.
@@ -52,10 +48,11 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, a
         return Path(name)
     key = (str(name), revision)
     if key not in _FOLDERS:
-        folder = _download(*repository, revision, (_SETTINGS, _MODULES))
-        if not (_is_of_known_type(folder, str(name)) or any_type):
-            return folder  # its settings alone, with which it is refused
-        _FOLDERS[key] = _download(*repository, revision, FETCHED)
+        folder = _download(*repository, revision)
+        if not any((folder / file).is_file() for file in ("config.json", "modules.json")):
+            remedy = "see its list of files on the Hub; namespace/name/folder names a model in a folder of it"
+            raise ModelError("the repository has no model: there is no config.json", path=name, remedy=remedy)
+        _FOLDERS[key] = folder
     return _FOLDERS[key]
 
 
@@ -100,23 +97,13 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     return repo_id, "/".join(parts[2:])
 
 
-def _is_of_known_type(folder: Path, name: str) -> bool:
-    settings, modules = folder / _SETTINGS, folder / _MODULES
-    if not settings.is_file() and not modules.is_file():
-        remedy = "see its list of files on the Hub; namespace/name/folder names a model in a folder of it"
-        raise ModelError(f"the repository has no model: there is no {_SETTINGS}", path=name, remedy=remedy)
-    model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
-    is_static = modules.is_file() and b"StaticEmbedding" in read_bytes(modules, ModelError)
-    return model_type in (*MODELS, "model2vec") or (model_type is None and is_static)
-
-
-def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
-    """Fetches some files of a folder of a repository, and returns the path of that folder."""
+def _download(repo_id: str, inner: str, revision: str | None) -> Path:
+    """Fetches the data of a folder of a repository, and returns the path of that folder."""
     import huggingface_hub
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     prefix = f"{glob.escape(inner)}/" if inner else ""
-    wanted, unwanted = ([prefix + pattern for pattern in group] for group in (patterns, NOT_FETCHED))
+    wanted, unwanted = ([prefix + pattern for pattern in group] for group in (FETCHED, NOT_FETCHED))
     try:
         folder = huggingface_hub.snapshot_download(
             repo_id, revision=revision, allow_patterns=wanted, ignore_patterns=unwanted

@@ -30,7 +30,7 @@ def open_encoder(
     """
     if is_wordllama(name):
         return open_wordllama(name)
-    folder = model_folder(name, any_type=True)
+    folder = model_folder(name)
     settings = folder / "config.json"
     model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
     ours = {*SENTENCE_ENCODERS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}

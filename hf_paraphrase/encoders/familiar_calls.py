@@ -218,17 +218,11 @@ class FamiliarCalls(ABC):
             commit_message: The commit's first line; by default it names the repository.
             revision: The branch; `main` by default.
         """
-        from ..hub.publishing import push_folder
+        from ..hub.publishing import check_licence, plan_push, send
 
         with tempfile.TemporaryDirectory() as place:
             folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
-            pushed = push_folder(
-                folder,
-                repo_id,
-                repo_type="model",
-                private=bool(private),
-                revision=revision,
-                commit_message=commit_message,
-                token=token,
-            )
+            plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
+            check_licence(plan)
+            pushed = send(plan, token=token, private=bool(private), commit_message=commit_message)
         return pushed.url

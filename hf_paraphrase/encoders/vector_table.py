@@ -245,7 +245,7 @@ def _table(
     if [item.name for item in folder.glob("*.safetensors*")] != [path.name]:
         return None
     if DTYPE_KEY in config:
-        return read_int8_table(folder, tensors, *shape) if config[DTYPE_KEY] == INT8 else None
+        return read_int8_table(folder, *shape) if config[DTYPE_KEY] == INT8 else None
     if dict(tensors) != {TABLE: TensorEntry("F32", shape)}:
         return None
     from safetensors import SafetensorError, safe_open

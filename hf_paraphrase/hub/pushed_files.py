@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..artefacts.card_heads import CARD, split_card, texts
+from ..artefacts.card_heads import CARD, read_card, split_card, texts
 from ..artefacts.provenance import (
     PROVENANCE,
     REPORT,
@@ -118,11 +118,6 @@ def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], he
     raise UsageError(f"the folder is {what}", path=folder, remedy=f"give --repo-type {'|'.join(REPO_TYPES)}")
 
 
-def has_data(repo_type: str, files: Sequence[PushedFile]) -> bool:
-    """Returns whether sentences are sent, so that the licence of data matters."""
-    return repo_type == "dataset" or any(file.name.endswith(DATA_SUFFIXES) for file in files)
-
-
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
     """Checks that the files have a card and, unless it is a Space, a provenance of hf-paraphrase."""
     names = {file.name for file in files}
@@ -142,29 +137,23 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
 
     Cards in subfolders of data are those of other artefacts and not changed.
     """
-    title = re.search(r"^# (.*\S)", split_card(_text(folder / CARD))[1], re.MULTILINE)
+    title = re.search(r"^# (.*\S)", split_card(read_card(folder))[1], re.MULTILINE)
     # The card of a folder that was renamed has the old name in its title.
     names = {folder.resolve().name, *([title[1]] if title else [])}
     published = []
     for file in files:
         name = file.name.rpartition("/")[2]
         if file.name in {CARD, REPORT} or (repo_type == "model" and name == CARD):
-            text = _text(file.path)
-            changed = published_card(text, names, repo_id)
-            file = file if changed == text else replace(file, content=changed.encode("utf-8"))
+            content = file.path.read_bytes()
+            changed = published_card(content.decode("utf-8", "surrogateescape"), names, repo_id)
+            changed_content = changed.encode("utf-8", "surrogateescape")
+            file = file if changed_content == content else replace(file, content=changed_content)
         elif name in {PROVENANCE, SOURCE_PROVENANCE}:
             record = read_provenance(file.path.parent, name)
             shortened = published_record(record)
             file = file if shortened == record else replace(file, content=record_text(shortened).encode("utf-8"))
         published.append(file)
     return published
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("the file is not UTF-8 text", path=path, remedy="convert it to UTF-8") from error
 
 
 def published_card(card: str, names: Iterable[str], repo_id: str) -> str:

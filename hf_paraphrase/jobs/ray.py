@@ -73,7 +73,6 @@ def run_on_ray(
     """Makes shards on the cluster to which this process is connected, and yields each when it is complete."""
     import ray
 
-    _check_room(options)
     # In a list Ray passes the reference on as it is, so that each process opens the job once.
     reference = [ray.put(job)]
     task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus)(_write_shard)
@@ -100,15 +99,13 @@ def run_on_ray(
 
 def _explained(error: Any, shard: Shard) -> Exception:
     """Returns what a worker raised, or says why there was no worker."""
-    if "No module named 'hf_paraphrase" in str(error):
-        problem = "a worker of the Ray cluster lacks this package"
-        return UsageError(problem, remedy="install the same version on all nodes")
-    if isinstance(cause := getattr(error, "cause", None), Exception):
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, Exception) and not isinstance(cause, ImportError):
         return cause
     return UsageError(
-        f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
-        remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer workers on a "
-        "node; complete shards stay, and --resume continues",
+        f"no worker made rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
+        remedy="install the same version of hf-paraphrase on all nodes; if memory was short, use smaller batches or "
+        "shards, or a larger --ray-cpus; complete shards stay, and --resume continues",
     )
 
 
@@ -135,14 +132,3 @@ def _job_of_process(reference: Any) -> ShardJob:
 
     job: ShardJob = ray.get(reference)
     return job
-
-
-def _check_room(options: RayOptions) -> None:
-    """Refuses tasks for which no node is large enough: Ray would wait for one for ever."""
-    import ray
-
-    wanted = {"CPU": options.cpus, "GPU": options.gpus}
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
-        problem = f"no node of the Ray cluster has {options.cpus} CPU and {options.gpus:g} GPU for a worker"
-        raise UsageError(problem, remedy="give a smaller --ray-cpus or --ray-gpus")

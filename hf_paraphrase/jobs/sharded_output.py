@@ -82,13 +82,9 @@ class ShardedOutput(Artefact):
             return list(shards)
         number, count = self.part
         if count > len(shards):
-            rows = sum(shard.rows for shard in shards)
             raise UsageError(
-                f"--shard {number}/{count}: the {rows:,} rows make {len(shards)} shard{'s' * (len(shards) > 1)}, "
-                "fewer than parts",
-                remedy=f"give all parts --shard-size {rows // count} or less"
-                if rows >= count
-                else f"make at most {max(1, rows)} parts",
+                f"--shard {number}/{count}: more parts than shards, of which there are {len(shards)}",
+                remedy="make fewer parts, or give all of them a smaller --shard-size",
             )
         return list(shards[number - 1 :: count])
 
@@ -109,7 +105,8 @@ class ShardedOutput(Artefact):
         `staging` that :meth:`begin` has returned to the first one.
         """
         staging = staging or self.begin()
-        total, left = sum(shard.rows for shard in shards), _left(shards, staging)
+        left = [shard for shard in shards if not shard.is_finished(staging)]
+        total = sum(shard.rows for shard in shards)
         done = total - sum(shard.rows for shard in left)
         bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown, file=sys.stderr)
         with bar:
@@ -133,10 +130,6 @@ class ShardedOutput(Artefact):
         if not self._stack.enter_context(self.finishing()):
             log(f"another part has finished the output: {self.target}")
             return False
-        if left := len(_left(shards, self.staging)):
+        if left := sum(not shard.is_finished(self.staging) for shard in shards):
             log(f"--shard {self.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts")
         return not left
-
-
-def _left(shards: Sequence[Shard], staging: Path) -> list[Shard]:
-    return [shard for shard in shards if not shard.is_finished(staging)]

@@ -36,10 +36,10 @@ class RayTaskError(RayError):
 class FakeRay(ModuleType):
     """As much of Ray as a job needs, in this process: a task runs when it is waited for, the newest first."""
 
-    def __init__(self, cpus=(2, 1)):
+    def __init__(self):
         super().__init__("ray")
         self.exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
-        self.cpus, self.init_error = cpus, None
+        self.init_error = None
         self.running, self.most, self.joined = set(), 0, []
 
     def is_initialized(self):
@@ -52,9 +52,6 @@ class FakeRay(ModuleType):
 
     def shutdown(self):
         self.joined.clear()
-
-    def nodes(self):
-        return [{"Alive": True, "Resources": {"CPU": number}} for number in self.cpus] + [{"Alive": False}]
 
     def put(self, value):
         return (value.folder, value)
@@ -95,8 +92,8 @@ def fake(monkeypatch):
     monkeypatch.setattr(shards_module, "limit_threads", lambda threads: None)
     monkeypatch.setattr(engine, "_job_of_process", lambda reference: sys.modules["ray"].get(reference))
 
-    def put(**settings):
-        monkeypatch.setitem(sys.modules, "ray", FakeRay(**settings))
+    def put():
+        monkeypatch.setitem(sys.modules, "ray", FakeRay())
         return sys.modules["ray"]
 
     return put
@@ -139,14 +136,6 @@ def test_an_error_of_ours_in_a_worker_is_raised_as_it_is(fake, pairs, tmp_path):
     with pytest.raises(InputError) as caught:
         list(run_on_ray(job, shards, tmp_path, options=RayOptions()))
     assert caught.value.path == str(file) and not ray.running
-
-
-def test_a_task_for_which_no_node_is_large_enough_is_refused(fake, pairs, tmp_path):
-    job, shards = plan(pairs)
-    fake(cpus=(16, 9))
-    for options, what in ((RayOptions(cpus=17), "17 CPU and 0 GPU"), (RayOptions(gpus=0.5), "1 CPU and 0.5 GPU")):
-        with pytest.raises(UsageError, match=f"no node of the Ray cluster has {what} for a worker"):
-            list(run_on_ray(job, shards, tmp_path, options=options))
 
 
 def test_a_worker_that_does_not_see_the_folders_is_named(fake, pairs, tmp_path):

@@ -96,11 +96,7 @@ def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_pa
     [
         (["--shard", "5/4"], "--shard 5/4 is not a part of the work (e.g. 3/64 for the third of 64)"),
         (["--shard", "3"], "--shard 3 is not a part of the work"),
-        (
-            ["--shard", "2/12"],
-            "--shard 2/12: the 91 rows make 11 shards, fewer than parts (give all parts --shard-size 7 or less)",
-        ),
-        (["--shard", "2/92"], "--shard 2/92: the 91 rows make 11 shards, fewer than parts (make at most 91 parts)"),
+        (["--shard", "2/12"], "--shard 2/12: more parts than shards, of which there are 11 (make fewer parts, or"),
         (["--shard", "2/4", "--overwrite"], "--overwrite"),
     ],
 )
