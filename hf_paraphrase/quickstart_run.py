@@ -10,7 +10,6 @@ import random
 import shlex
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,8 @@ from .settings import Settings, constraints_of, flag, recipe, seed_setting, sett
 from .tables import format_table, number
 
 _MODEL_TYPES = ("avg", "gran")
-_BASELINES = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
+_BASELINES = {"words": "word overlap *", "weighted-trigrams": "weighted trigrams *"}
+_MEASURES = ("average_precision", "top_1")
 _QUERY = "Could you give me a hand?"
 _RESULTS = "results.json"
 _SCORES = "paraphrases/results.json"
@@ -233,24 +233,15 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     from .evaluation import evaluate
 
     output = steps.output
-    untrained = {name: steps.path(f"untrained/{name}") for name in _MODEL_TYPES}
-    folders = [folder for name in _MODEL_TYPES for folder in (untrained[name], steps.path(name))]
-    asked = {"model": folders, "data": [steps.path("paraphrases/test")], "suite": "paraphrase"}
-    splits = {"dev_split": "test", "test_split": "test"}
-    steps.run("evaluate", evaluate, _SCORES, **asked, baseline=list(_BASELINES), **splits, seeds=0)
+    names = {steps.path(name): name for kind in _MODEL_TYPES for name in (f"untrained/{kind}", kind)} | _BASELINES
+    asked = {"model": [name for name in names if name not in _BASELINES], "baseline": list(_BASELINES)}
+    data = {"data": [steps.path("paraphrases/test")], "dev_split": "test", "test_split": "test"}
+    steps.run("evaluate", evaluate, _SCORES, **asked, **data, suite="paraphrase", seeds=0)
     tested = read_json(output / _SCORES)["results"]
-    scores = {
-        item["name"]: {name: item["tasks"][0]["cosine"][name] for name in ("average_precision", "top_1")}
-        for item in tested
-    }
-    encoders = {
-        name: {
-            "before": scores[untrained[name]],
-            "after": scores[steps.path(name)],
-            "kept_epoch": read_provenance(output / name)["results"]["best_epoch"],
-        }
-        for name in _MODEL_TYPES
-    }
+    judged = tested[0]["tasks"][0]["test"]
+    chance = judged["paraphrases"] / judged["pairs"]
+    scores = {names[item["name"]]: item["tasks"][0]["cosine"] for item in tested}
+    scores["chance"] = dict.fromkeys(_MEASURES, chance)
     sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
     encoder = SentenceEncoder.from_pretrained(output / "avg")
     rows, cosines = nearest_neighbours(encoder.encode([_QUERY]), encoder.encode(sentences), k=5)
@@ -263,9 +254,8 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
         "bleu": read_json(output / "bleu.json")[-1],
         "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
         "filter": read_provenance(output / "pairs")["results"],
-        "encoders": encoders,
-        "baselines": {name: scores[name] for name in _BASELINES},
-        "judged": tested[0]["tasks"][0]["test"],
+        "scores": {name: {measure: found[measure] for measure in _MEASURES} for name, found in scores.items()},
+        "judged": judged,
         "neighbours": {"query": _QUERY, "among": len(sentences), "found": nearest},
     }
 
@@ -274,24 +264,14 @@ def _report(results: dict[str, Any], output: Path) -> str:
     """Writes what a user wants to see, for standard output."""
     judged, funnel = results["judged"], results["filter"]["funnel"]
     return _REPORT.format(
-        **results,
+        **{name: value for name, value in results.items() if name != "scores"},
         folder=output,
         others=judged["pairs"] // judged["paraphrases"] - 1,
         pairs="\n".join("  {source}\n    {sentence1}\n    {sentence2}".format(**pair) for pair in results["examples"]),
         steps=format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()]),
         scores=format_table(
-            ["scorer", "average precision", "trained", "paraphrase found first", "trained"], list(_score_rows(results))
+            ["scorer", "average precision", "paraphrase found first"],
+            [[name, *(number(100 * found[item]) for item in _MEASURES)] for name, found in results["scores"].items()],
         ),
         nearest="\n".join("  {cosine:.3f}  {sentence}".format(**item) for item in results["neighbours"]["found"]),
     )
-
-
-def _score_rows(results: dict[str, Any]) -> Iterator[list[str]]:
-    """Yields how well encoders, before and after training, and baselines tell paraphrases from hard negatives."""
-    chance = results["judged"]["paraphrases"] / results["judged"]["pairs"]
-    scorers = [(name, scores["before"], scores["after"]) for name, scores in results["encoders"].items()]
-    scorers += [(f"{_BASELINES[name]} *", scores, None) for name, scores in results["baselines"].items()]
-    scorers += [("chance", {"average_precision": chance, "top_1": chance}, None)]
-    for name, before, after in scorers:
-        columns = ((scores, measure) for measure in ("average_precision", "top_1") for scores in (before, after))
-        yield [name, *(number(100 * scores[measure] if scores else None) for scores, measure in columns)]

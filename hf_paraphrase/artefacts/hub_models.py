@@ -81,20 +81,12 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")
-    if len(parts) < 2 or any(part in {"", ".", ".."} for part in parts):
+    if len(parts) < 2 or any(part in {"", ".", "..", "~"} for part in parts):
         return None
     # A longer name that begins with an existing folder is a mistyped path.
     if len(parts) > 2 and Path(parts[0]).exists():
         return None
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    repo_id = "/".join(parts[:2])
-    try:
-        validate_repo_id(repo_id)
-    except HFValidationError:
-        return None
-    return repo_id, "/".join(parts[2:])
+    return "/".join(parts[:2]), "/".join(parts[2:])
 
 
 def _download(repo_id: str, inner: str, revision: str | None) -> Path:

@@ -32,6 +32,7 @@ class RemotePath(os.PathLike[str]):
         import fsspec
 
         self._url = url
+        self._path: str
         with self._errors_named():
             self._system, self._path = system_and_path or fsspec.core.url_to_fs(url)
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from tqdm import tqdm
@@ -38,7 +37,7 @@ class ShardedOutput(Artefact):
         job: Mapping[str, Any] | None = None,
         free: Iterable[str] = (),
     ) -> None:
-        self.shard, self.part, self.ray = settings.shard, settings.part, settings.ray
+        self.options, self.part = settings, settings.part
         super().__init__(
             output,
             command=command,
@@ -53,19 +52,13 @@ class ShardedOutput(Artefact):
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        if self.ray is not None:
+        if not self.options.computes_here:
             check_installed()
         return super().__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._stack.close()
-        # Nobody has to resume or overwrite a run of which no shard is done.
-        is_refused = isinstance(error, HfParaphraseError) and self.part is None and self._work is not None
-        if is_refused and not any((self.work / REPORTS).glob("*.json")):
-            self.discard()
-        super().__exit__(kind, error, traceback)
+        super().__exit__(*error)
 
     def discard(self) -> None:
         """Removes the incomplete run, of which nothing can be used."""
@@ -110,11 +103,11 @@ class ShardedOutput(Artefact):
         done = total - sum(shard.rows for shard in left)
         bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown, file=sys.stderr)
         with bar:
-            if self.ray is None:
+            if self.options.computes_here:
                 made = run_shards(job, left, staging, workers=workers, progress=bar.update)
             else:
-                self._stack.enter_context(connected(self.ray))
-                made = run_on_ray(job, left, staging, options=self.ray, progress=bar.update)
+                self._stack.enter_context(connected(self.options.ray_address))
+                made = run_on_ray(job, left, staging, settings=self.options, progress=bar.update)
             try:
                 for _ in made:
                     pass
@@ -131,5 +124,7 @@ class ShardedOutput(Artefact):
             log(f"another part has finished the output: {self.target}")
             return False
         if left := sum(not shard.is_finished(self.staging) for shard in shards):
-            log(f"--shard {self.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts")
+            log(
+                f"--shard {self.options.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts"
+            )
         return not left

@@ -15,11 +15,12 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.encode_settings import EncodeSettings
 from hf_paraphrase.encoders.sentence_embedder import SentenceEmbedder
-from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine
 from hf_paraphrase.jobs import shards as shards_module
-from hf_paraphrase.jobs.ray import RayOptions, connected, run_on_ray
+from hf_paraphrase.jobs.ray import connected, run_on_ray
+from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
 
@@ -121,7 +122,8 @@ def test_every_shard_is_made_once_with_the_bytes_of_a_local_run(fake, pairs, tmp
     ray = fake()
     (tmp_path / "ray").mkdir()
     rows = []
-    made = list(run_on_ray(job, shards, tmp_path / "ray", options=RayOptions(workers=workers), progress=rows.append))
+    settings = ShardSettings(ray_workers=workers)
+    made = list(run_on_ray(job, shards, tmp_path / "ray", settings=settings, progress=rows.append))
     assert Counter(made) == Counter(shards) and sum(rows) == 20
     assert ray.most == (workers or len(shards))
     assert list(run_shards(job, shards, tmp_path / "local")) == shards
@@ -134,7 +136,7 @@ def test_an_error_of_ours_in_a_worker_is_raised_as_it_is(fake, pairs, tmp_path):
     (file,) = (pairs / "data").iterdir()
     file.write_bytes(b"no Parquet")
     with pytest.raises(InputError) as caught:
-        list(run_on_ray(job, shards, tmp_path, options=RayOptions()))
+        list(run_on_ray(job, shards, tmp_path, settings=ShardSettings()))
     assert caught.value.path == str(file) and not ray.running
 
 
@@ -142,14 +144,14 @@ def test_a_worker_that_does_not_see_the_folders_is_named(fake, pairs, tmp_path):
     job, shards = plan(pairs)
     fake()
     with pytest.raises(OutputError, match=rf"gone: the worker on {socket.gethostname()} does not see the folder"):
-        list(run_on_ray(job, shards, tmp_path / "gone", options=RayOptions()))
+        list(run_on_ray(job, shards, tmp_path / "gone", settings=ShardSettings()))
 
 
 def test_a_connection_lasts_as_long_as_the_work_and_one_of_the_caller_stays(fake):
     ray = fake()
-    with connected(RayOptions("head:6379")):
+    with connected("head:6379"):
         assert ray.joined == ["head:6379"]
-        with connected(RayOptions("other:6379")):
+        with connected("other:6379"):
             pass
         assert ray.joined == ["head:6379"]
     assert ray.joined == []
@@ -210,12 +212,12 @@ def test_ray_starts_its_processes_itself(monkeypatch, capsys):
 def test_workers_take_the_device_that_this_machine_need_not_have():
     settings = EncodeSettings(input="p", output="o", columns=["a"], engine="ray", device="cuda")
     settings.check()
-    assert settings.ray == RayOptions(gpus=1.0)
+    assert settings.gpus_of_worker == 1.0
     for gpus, asked in ((0.25, 0.25), (1 / 3, 0.3333)):  # Ray counts in ten-thousandths
         settings.ray_gpus = gpus
-        assert settings.ray == RayOptions(gpus=asked)
+        assert settings.gpus_of_worker == asked
     assert "engine" not in settings.record() and not [name for name in settings.record() if name.startswith("ray")]
     embedder = SentenceEmbedder(settings.model, ("a",), device="cuda")
     assert settings.here(embedder).device == "cpu"
     settings.engine = "local"
-    assert settings.here(embedder) is embedder and settings.ray is None
+    assert settings.here(embedder) is embedder
