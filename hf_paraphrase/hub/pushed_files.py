@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..artefacts.artefact import is_ours
 from ..artefacts.card_heads import CARD, read_card, split_card, texts
 from ..artefacts.provenance import (
     PROVENANCE,
@@ -124,10 +125,8 @@ def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequen
     remedy = "name a folder that hf-paraphrase has made"
     if CARD not in names:
         raise InputError("the folder has no card README.md", path=folder, remedy=remedy)
-    if repo_type != "space":
-        command = read_provenance(folder).get("command") if PROVENANCE in names else None
-        if not str(command).startswith("hf-paraphrase "):
-            raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
+    if repo_type != "space" and not (PROVENANCE in names and is_ours(Path(folder))):
+        raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
     if repo_type == "model":
         read_headers(folder)  # refuses damaged weights
 

@@ -142,8 +142,7 @@ def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"report_to": "nobody"}, r"--report-to nobody is not installed \(one of none"),
-        ({"report_to": "swanlab"}, r"--report-to swanlab is not installed \(pip install swanlab, or one of none"),
+        ({"report_to": "nobody"}, r"--report-to nobody is not installed \(pip install it, or one of none"),
         ({"license": "My own"}, "is not spelt as on the Hub"),
         ({"seed": -1}, "--seed must be at least 0"),
     ],
