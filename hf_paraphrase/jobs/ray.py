@@ -64,6 +64,12 @@ def run_on_ray(
     """Makes shards on the cluster to which this process is connected, and yields each when it is complete."""
     import ray
 
+    wanted = {"CPU": settings.ray_cpus, "GPU": settings.gpus_of_worker}
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
+        # Ray would wait for one for ever.
+        problem = f"no node of the Ray cluster has {wanted['CPU']} CPU and {wanted['GPU']:g} GPU for a worker"
+        raise UsageError(problem, remedy="give a smaller --ray-cpus or --ray-gpus")
     # In a list Ray passes the reference on as it is, so that each process opens the job once.
     reference = [ray.put(job)]
     task = ray.remote(num_cpus=settings.ray_cpus, num_gpus=settings.gpus_of_worker)(_write_shard)

@@ -15,7 +15,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.encode_settings import EncodeSettings
 from hf_paraphrase.encoders.sentence_embedder import SentenceEmbedder
-from hf_paraphrase.errors import InputError, OutputError
+from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine
 from hf_paraphrase.jobs import shards as shards_module
@@ -53,6 +53,9 @@ class FakeRay(ModuleType):
 
     def shutdown(self):
         self.joined.clear()
+
+    def nodes(self):
+        return [{"Alive": True, "Resources": {"CPU": number}} for number in (16, 9)] + [{"Alive": False}]
 
     def put(self, value):
         return (value.folder, value)
@@ -138,6 +141,14 @@ def test_an_error_of_ours_in_a_worker_is_raised_as_it_is(fake, pairs, tmp_path):
     with pytest.raises(InputError) as caught:
         list(run_on_ray(job, shards, tmp_path, settings=ShardSettings()))
     assert caught.value.path == str(file) and not ray.running
+
+
+def test_a_task_for_which_no_node_is_large_enough_is_refused(fake, pairs, tmp_path):
+    job, shards = plan(pairs)
+    fake()
+    for options, what in (({"ray_cpus": 17}, "17 CPU and 0 GPU"), ({"ray_gpus": 0.5}, "1 CPU and 0.5 GPU")):
+        with pytest.raises(UsageError, match=f"no node of the Ray cluster has {what} for a worker"):
+            list(run_on_ray(job, shards, tmp_path, settings=ShardSettings(**options)))
 
 
 def test_a_worker_that_does_not_see_the_folders_is_named(fake, pairs, tmp_path):
