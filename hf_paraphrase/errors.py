@@ -20,9 +20,8 @@ _LONGEST = 1_000
 """Characters of a name or a message that are shown; a value in it may be of any length."""
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
-# safetensors and tokenizers give the number of a system error in the text alone, NumPy and torch not even there.
+# safetensors and tokenizers give the number of a system error in the text alone.
 _NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
-_SHORT_WRITE = re.compile(r"^\d+ requested and \d+ written$|PytorchStreamWriter failed|\binline_container\b")
 
 
 def choice_of(given: object, names: Iterable[str]) -> str:
@@ -101,8 +100,6 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
     number = error.errno if isinstance(error, OSError) else None
     if number is None and (match := _NUMBER_IN_TEXT.search(str(error))):
         number = int(match[1])
-    if number is None and _SHORT_WRITE.search(str(error)):
-        number = errno.ENOSPC
     name = getattr(error, "filename", None)
     path = os.fsdecode(name) if isinstance(name, str | bytes) else None
     if number in _CANNOT_WRITE:

@@ -33,8 +33,6 @@ _SECRET_OF_URL = re.compile(
 # characters, which no encoding can write.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-# What `accelerate launch` and `torchrun` set in each process of a group, all of it together.
-_OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 
 
 # ----- what may be shown
@@ -161,21 +159,10 @@ def is_main_process() -> bool:
     return _rank_and_count()[0] == 0
 
 
-@contextmanager
-def stray_variables_hidden() -> Iterator[None]:
-    """Hides variables of a group where nobody started one, e.g. a cluster's: accelerate would wait for the others."""
-    stray = [name for name in _OF_A_GROUP if name in os.environ] if process_count() == 1 else []
-    hidden = {name: os.environ.pop(name) for name in stray}
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)
-
-
 def _rank_and_count() -> tuple[int, int]:
-    """Reads the number of this process and how many there are, where the environment has all of both."""
+    """Reads the number of this process and how many there are, where the launcher has set all of the variables."""
     try:
-        rank, local_rank, count = (int(os.environ[name]) for name in _OF_A_GROUP)
+        rank, _, count = (int(os.environ[name]) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
     except (KeyError, ValueError):
         return 0, 1
-    return (rank, count) if 0 <= rank < count and 0 <= local_rank < count else (0, 1)
+    return rank, count

@@ -10,13 +10,12 @@ import random
 import shlex
 import shutil
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .artefacts.artefact import check_output, is_ours
-from .artefacts.files import locked, write_text_whole
+from .artefacts.files import locked, read_json, write_text_whole
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
@@ -26,7 +25,8 @@ from .settings import Settings, constraints_of, flag, recipe, seed_setting, sett
 from .tables import format_table, number
 
 _MODEL_TYPES = ("avg", "gran")
-_BASELINES = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
+_BASELINES = {"words": "word overlap *", "weighted-trigrams": "weighted trigrams *"}
+_MEASURES = ("average_precision", "top_1")
 _QUERY = "Could you give me a hand?"
 _RESULTS = "results.json"
 _SCORES = "paraphrases/results.json"
@@ -105,7 +105,7 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
     started = time.monotonic()
     with locked(output.absolute()):
         _begin(output, settings)
-        steps = _Steps(output, resume=settings.resume)
+        steps = _Steps(output, settings.resume)
         _write_sample(settings, output / "sample")
         _make_data_and_models(settings, steps)
         results = _measure(settings, steps)
@@ -134,12 +134,12 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
     write_provenance(output, command="quickstart", settings=settings.record())
 
 
+@dataclass(frozen=True)
 class _Steps:
     """Runs the recipes of verbs with outputs in one folder; existing outputs are reused."""
 
-    def __init__(self, output: Path, *, resume: bool) -> None:
-        self.output = output
-        self.resume = resume
+    output: Path
+    resume: bool
 
     def path(self, name: str) -> str:
         return str(self.output / name)
@@ -175,12 +175,12 @@ def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
     from .data.sample import sample_bitext, sample_paraphrases
 
     for split, pairs in sample_bitext(settings.num_pairs, settings.seed).items():
-        write_text_whole(folder / f"{split}.fr", _lines(pair.french for pair in pairs) + "\n")
-        write_text_whole(folder / f"{split}.en", _lines(pair.english for pair in pairs) + "\n")
+        write_text_whole(folder / f"{split}.fr", "\n".join(pair.french for pair in pairs) + "\n")
+        write_text_whole(folder / f"{split}.en", "\n".join(pair.english for pair in pairs) + "\n")
     for split, judged in sample_paraphrases().items():
         # The label as a score as well: by its correlation with the cosine the epoch is chosen.
         rows = (f"{pair.sentence1}\t{pair.sentence2}\t{pair.label}\t{pair.label}" for pair in judged)
-        write_text_whole(folder / f"paraphrases.{split}.tsv", _lines(rows) + "\n")
+        write_text_whole(folder / f"paraphrases.{split}.tsv", "\n".join(rows) + "\n")
 
 
 def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
@@ -233,24 +233,15 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     from .evaluation import evaluate
 
     output = steps.output
-    untrained = {name: steps.path(f"untrained/{name}") for name in _MODEL_TYPES}
-    folders = [folder for name in _MODEL_TYPES for folder in (untrained[name], steps.path(name))]
-    asked = {"model": folders, "data": [steps.path("paraphrases/test")], "suite": "paraphrase"}
-    splits = {"dev_split": "test", "test_split": "test"}
-    steps.run("evaluate", evaluate, _SCORES, **asked, baseline=list(_BASELINES), **splits, seeds=0)
-    tested = _read(output / _SCORES)["results"]
-    scores = {
-        item["name"]: {name: item["tasks"][0]["cosine"][name] for name in ("average_precision", "top_1")}
-        for item in tested
-    }
-    encoders = {
-        name: {
-            "before": scores[untrained[name]],
-            "after": scores[steps.path(name)],
-            "kept_epoch": read_provenance(output / name)["results"]["best_epoch"],
-        }
-        for name in _MODEL_TYPES
-    }
+    names = {steps.path(name): name for kind in _MODEL_TYPES for name in (f"untrained/{kind}", kind)} | _BASELINES
+    asked = {"model": [name for name in names if name not in _BASELINES], "baseline": list(_BASELINES)}
+    data = {"data": [steps.path("paraphrases/test")], "dev_split": "test", "test_split": "test"}
+    steps.run("evaluate", evaluate, _SCORES, **asked, **data, suite="paraphrase", seeds=0)
+    tested = read_json(output / _SCORES)["results"]
+    judged = tested[0]["tasks"][0]["test"]
+    chance = judged["paraphrases"] / judged["pairs"]
+    scores = {names[item["name"]]: item["tasks"][0]["cosine"] for item in tested}
+    scores["chance"] = dict.fromkeys(_MEASURES, chance)
     sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
     encoder = SentenceEncoder.from_pretrained(output / "avg")
     rows, cosines = nearest_neighbours(encoder.encode([_QUERY]), encoder.encode(sentences), k=5)
@@ -260,46 +251,27 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     ]
     pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
     return {
-        "bleu": _read(output / "bleu.json")[-1],
+        "bleu": read_json(output / "bleu.json")[-1],
         "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
         "filter": read_provenance(output / "pairs")["results"],
-        "encoders": encoders,
-        "baselines": {name: scores[name] for name in _BASELINES},
-        "judged": tested[0]["tasks"][0]["test"],
+        "scores": {name: {measure: found[measure] for measure in _MEASURES} for name, found in scores.items()},
+        "judged": judged,
         "neighbours": {"query": _QUERY, "among": len(sentences), "found": nearest},
     }
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _report(results: dict[str, Any], output: Path) -> str:
     """Writes what a user wants to see, for standard output."""
     judged, funnel = results["judged"], results["filter"]["funnel"]
     return _REPORT.format(
-        **results,
+        **{name: value for name, value in results.items() if name != "scores"},
         folder=output,
         others=judged["pairs"] // judged["paraphrases"] - 1,
-        pairs=_lines("  {source}\n    {sentence1}\n    {sentence2}".format(**pair) for pair in results["examples"]),
+        pairs="\n".join("  {source}\n    {sentence1}\n    {sentence2}".format(**pair) for pair in results["examples"]),
         steps=format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()]),
         scores=format_table(
-            ["scorer", "average precision", "trained", "paraphrase found first", "trained"], list(_score_rows(results))
+            ["scorer", "average precision", "paraphrase found first"],
+            [[name, *(number(100 * found[item]) for item in _MEASURES)] for name, found in results["scores"].items()],
         ),
-        nearest=_lines("  {cosine:.3f}  {sentence}".format(**item) for item in results["neighbours"]["found"]),
+        nearest="\n".join("  {cosine:.3f}  {sentence}".format(**item) for item in results["neighbours"]["found"]),
     )
-
-
-def _score_rows(results: dict[str, Any]) -> Iterator[list[str]]:
-    """Yields how well encoders, before and after training, and baselines tell paraphrases from hard negatives."""
-    chance = results["judged"]["paraphrases"] / results["judged"]["pairs"]
-    scorers = [(name, scores["before"], scores["after"]) for name, scores in results["encoders"].items()]
-    scorers += [(f"{_BASELINES[name]} *", scores, None) for name, scores in results["baselines"].items()]
-    scorers += [("chance", {"average_precision": chance, "top_1": chance}, None)]
-    for name, before, after in scorers:
-        columns = ((scores, measure) for measure in ("average_precision", "top_1") for scores in (before, after))
-        yield [name, *(number(100 * scores[measure] if scores else None) for scores, measure in columns)]
-
-
-def _lines(texts: Iterable[str]) -> str:
-    return "\n".join(texts)

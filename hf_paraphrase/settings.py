@@ -13,6 +13,7 @@ import functools
 import glob
 import inspect
 import json
+import math
 import operator
 import os
 import re
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, error_of_the_system
-from .messages import as_given, stray_variables_hidden, without_secrets
+from .messages import as_given, without_secrets
 from .registry import BUILTIN
 from .streams import copied_streams
 
@@ -42,10 +43,6 @@ URL = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
 _URL_AS_PATH = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+:/[^/].*", re.DOTALL)
 _CONSTRAINTS = "constraints"
 _STREAM = "-"
-_LARGEST_INTEGER = (1 << 63) - 1
-"""The greatest integer that arrays hold."""
-_LARGEST_FLOAT = 1e30
-"""Models compute in single precision, which ends at 3.4e38: optimizers divide a learning rate by 0.1 and less."""
 _WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
 _WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
 _NULL = ("", "~", "null")
@@ -98,9 +95,8 @@ class Constraints:
         if not all(holds(value, bound) for _, holds, bound in stated):
             wanted = " and ".join(f"{words} {bound:.12g}" for words, _, bound in stated)
             raise UsageError(f"{name} must be {wanted}, not {value}")
-        largest = _LARGEST_INTEGER if isinstance(value, int) else _LARGEST_FLOAT
-        if isinstance(value, int | float) and not abs(value) <= largest:
-            raise UsageError(f"{name} must be within ±{largest}, not {value}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{name} must be a finite number, not {value}")
 
 
 def setting(
@@ -375,8 +371,6 @@ def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, An
         name = names.get(str(key).replace("_", "-"))
         if name is None:
             raise UsageError(f"unknown setting `{key}`", path=path, remedy=choice_of(key, sorted(fields)))
-        if name in values:
-            raise UsageError(f"`{key}` is given twice, by two names", path=path, remedy="leave one of them out")
         separator = fields[name].metadata.get("separator")
         if separator is not None and isinstance(value, list):
             value = separator.join(str(item).strip(separator) for item in value)
@@ -387,11 +381,6 @@ def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, An
                 message = f"`{key}` is {value!r}, of another type than {_shown(hints[name])}"
                 raise UsageError(message, path=path) from error
     return values
-
-
-def settings_from_file(settings_class: type[S], path: Path, **given: Any) -> S:
-    """Makes settings from a YAML file; the fields that are given win over it."""
-    return settings_class(**{**values_from_file(settings_class, path), **given})
 
 
 def _converted(value: Any, hint: Any, is_list: bool) -> Any:
@@ -470,7 +459,7 @@ def recipe(settings_class: Any) -> Any:
         def run(settings: Any) -> Any:
             inputs = [field.name for field in dataclasses.fields(settings) if constraints_of(field).path]
             try:
-                with stray_variables_hidden(), copied_streams(settings, inputs):
+                with copied_streams(settings, inputs):
                     settings.check()
                     check_overlap(settings.paths_made(), settings.paths_read())
                     return function(settings)
@@ -501,12 +490,9 @@ def recipe(settings_class: Any) -> Any:
 
 
 def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:
-    """Puts what the fields are into a docstring of Google's style, before its first section."""
-    text = inspect.cleandoc(function.__doc__ or "")
-    lines = ["Args:"]
+    """Adds what the fields are to a docstring of Google's style."""
+    lines = [inspect.cleandoc(function.__doc__ or ""), "", "Args:"]
     for field in dataclasses.fields(settings_class):
         described = f"{field.name}: {field.metadata.get('help', '')}".rstrip()
         lines += textwrap.wrap(described, 112, initial_indent="    ", subsequent_indent="        ")
-    sections = [f"\n{name}:" for name in ("Returns", "Yields", "Raises") if f"\n{name}:" in text]
-    place = min((text.index(section) for section in sections), default=len(text))
-    return f"{text[:place].rstrip()}\n\n" + "\n".join(lines) + "\n" + text[place:]
+    return "\n".join(lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import os
 
 import pytest
 from hypothesis import given
@@ -21,7 +20,6 @@ from hf_paraphrase.messages import (
     show,
     shown_line,
     shown_messages,
-    stray_variables_hidden,
     without_secrets,
 )
 from hf_paraphrase.tables import format_table
@@ -122,10 +120,8 @@ class OutOfMemoryError(RuntimeError):
         (OSError(errno.ENOSPC, "no", "/x/y"), OutputError, "/x/y: cannot write: No space left on device"),
         (OSError(errno.EROFS, "no", b"/x"), OutputError, "/x: cannot write: Read-only file system"),
         (OSError(errno.EACCES, "no", "/x"), InputError, "/x: Permission denied"),
-        # Written by Rust, by NumPy and by torch.
+        # Written by Rust.
         (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
-        (OSError("524288 requested and 32768 written"), OutputError, "cannot write: No space left"),
-        (RuntimeError("[enforce fail at inline_container.cc:672] . pos 6"), OutputError, "cannot write: No"),
         (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (try a smaller --batch-size"),
         (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (try a smaller --batch"),
         (
@@ -157,12 +153,6 @@ def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess(error):
 
 # ----- several processes
 
-STRAY = [
-    {"WORLD_SIZE": "4"},
-    {"RANK": "4", "LOCAL_RANK": "0", "WORLD_SIZE": "4"},
-    {"RANK": "one", "LOCAL_RANK": "1", "WORLD_SIZE": "4"},
-]
-
 
 @pytest.fixture
 def environment(monkeypatch):
@@ -171,19 +161,8 @@ def environment(monkeypatch):
     return lambda variables: [monkeypatch.setenv(name, value) for name, value in variables.items()]
 
 
-def test_a_group_of_processes_is_one_that_says_all_of_itself(environment):
+def test_a_group_of_processes_is_what_its_launcher_says(environment):
+    environment({"WORLD_SIZE": "4"})  # of a cluster
     assert (process_count(), is_main_process()) == (1, True)
     environment(WHOLE)
     assert (process_count(), is_main_process()) == (2, False)
-    with stray_variables_hidden():
-        assert {name: os.environ[name] for name in WHOLE} == WHOLE
-
-
-@pytest.mark.parametrize("variables", STRAY, ids=range(len(STRAY)))
-def test_a_stray_variable_is_no_group_and_is_hidden_from_the_libraries(variables, environment):
-    environment(variables)
-    assert (process_count(), is_main_process()) == (1, True)
-    with pytest.raises(KeyError, match="the work"), stray_variables_hidden():
-        assert not set(WHOLE) & set(os.environ)
-        raise KeyError("the work")
-    assert {name: os.environ.get(name) for name in variables} == variables

@@ -20,7 +20,7 @@ from hf_paraphrase.settings import (
     check_overlap,
     recipe,
     setting,
-    settings_from_file,
+    values_from_file,
     with_options,
 )
 
@@ -47,14 +47,7 @@ class Baking(Settings):
 
 @recipe(Baking)
 def bake(settings: Baking) -> str:
-    """Bakes bread.
-
-    Returns:
-        What came out.
-
-    Raises:
-        InputError: If the oven is cold.
-    """
+    """Bakes bread."""
     return f"{settings.loaves} of {settings.flour}"
 
 
@@ -65,8 +58,7 @@ def bake(settings: Baking) -> str:
     ("fields", "problem"),
     [
         ({"grams": 0}, "--grams must be above 0 and at most 5000, not 0"),
-        ({"salt": float("nan")}, "--salt must be within ±1e+30, not nan"),
-        ({"loaves": 1 << 70}, "--loaves must be within ±9223372036854775807, not 1180591620717411303424"),
+        ({"salt": float("nan")}, "--salt must be a finite number, not nan"),
         ({"share": 1.0}, "--share must be at least 0 and below 1, not 1.0"),
         ({"kind": "plian"}, "--kind `plian` is unknown (did you mean plain? One of plain)"),
         ({"seeds": ["poppy", "sand"]}, "--seeds `sand` is unknown (one of poppy, sesame)"),
@@ -138,8 +130,8 @@ def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_functio
     assert list(signature.parameters) == list(Baking.__dataclass_fields__)
     assert signature.parameters["grams"].default == 500.0 and signature.return_annotation == "str"
     text = bake.__doc__
-    assert text.index("Bakes bread.") < text.index("    grams: weight in grams") < text.index("Returns:")
-    assert text.index("Returns:") < text.index("Raises:") and bake.__name__ == "bake"
+    assert text.index("Bakes bread.") < text.index("Args:") < text.index("    grams: weight in grams")
+    assert bake.__name__ == "bake"
     with pytest.raises(TypeError):
         bake()
 
@@ -304,7 +296,7 @@ class Walk(Settings):
 
 def read(tmp_path, text, **given):
     (tmp_path / "walk.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
-    return settings_from_file(Walk, tmp_path / "walk.yaml", **given)
+    return Walk(**{**values_from_file(Walk, tmp_path / "walk.yaml"), **given})
 
 
 @pytest.mark.parametrize(
@@ -329,7 +321,6 @@ def test_values_of_a_file_are_read_as_those_of_flags(tmp_path, text, fields):
     ("text", "problem"),
     [
         ("when: now\n", "unknown setting `when` (did you mean where? One of days, dog, names, speed, where)"),
-        ("pace: 1\nspeed: 2\n", "`speed` is given twice, by two names (leave one of them out)"),
         ("where: {a: b}\n", "`where` is {'a': 'b'}, of another type than str"),
         ("days: [[1]]\n", "`days` is [['1']], of another type than list[int]"),
         ("where: !!python/object/apply:os.getcwd []\n", "`where` is [], of another type than str"),

@@ -324,29 +324,24 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
     path = _resolved(output)
     if not os.path.lexists(path):
         return path
+    problem, remedy = None, f"name {wanted}"
     if path.is_symlink():
-        raise OutputError("the output is a link", path=output, remedy=f"name {wanted} itself")
-    if not (path.is_file() if is_file else path.is_dir()):
-        raise OutputError(f"the output exists and is not {wanted}", path=output, remedy=f"name {wanted}")
-    if is_file and not overwrite:
-        raise OutputError("the output file exists", path=output, remedy="give another name, or --overwrite")
-    if is_file:
-        return path
-    if path == Path.cwd() or path in Path.cwd().parents:
-        raise OutputError("the output is the current folder or contains it", path=output, remedy="name a new folder")
-    if any(path.iterdir()):
-        if not overwrite:
-            raise OutputError(
-                "the output folder exists and is not empty",
-                path=output,
-                remedy="give another --output, or --overwrite",
-            )
-        if not is_ours(path):
-            raise OutputError(
-                f"--overwrite replaces only what hf-paraphrase made, and this folder has no {PROVENANCE} that says so",
-                path=output,
-                remedy="remove the folder yourself, or give another --output",
-            )
+        problem, remedy = "the output is a link", f"name {wanted} itself"
+    elif not (path.is_file() if is_file else path.is_dir()):
+        problem = f"the output exists and is not {wanted}"
+    elif is_file and not overwrite:
+        problem, remedy = "the output file exists", "give another name, or --overwrite"
+    elif path == Path.cwd() or path in Path.cwd().parents:
+        problem, remedy = "the output is the current folder or contains it", "name a new folder"
+    elif not is_file and any(path.iterdir()) and not overwrite:
+        problem, remedy = "the output folder exists and is not empty", "give another --output, or --overwrite"
+    elif not is_file and any(path.iterdir()) and not is_ours(path):
+        problem = (
+            f"--overwrite replaces only what hf-paraphrase made, and this folder has no {PROVENANCE} that says so"
+        )
+        remedy = "remove the folder yourself, or give another --output"
+    if problem is not None:
+        raise OutputError(problem, path=output, remedy=remedy)
     return path
 
 

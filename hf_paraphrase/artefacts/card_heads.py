@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import re
@@ -91,20 +90,20 @@ class Measurement:
     config: str | None = None
     split: str | None = None
 
+    def __post_init__(self) -> None:
+        name = re.split(r"[/\\]", (self.dataset or "").strip().rstrip("/\\"))[-1]
+        object.__setattr__(self, "dataset", name[:100])  # the folders above are private
+
     @property
     def known(self) -> bool:
         """Whether there is a number and the name of the data; otherwise it is not published."""
-        return self.value is not None and math.isfinite(self.value) and bool((self.dataset or "").strip())
-
-    def record(self) -> dict[str, Any]:
-        """Returns its fields, ready for `provenance.json`."""
-        return {**dataclasses.asdict(self), "dataset": self._dataset_name}
+        return self.value is not None and math.isfinite(self.value) and bool(self.dataset)
 
     def result(self) -> EvalResult:
         """Builds the result as huggingface_hub has it."""
         from huggingface_hub import EvalResult
 
-        name = self._dataset_name
+        name = str(self.dataset)
         return EvalResult(
             task_type=self.task,
             task_name=self.task_name,
@@ -117,11 +116,6 @@ class Measurement:
             metric_value=self.value,
             verified=False,
         )
-
-    @property
-    def _dataset_name(self) -> str:
-        """The name of the data without the path of a folder, which is private."""
-        return re.split(r"[/\\]", (self.dataset or "").strip().rstrip("/\\"))[-1][:100]
 
 
 def set_results(

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,9 +106,9 @@ def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     values = {"name": path.parent.name, "origins": described(inputs), "model_license": license, **card.values}
     text = render_card(card.kind, card.template, values)
     if card.kind == "model_cards":
-        text = _with_head_of_model(text, license, hub_datasets(inputs), str(values["name"]), card.measurements)
+        text = _model_card(text, license, hub_datasets(inputs), card, str(values["name"]))
     elif text.startswith("---\n"):  # a report on data has no head
-        text = _with_head_of_data(text, hub_datasets(inputs), path.parent)
+        text = _data_card(text, hub_datasets(inputs), path.parent)
     text = without_secrets(text).rstrip() + "\n"
     if card.report:
         # Written first, because a folder with a card is complete.
@@ -117,20 +117,18 @@ def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     return path
 
 
-def _with_head_of_model(
-    text: str, license: str | None, datasets: list[str], name: str, measurements: Sequence[Measurement]
-) -> str:
+def _model_card(text: str, license: str | None, datasets: list[str], card: Card, name: str) -> str:
     from huggingface_hub import ModelCard
 
-    card = ModelCard(text)
-    card.data["license"] = license or UNKNOWN_LICENSE
+    parsed = ModelCard(text)
+    parsed.data["license"] = license or UNKNOWN_LICENSE
     if datasets:
-        card.data["datasets"] = datasets
-    set_results(card, name, measurements)
-    return str(card)
+        parsed.data["datasets"] = datasets
+    set_results(parsed, name, card.measurements)
+    return str(parsed)
 
 
-def _with_head_of_data(text: str, datasets: list[str], folder: Path) -> str:
+def _data_card(text: str, datasets: list[str], folder: Path) -> str:
     """Fills in the head of a data card.
 
     `datasets` caches what it opens by the name of the folder and the configurations in the head; the digest in these
@@ -141,9 +139,7 @@ def _with_head_of_data(text: str, datasets: list[str], folder: Path) -> str:
     card = DatasetCard(text)
     card.data["source_datasets"] = datasets or None
     if files := sorted(folder.rglob("*.parquet")):
-        digest = hashlib.sha256()
-        for path in files:
-            digest.update(bytes.fromhex(fingerprint(path)))
+        digest = hashlib.sha256(b"".join(bytes.fromhex(fingerprint(path)) for path in files))
         for item in card.data.get("configs", []):
             item["description"] = f"SHA-256 over those of the Parquet files: {digest.hexdigest()}"
     return str(card)
@@ -215,7 +211,7 @@ def add_results(
             recorded = read_provenance(folder)["evaluations"][name]["measurements"]
             earlier = [Measurement(**item) for item in recorded]
         known = [item for item in measurements if item.known]
-        add_evaluation(folder, name, {**evaluation, "measurements": [item.record() for item in known]})
+        add_evaluation(folder, name, {**evaluation, "measurements": [asdict(item) for item in known]})
         card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
         if head:
             with_head = ModelCard(card, ignore_metadata_errors=True)

@@ -82,15 +82,12 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
     shows_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
-    # Setting a level empties the caches of all loggers, so that it is set only if it changes.
-    silenced = not warns and verbosity != logging.ERROR
-    if silenced:
+    if not warns:
         logging.set_verbosity_error()
     try:
         yield
     finally:
-        if silenced:
-            logging.set_verbosity(verbosity)
+        logging.set_verbosity(verbosity)
         if shows_bars:
             logging.enable_progress_bar()
 

@@ -50,17 +50,13 @@ def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | No
 
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
     """Refuses weights of another class of the same model type, which computes something else with them."""
-    file, name = model_class.__module__.rpartition(".")[2], model_class.__name__
     code = class_of_folder(folder, model_class._auto_class or "AutoModel")
-    # One of our classes is in one file; one of a user's may be in a file that was renamed.
-    is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
-    if code is None or code == f"{file}.{name}" or (not is_ours and code.rpartition(".")[2] == name):
-        return
-    raise ModelError(
-        f"the model is of a class of its own, `{code[:80]}`, and not {name}",
-        path=folder,
-        remedy="open it with the Auto class of transformers and trust_remote_code=True",
-    )
+    if code is not None and code.rpartition(".")[2] != model_class.__name__:
+        raise ModelError(
+            f"the model is of a class of its own, `{code[:80]}`, and not {model_class.__name__}",
+            path=folder,
+            remedy="open it with the Auto class of transformers and trust_remote_code=True",
+        )
 
 
 def load_model_folder(
@@ -81,9 +77,9 @@ def load_weights(
     """Loads the weights of a model folder; see :func:`load_model_folder`."""
     _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
-    tensors = read_headers(folder)
     if is_int8_folder(folder):
-        return load_int8_table(folder, model_class, tensors, **settings)
+        return load_int8_table(folder, model_class, **settings)
+    read_headers(folder)  # names the file that is damaged
     with opening("the model", folder, _REMEDY):
         model, loading = model_class.from_pretrained(
             folder,

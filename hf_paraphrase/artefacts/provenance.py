@@ -25,7 +25,7 @@ PROVENANCE = "provenance.json"
 SOURCE_PROVENANCE = "source_provenance.json"
 """The provenance of the model that was exported, in the folder of the export."""
 REPORT = "report.html"
-"""The page for a browser that shows the card and the provenance."""
+"""The page for a browser that shows the card and plots of the results."""
 _LOG = "events.out.tfevents."
 _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
 """Settings that name evaluation data, of which no sentence may be in the artefact."""

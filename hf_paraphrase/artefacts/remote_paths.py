@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -13,8 +12,6 @@ from ..errors import HfParaphraseError, InputError
 from ..messages import shown_line, without_secrets
 from ..settings import URL
 
-_LOCAL = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
-
 
 def to_path(name: str | os.PathLike[str]) -> Path:
     """Returns a path, or for a URL an object that reads like one.
@@ -22,27 +19,22 @@ def to_path(name: str | os.PathLike[str]) -> Path:
     An input is shown and recorded as `to_path(input).name`: the name of a pathlib path that was made of a URL may be
     its user and password.
     """
-    text = os.fspath(name)
-    if not URL.fullmatch(text):
-        return Path(name)
-    if local := _LOCAL.fullmatch(text):
-        return Path(local["path"])
-    return cast(Path, name if isinstance(name, RemotePath) else RemotePath(text))
+    if isinstance(name, RemotePath):
+        return cast(Path, name)
+    url = os.fspath(name)
+    return cast(Path, RemotePath(url)) if URL.fullmatch(url) else Path(name)
 
 
 class RemotePath(os.PathLike[str]):
     """A file or folder at a URL, with those methods of `pathlib.Path` that a data folder is read with."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, system_and_path: tuple[Any, str] | None = None) -> None:
         import fsspec
 
-        # Slashes that belong to the protocol of a whole store stay.
-        self._url = re.sub(r"(?<![:/])/+$", "", url)
+        self._url = url
+        self._path: str
         with self._errors_named():
-            self._system, self._path = fsspec.core.url_to_fs(self._url)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RemotePath, (self._url,)
+            self._system, self._path = system_and_path or fsspec.core.url_to_fs(url)
 
     def __fspath__(self) -> str:
         return self._url
@@ -53,11 +45,10 @@ class RemotePath(os.PathLike[str]):
         return PurePosixPath(self._path) < PurePosixPath(other._path)
 
     def __truediv__(self, name: str) -> RemotePath:
-        # In zip://folder::s3://bucket/archive.zip the first part has the path; simplecache:: has none of its own.
-        parts = self._url.split("::")
-        index = next(index for index, part in enumerate(parts) if "://" in part)
-        parts[index] += name if parts[index].endswith("/") else f"/{name}"
-        return RemotePath("::".join(parts))
+        return self._below(self._system._strip_protocol(f"{self._path.rstrip('/')}/{name}"))
+
+    def _below(self, path: str) -> RemotePath:
+        return RemotePath(self._system.unstrip_protocol(path), (self._system, path))
 
     @property
     def name(self) -> str:
@@ -82,7 +73,7 @@ class RemotePath(os.PathLike[str]):
     def rglob(self, pattern: str) -> list[RemotePath]:
         """Lists the files below this folder whose names match a pattern."""
         with self._errors_named():
-            paths = [self / path.removeprefix(self._path).lstrip("/") for path in self._system.find(self._path)]
+            paths = [self._below(path) for path in self._system.find(self._path)]
         return [path for path in paths if PurePosixPath(path.name).match(pattern)]
 
     def relative_to(self, folder: RemotePath) -> PurePosixPath:  # noqa: D102

@@ -1,7 +1,7 @@
-"""`report.html`: the card as a page, plots of the results, settings and provenance.
+"""`report.html`: the card as a page, with plots of the results.
 
-Styles, plots and pictures are in the file, and a policy in its head keeps the browser from loading or running anything
-but the script that sorts tables. The same folder has the same report, byte for byte. Drawn are, of the results:
+Styles, plots and pictures are in the file, and a policy in its head keeps the browser from loading and running more.
+The same folder has the same report, byte for byte. Drawn are, of the results:
 
 * `log`: the log of a training (:func:`~hf_paraphrase.training.callbacks.log_of_steps`), of which the loss.
 * `dev_scores`, or `epochs` as a list: entries with `epoch` or `step`, of which each other number is a curve.
@@ -12,12 +12,10 @@ but the script that sorts tables. The same folder has the same report, byte for 
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ import numpy as np
 from ..messages import printable, without_secrets
 from .card_heads import split_card
 from .files import write_text_whole
-from .provenance import REPORT, read_provenance, with_short_paths
+from .provenance import REPORT, read_provenance
 
 _GENERATOR = b'<meta name="generator" content="hf-paraphrase">'
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
@@ -66,17 +64,12 @@ def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = Path(__file__).with_name("sort.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html").render(
         title=title,
         command=record.get("command") or "hf-paraphrase",
         body=body,
         plots=recorded_plots(record),
-        tables=_tables(record),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    # Neither function changes the script, whose hash is in the page.
     return printable(without_secrets(text)).rstrip() + "\n"
 
 
@@ -110,31 +103,26 @@ def _picture(folder: Path | None, name: str) -> str | None:
     return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def _tables(record: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Lays out each table as its title, the heading of its second column, and its rows."""
-    settings = with_short_paths(record.get("settings", {}))
-    inputs = [(item["name"], item.get("sha256")) for item in record.get("inputs", [])]
-    tables = [
-        ("Settings", "value", [item for item in settings.items() if item[0] != "output"]),
-        ("Inputs", "SHA-256 of what was read", inputs),
-        ("Versions", "version", list(record.get("versions", {}).items())),
-    ]
-    return [
-        (title, heading, [(name, _value(value)) for name, value in rows]) for title, heading, rows in tables if rows
-    ]
-
-
-def _value(value: object) -> str:
-    """Writes a value of a record for people."""
-    if value is None or value in ([], {}, ""):
-        return "–"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Lays out the results of a `provenance.json` that are listed above, as `report.html` draws them."""
     results = record.get("results", {})
-    return [curve(title, across, points) for title, across, points in _recorded(results) if points]
+    log = results.get("log") or []
+    plots: list[tuple[str, str, Points]] = [("Loss in training", *_points(log, "loss"))]
+    scores = results.get("dev_scores") or results.get("epochs")
+    if not isinstance(scores, list):
+        evaluations = [entry for entry in log if any(key.startswith("eval_") for key in entry)]
+        scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in evaluations]
+    # Resumed trainings record the numbers in another order.
+    names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
+    plots += [(name.replace("_", " ").capitalize(), *_points(scores, name)) for name in names]
+    sizes = results.get("dev_by_components") or {}
+    plots.append(("Dev score by components", "components", [(float(size), value) for size, value in sizes.items()]))
+    for column, item in (results.get("histograms") or {}).items():
+        counts = np.sum(list(item["splits"].values()), axis=0)
+        shares = 100 * counts / max(1, counts.sum())
+        title = f"{column} (% of the rows in each of {len(counts)} bins)"
+        plots.append((title, column, list(zip(item["edges"], shares, strict=False))))
+    return [curve(*plot) for plot in plots if plot[2]]
 
 
 def curve(title: str, across: str, points: Points) -> dict[str, Any]:
@@ -164,37 +152,9 @@ def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return step * np.arange(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1)
 
 
-def _recorded(results: Mapping[str, Any]) -> Iterator[tuple[str, str, Points]]:
-    """Yields title, name of the first coordinate and points of each plot."""
-    log = results.get("log") or []
-    yield "Loss in training", *_points(log, "loss")
-    scores = results.get("dev_scores") or results.get("epochs")
-    if not isinstance(scores, list):
-        evaluations = [entry for entry in log if any(key.startswith("eval_") for key in entry)]
-        scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in evaluations]
-    # Resumed trainings record the numbers in another order.
-    names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
-    drawn: dict[tuple[tuple[float, float], ...], str] = {}
-    for name in sorted(names, key=lambda name: name != "dev_mean"):
-        across, points = _points(scores, name)
-        # The mean of a single set is that set's score.
-        if drawn.setdefault(tuple(points), name) == name:
-            yield name.replace("_", " ").capitalize(), across, points
-    sizes = results.get("dev_by_components") or {}
-    yield "Dev score by components", "components", [(float(size), value) for size, value in sizes.items()]
-    for column, item in (results.get("histograms") or {}).items():
-        edges = np.asarray(item["edges"], dtype=float)
-        counts = np.sum(list(item["splits"].values()), axis=0)
-        shares = 100 * counts / max(1, counts.sum())
-        yield f"{column} (% of the rows in each of {len(counts)} bins)", column, list(zip(edges, shares, strict=False))
-
-
 def _points(entries: Sequence[Mapping[str, Any]], name: str) -> tuple[str, Points]:
     """Returns `epoch` or `step`, and the finite values of a name at each."""
     across = "epoch" if all("epoch" in entry for entry in entries) else "step"
     found: list[tuple[Any, Any]] = [(entry.get(across), entry.get(name)) for entry in entries]
-    return across, [(x, y) for x, y in found if _is_number(x) and _is_number(y)]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = [all(isinstance(value, int | float) and math.isfinite(value) for value in point) for point in found]
+    return across, [point for point, is_drawn in zip(found, is_number, strict=True) if is_drawn]

@@ -98,12 +98,9 @@ def is_int8_folder(folder: str | os.PathLike[str]) -> bool:
 
 
 def load_int8_table(
-    folder: str | os.PathLike[str],
-    model_class: type[PreTrainedModel],
-    tensors: Mapping[str, TensorEntry],
-    **settings: Any,
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
-    """Opens a model whose table is stored as integers; `tensors` is the header of its weights."""
+    """Opens a model whose table is stored as integers."""
     import torch
 
     folder = Path(folder)
@@ -115,35 +112,25 @@ def load_int8_table(
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
         model = model_class(config)
-    table = read_int8_table(folder, tensors, *model.get_parameter(TABLE).shape)
+    table = read_int8_table(folder, *model.get_parameter(TABLE).shape)
     model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
     return model.eval()
 
 
-def read_int8_table(
-    folder: str | os.PathLike[str], tensors: Mapping[str, TensorEntry], rows: int, columns: int
-) -> NDArray[np.float32]:
+def read_int8_table(folder: str | os.PathLike[str], rows: int, columns: int) -> NDArray[np.float32]:
     """Reads a table that is stored as integers in float32, (rows, columns) by the configuration."""
     from safetensors.numpy import load_file
 
     path = Path(folder) / "model.safetensors"
-    integers, *possible = (
-        TensorEntry("I8", (rows, columns)),
-        TensorEntry("F32", (rows,)),
-        TensorEntry("F16", (rows,)),
-    )
-    if dict(tensors) not in [{TABLE: integers, SCALES: scales} for scales in possible]:
-        given = ", ".join(f"`{name}` {entry.dtype} {list(entry.shape)}" for name, entry in sorted(tensors.items()))
-        raise ModelError(
-            f"an int8 model has `{TABLE}` I8 {[rows, columns]} and `{SCALES}` F32 or F16 {[rows]}, not {given[:200]}",
-            path=path,
-            remedy=_REMEDY,
-        )
     with opening("the model", path, _REMEDY):
         stored = load_file(path)
+        integers, scales = stored[TABLE], stored[SCALES]
+    if (integers.dtype, integers.shape, scales.shape) != (np.int8, (rows, columns), (rows,)):
+        given = f"{integers.dtype} {[*integers.shape]} and {scales.dtype} {[*scales.shape]}"
+        problem = f"an int8 model has `{TABLE}` int8 {[rows, columns]} and `{SCALES}` {[rows]}, not {given}"
+        raise ModelError(problem, path=path, remedy=_REMEDY)
     with np.errstate(over="ignore", invalid="ignore"):
-        factors = stored[SCALES].astype(np.float32)[:, None]
-        table: NDArray[np.float32] = np.multiply(stored[TABLE], factors, dtype=np.float32)
+        table: NDArray[np.float32] = np.multiply(integers, scales.astype(np.float32)[:, None], dtype=np.float32)
     if not np.isfinite(table).all():
         raise ModelError("the scales of the table are not finite", path=path, remedy=_REMEDY)
     return table

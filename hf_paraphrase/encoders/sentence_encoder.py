@@ -533,23 +533,16 @@ class SentenceEncoder:
         Returns:
             The URL of the repository; of a dry run its name.
         """
-        from ..hub.publishing import plan_push, push_folder
+        from ..hub.publishing import check_licence, plan_push, send
 
         with tempfile.TemporaryDirectory() as place:
             folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
+            plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
+            check_licence(plan)
             if dry_run:
-                plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
                 log(f"{len(plan.files)} files for {repo_id}; nothing was sent")
                 return repo_id
-            pushed = push_folder(
-                folder,
-                repo_id,
-                repo_type="model",
-                private=bool(private),
-                revision=revision,
-                commit_message=commit_message,
-                token=token,
-            )
+            pushed = send(plan, token=token, private=bool(private), commit_message=commit_message)
         return pushed.url
 
 

@@ -191,7 +191,7 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
         return None
     backend, special_ids = opened
     if config.get(DTYPE_KEY) == INT8:
-        table = read_int8_table(folder, tensors, *shape)
+        table = read_int8_table(folder, *shape)
     elif tensors.keys() == {TABLE} and tensors[TABLE].shape == shape and tensors[TABLE].dtype in _NUMBERS:
         table = read_table(folder / _WEIGHTS, TABLE)
     else:

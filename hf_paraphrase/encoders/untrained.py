@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import UsageError
-from ..messages import is_main_process, log
+from ..messages import is_main_process
 from ..training.word_vectors import FREQUENCY_CONSTANT
 from .encoded_pairs import EncodedPairs
 from .encoder_vocabulary import (
@@ -83,8 +83,6 @@ def new_vocabulary(settings: NewEncoderSettings, sentences: Callable[[], Iterabl
             **size,
             **common,
         )
-    if words is not None and words[1] is not None and words[1].repeated:
-        log(f"{settings.initial_vectors}: {words[1].repeated} lines repeat a word; its first vector counts")
     if kind.trigrams:
         return with_trigrams(words, sentences(), skip_unknown=bool(settings.skip_unknown), **size)
     assert words is not None

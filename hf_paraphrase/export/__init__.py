@@ -1,8 +1,6 @@
 """Exports of sentence encoders: ONNX graphs, and weights in fewer bits.
 
-A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start with `export_encoder` in `run`;
-`stored_weights` rounds matrices, `onnx_graphs` writes the graph of a model type, `verification` compares it with the
-model.
+A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start with `export_encoder` in `run`.
 """
 
 from __future__ import annotations

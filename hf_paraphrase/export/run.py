@@ -15,7 +15,7 @@ from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
-from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, is_int8_folder
+from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
@@ -29,24 +29,16 @@ from .stored_weights import WEIGHTS, StoredMatrix, store_weights
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_MODULE_FILES = (
-    "modules.json",
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-    "1_Pooling/config.json",
-)
-"""By which sentence-transformers and model2vec open a folder with weights."""
-
 
 @dataclass(kw_only=True)
 class ExportSettings(Settings):
     """Writes a sentence encoder for programs without PyTorch, or in less room.
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
-    the vectors of the model; every type of sentence encoder can be exported. `--format safetensors` makes a model
-    folder like the given one; with `--weights int8` one a quarter as large, of an average of vectors (avg, trigram,
-    word-trigram), which SentenceEncoder and every verb open, and model2vec if it is one average; AutoModel and
-    sentence-transformers do not. Translation models and reference classifiers cannot be exported.
+    the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` one
+    a quarter as large, which SentenceEncoder and every verb open, and model2vec if it is one average; AutoModel and
+    sentence-transformers do not. ONNX and int8 are for averages of vectors (avg, trigram, word-trigram), the weights
+    of every type of sentence encoder can be float16.
     """
 
     model: str = setting(
@@ -116,11 +108,11 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     staging = artefact.staging
     save_tokenizer(tokenizer, staging)
     if settings.format == "onnx":
-        results |= _write_graph(staging, model, stored)
+        results |= _write_graph(staging, model, stored[TABLE])
     elif settings.weights == INT8:
         _write_int8_table(staging, model.config, stored[TABLE])
     else:
-        _write_weights(staging, model.to(getattr(torch, settings.weights)), source)
+        _write_weights(staging, model.to(getattr(torch, settings.weights)))
     results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
@@ -140,10 +132,11 @@ def _check_source(source: Path, settings: ExportSettings) -> str:
         )
     kind = "sentence encoder, and nothing else can be exported"
     model_type = check_model_type(source, SENTENCE_ENCODERS, kind=kind, verb="train-encoder")
-    if settings.format == "safetensors" and settings.weights == INT8 and model_type not in TABLE_MODELS:
+    is_for_tables = settings.format == "onnx" or settings.weights == INT8
+    if is_for_tables and model_type not in TABLE_MODELS:
         raise UsageError(
-            f"--format safetensors --weights int8 is for {' and '.join(TABLE_MODELS)}, not for type {model_type}",
-            remedy="use --format onnx, or --weights float16",
+            f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {model_type}",
+            remedy="use --format safetensors --weights float16",
         )
     return model_type
 
@@ -152,13 +145,12 @@ def _megabytes(folder: Path, pattern: str) -> float:
     return sum(path.stat().st_size for path in folder.glob(pattern)) / 1e6
 
 
-def _write_graph(folder: Path, model: PreTrainedModel, stored: Mapping[str, StoredMatrix]) -> dict[str, Any]:
+def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> dict[str, Any]:
     """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
     from .onnx_graphs import OPSET, save_onnx
     from .verification import probes, verify
 
-    encoder = {name: matrix for name, matrix in stored.items() if not name.startswith("decoder.")}
-    save_onnx(model.config, encoder, folder / ONNX_FILE)
+    save_onnx(model.config, table, folder / ONNX_FILE)
     difference = verify(model, folder / ONNX_FILE)
     model.config.save_pretrained(folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -169,17 +161,11 @@ def _write_graph(folder: Path, model: PreTrainedModel, stored: Mapping[str, Stor
     return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
 
-def _write_weights(folder: Path, model: PreTrainedModel, source: Path) -> None:
-    """Writes a model folder like that in `source`, with the weights in the type that they have in `model`."""
+def _write_weights(folder: Path, model: PreTrainedModel) -> None:
+    """Writes a model folder with the weights in the type that they have in the model."""
     with quiet_transformers():
         model.save_pretrained(folder)
-    if is_int8_folder(source):
-        write_module_files(folder, model.config.model_type, model.config.hidden_size)
-        return
-    for name in _MODULE_FILES:
-        if (source / name).is_file():
-            (folder / name).parent.mkdir(exist_ok=True)
-            shutil.copyfile(source / name, folder / name)
+    write_module_files(folder, model.config.model_type, model.config.hidden_size)
 
 
 def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .publishing import Plan, Pushed, check_licence, plan_push, push_folder
+    from .publishing import Plan, Pushed, check_licence, plan_push, send
     from .run import Push, PushSettings, push
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

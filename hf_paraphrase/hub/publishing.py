@@ -22,7 +22,6 @@ from .pushed_files import (
     PushedFile,
     as_published,
     check_artefact,
-    has_data,
     list_files,
     repo_type_of,
 )
@@ -77,12 +76,14 @@ def plan_push(
     revision: str | None = None,
     exclude: Sequence[str] = (),
 ) -> Plan:
-    """Checks a folder and lists what :func:`push_folder` would send, without network or token."""
+    """Checks a folder and lists what :func:`send` would send, without network or token."""
     files, left_out = list_files(path, exclude)
     head = read_head(path)
     kind = repo_type or repo_type_of(path, files, head)
     check_artefact(path, kind, files)
-    problem = refusal(head) if has_data(kind, files) else None
+    # Sentences are sent, so that the licence of data matters.
+    has_data = kind == "dataset" or any(file.name.endswith(DATA_SUFFIXES) for file in files)
+    problem = refusal(head) if has_data else None
     if "/" in repo_id:
         files = as_published(Path(path), files, repo_id, kind)
     return Plan(Path(path), repo_id, kind, revision or MAIN, files, left_out, head, problem)
@@ -99,38 +100,21 @@ def check_licence(plan: Plan) -> None:
         )
 
 
-def push_folder(
-    path: str | os.PathLike[str],
-    repo_id: str,
-    *,
-    repo_type: str | None = None,
-    private: bool = False,
-    revision: str | None = None,
-    commit_message: str | None = None,
-    exclude: Sequence[str] = (),
-    prune: bool = False,
-    allow_any_license: bool = False,
-    token: str | None = None,
-) -> Pushed:
-    """Sends a model, data or metric folder to the Hub, as one commit.
-
-    A repository or branch that does not exist is created. An interrupted push is continued by the same call. The
-    arguments are those of :class:`~.run.PushSettings`; the default of `token` is `HF_TOKEN` or the saved login.
-    """
-    plan = plan_push(path, repo_id, repo_type=repo_type, revision=revision, exclude=exclude)
-    if not allow_any_license:
-        check_licence(plan)
-    token = find_token() if token is None else token
-    return send(plan, token=token, private=private, commit_message=commit_message, prune=prune)
-
-
 def send(
-    plan: Plan, *, token: str, private: bool = False, commit_message: str | None = None, prune: bool = False
+    plan: Plan,
+    *,
+    token: str | None = None,
+    private: bool = False,
+    commit_message: str | None = None,
+    prune: bool = False,
 ) -> Pushed:
-    """Sends what was planned, without a check of the licence."""
+    """Sends what was planned, without a check of the licence; an interrupted push is continued by the same call.
+
+    A repository or branch that does not exist is created. The default of `token` is `HF_TOKEN` or the saved login.
+    """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
-    _check_token(token)
+    token = _check_token(token or find_token())
     for file in plan.files:
         # Longer files are not searched: they are data or weights.
         if file.size <= 10_000_000 and token.encode() in file.read():

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..artefacts.card_heads import CARD, split_card, texts
+from ..artefacts.artefact import is_ours
+from ..artefacts.card_heads import CARD, read_card, split_card, texts
 from ..artefacts.provenance import (
     PROVENANCE,
     REPORT,
@@ -118,21 +119,14 @@ def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], he
     raise UsageError(f"the folder is {what}", path=folder, remedy=f"give --repo-type {'|'.join(REPO_TYPES)}")
 
 
-def has_data(repo_type: str, files: Sequence[PushedFile]) -> bool:
-    """Returns whether sentences are sent, so that the licence of data matters."""
-    return repo_type == "dataset" or any(file.name.endswith(DATA_SUFFIXES) for file in files)
-
-
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
     """Checks that the files have a card and, unless it is a Space, a provenance of hf-paraphrase."""
     names = {file.name for file in files}
     remedy = "name a folder that hf-paraphrase has made"
     if CARD not in names:
         raise InputError("the folder has no card README.md", path=folder, remedy=remedy)
-    if repo_type != "space":
-        command = read_provenance(folder).get("command") if PROVENANCE in names else None
-        if not str(command).startswith("hf-paraphrase "):
-            raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
+    if repo_type != "space" and not (PROVENANCE in names and is_ours(Path(folder))):
+        raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
     if repo_type == "model":
         read_headers(folder)  # refuses damaged weights
 
@@ -142,29 +136,23 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
 
     Cards in subfolders of data are those of other artefacts and not changed.
     """
-    title = re.search(r"^# (.*\S)", split_card(_text(folder / CARD))[1], re.MULTILINE)
+    title = re.search(r"^# (.*\S)", split_card(read_card(folder))[1], re.MULTILINE)
     # The card of a folder that was renamed has the old name in its title.
     names = {folder.resolve().name, *([title[1]] if title else [])}
     published = []
     for file in files:
         name = file.name.rpartition("/")[2]
         if file.name in {CARD, REPORT} or (repo_type == "model" and name == CARD):
-            text = _text(file.path)
-            changed = published_card(text, names, repo_id)
-            file = file if changed == text else replace(file, content=changed.encode("utf-8"))
+            content = file.path.read_bytes()
+            changed = published_card(content.decode("utf-8", "surrogateescape"), names, repo_id)
+            changed_content = changed.encode("utf-8", "surrogateescape")
+            file = file if changed_content == content else replace(file, content=changed_content)
         elif name in {PROVENANCE, SOURCE_PROVENANCE}:
             record = read_provenance(file.path.parent, name)
             shortened = published_record(record)
             file = file if shortened == record else replace(file, content=record_text(shortened).encode("utf-8"))
         published.append(file)
     return published
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("the file is not UTF-8 text", path=path, remedy="convert it to UTF-8") from error
 
 
 def published_card(card: str, names: Iterable[str], repo_id: str) -> str:

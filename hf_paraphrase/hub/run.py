@@ -60,7 +60,7 @@ class Push:
 
 @recipe(PushSettings)
 def push(settings: PushSettings) -> Push:
-    """Sends a model, data or metric folder to the Hub, as one commit; errors as :func:`~.publishing.push_folder`."""
+    """Sends a model, data or metric folder to the Hub, as one commit."""
     plan = plan_push(
         settings.path,
         settings.repo_id,

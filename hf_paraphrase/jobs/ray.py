@@ -12,7 +12,6 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,22 +21,8 @@ from ..data.parallel import available_cores
 from ..errors import OutputError, UsageError
 
 if TYPE_CHECKING:
+    from .shard_settings import ShardSettings
     from .shards import Shard, ShardJob
-
-
-@dataclass(frozen=True)
-class RayOptions:
-    """The options `--ray-...` of `ShardSettings`."""
-
-    address: str | None = None
-    workers: int | None = None
-    cpus: int = 1
-    gpus: float = 0.0
-
-    @property
-    def cluster(self) -> str:
-        """The address as `ray.init` takes it; `local` starts a cluster of this machine."""
-        return self.address or os.environ.get("RAY_ADDRESS") or "local"
 
 
 def check_installed() -> None:
@@ -47,7 +32,7 @@ def check_installed() -> None:
 
 
 @contextmanager
-def connected(options: RayOptions) -> Iterator[None]:
+def connected(address: str | None) -> Iterator[None]:
     """Connects this process to the cluster until the block ends; an existing connection is used as it is."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
@@ -55,12 +40,13 @@ def connected(options: RayOptions) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    local = {"num_cpus": available_cores(), "include_dashboard": False} if options.cluster == "local" else {}
+    cluster = address or os.environ.get("RAY_ADDRESS") or "local"
+    local = {"num_cpus": available_cores(), "include_dashboard": False} if cluster == "local" else {}
     try:
-        ray.init(options.cluster, log_to_driver=False, logging_level="ERROR", **local)
+        ray.init(cluster, log_to_driver=False, logging_level="ERROR", **local)
     except (OSError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
         remedy = "start one with `ray start --head` and give the HOST:PORT that it prints, or use --shard without Ray"
-        raise UsageError(f"cannot join the Ray cluster at {options.cluster}: {error}", remedy=remedy) from error
+        raise UsageError(f"cannot join the Ray cluster at {cluster}: {error}", remedy=remedy) from error
     try:
         yield
     finally:
@@ -68,22 +54,32 @@ def connected(options: RayOptions) -> Iterator[None]:
 
 
 def run_on_ray(
-    job: ShardJob, shards: Sequence[Shard], folder: Path, *, options: RayOptions, progress: Progress = no_progress
+    job: ShardJob,
+    shards: Sequence[Shard],
+    folder: Path,
+    *,
+    settings: ShardSettings,
+    progress: Progress = no_progress,
 ) -> Iterator[Shard]:
     """Makes shards on the cluster to which this process is connected, and yields each when it is complete."""
     import ray
 
-    _check_room(options)
+    wanted = {"CPU": settings.ray_cpus, "GPU": settings.gpus_of_worker}
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
+        # Ray would wait for one for ever.
+        problem = f"no node of the Ray cluster has {wanted['CPU']} CPU and {wanted['GPU']:g} GPU for a worker"
+        raise UsageError(problem, remedy="give a smaller --ray-cpus or --ray-gpus")
     # In a list Ray passes the reference on as it is, so that each process opens the job once.
     reference = [ray.put(job)]
-    task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus)(_write_shard)
+    task = ray.remote(num_cpus=settings.ray_cpus, num_gpus=settings.gpus_of_worker)(_write_shard)
     waiting = list(reversed(shards))
     running: dict[Any, Shard] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < (options.workers or len(shards)):
+            while waiting and len(running) < (settings.ray_workers or len(shards)):
                 shard = waiting.pop()
-                call = task.remote(reference, shard, str(Path.cwd()), str(folder), options.cpus, __version__)
+                call = task.remote(reference, shard, str(Path.cwd()), str(folder), settings.ray_cpus, __version__)
                 running[call] = shard
             (call,), _ = ray.wait(list(running))
             shard = running.pop(call)
@@ -100,15 +96,13 @@ def run_on_ray(
 
 def _explained(error: Any, shard: Shard) -> Exception:
     """Returns what a worker raised, or says why there was no worker."""
-    if "No module named 'hf_paraphrase" in str(error):
-        problem = "a worker of the Ray cluster lacks this package"
-        return UsageError(problem, remedy="install the same version on all nodes")
-    if isinstance(cause := getattr(error, "cause", None), Exception):
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, Exception) and not isinstance(cause, ImportError):
         return cause
     return UsageError(
-        f"workers died again and again at rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
-        remedy="if memory was short, use smaller batches or shards, or a larger --ray-cpus for fewer workers on a "
-        "node; complete shards stay, and --resume continues",
+        f"no worker made rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
+        remedy="install the same version of hf-paraphrase on all nodes; if memory was short, use smaller batches or "
+        "shards, or a larger --ray-cpus; complete shards stay, and --resume continues",
     )
 
 
@@ -135,14 +129,3 @@ def _job_of_process(reference: Any) -> ShardJob:
 
     job: ShardJob = ray.get(reference)
     return job
-
-
-def _check_room(options: RayOptions) -> None:
-    """Refuses tasks for which no node is large enough: Ray would wait for one for ever."""
-    import ray
-
-    wanted = {"CPU": options.cpus, "GPU": options.gpus}
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
-        problem = f"no node of the Ray cluster has {options.cpus} CPU and {options.gpus:g} GPU for a worker"
-        raise UsageError(problem, remedy="give a smaller --ray-cpus or --ray-gpus")

@@ -12,7 +12,6 @@ from ..data.batch_function import BatchFunction
 from ..errors import UsageError
 from ..messages import process_count
 from ..settings import Settings, setting
-from .ray import RayOptions
 
 RAY = "ray"
 _RAY_DEVICES = ("cpu", "cuda")
@@ -95,13 +94,11 @@ class ShardSettings(Settings):
         return self.engine != RAY
 
     @property
-    def ray(self) -> RayOptions | None:
-        """The options of Ray; None where it does not do the work."""
-        if self.computes_here:
-            return None
+    def gpus_of_worker(self) -> float:
+        """How many GPUs a worker of Ray takes."""
         gpus = float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
         # Ray counts in ten-thousandths, and refuses 1/3.
-        return RayOptions(self.ray_address, self.ray_workers, self.ray_cpus, math.floor(gpus * 10_000) / 10_000)
+        return math.floor(gpus * 10_000) / 10_000
 
     def here(self, function: _Function) -> _Function:
         """Returns a function whose model this process opens to look at it: on the CPU if workers do the work."""

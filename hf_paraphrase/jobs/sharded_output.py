@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from tqdm import tqdm
@@ -38,7 +37,7 @@ class ShardedOutput(Artefact):
         job: Mapping[str, Any] | None = None,
         free: Iterable[str] = (),
     ) -> None:
-        self.shard, self.part, self.ray = settings.shard, settings.part, settings.ray
+        self.options, self.part = settings, settings.part
         super().__init__(
             output,
             command=command,
@@ -53,19 +52,17 @@ class ShardedOutput(Artefact):
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        if self.ray is not None:
+        if not self.options.computes_here:
             check_installed()
         return super().__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._stack.close()
         # Nobody has to resume or overwrite a run of which no shard is done.
-        is_refused = isinstance(error, HfParaphraseError) and self.part is None and self._work is not None
+        is_refused = isinstance(error[1], HfParaphraseError) and self.part is None and self._work is not None
         if is_refused and not any((self.work / REPORTS).glob("*.json")):
             self.discard()
-        super().__exit__(kind, error, traceback)
+        super().__exit__(*error)
 
     def discard(self) -> None:
         """Removes the incomplete run, of which nothing can be used."""
@@ -82,13 +79,9 @@ class ShardedOutput(Artefact):
             return list(shards)
         number, count = self.part
         if count > len(shards):
-            rows = sum(shard.rows for shard in shards)
             raise UsageError(
-                f"--shard {number}/{count}: the {rows:,} rows make {len(shards)} shard{'s' * (len(shards) > 1)}, "
-                "fewer than parts",
-                remedy=f"give all parts --shard-size {rows // count} or less"
-                if rows >= count
-                else f"make at most {max(1, rows)} parts",
+                f"--shard {number}/{count}: more parts than shards, of which there are {len(shards)}",
+                remedy="make fewer parts, or give all of them a smaller --shard-size",
             )
         return list(shards[number - 1 :: count])
 
@@ -109,15 +102,16 @@ class ShardedOutput(Artefact):
         `staging` that :meth:`begin` has returned to the first one.
         """
         staging = staging or self.begin()
-        total, left = sum(shard.rows for shard in shards), _left(shards, staging)
+        left = [shard for shard in shards if not shard.is_finished(staging)]
+        total = sum(shard.rows for shard in shards)
         done = total - sum(shard.rows for shard in left)
         bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown, file=sys.stderr)
         with bar:
-            if self.ray is None:
+            if self.options.computes_here:
                 made = run_shards(job, left, staging, workers=workers, progress=bar.update)
             else:
-                self._stack.enter_context(connected(self.ray))
-                made = run_on_ray(job, left, staging, options=self.ray, progress=bar.update)
+                self._stack.enter_context(connected(self.options.ray_address))
+                made = run_on_ray(job, left, staging, settings=self.options, progress=bar.update)
             try:
                 for _ in made:
                     pass
@@ -133,10 +127,8 @@ class ShardedOutput(Artefact):
         if not self._stack.enter_context(self.finishing()):
             log(f"another part has finished the output: {self.target}")
             return False
-        if left := len(_left(shards, self.staging)):
-            log(f"--shard {self.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts")
+        if left := sum(not shard.is_finished(self.staging) for shard in shards):
+            log(
+                f"--shard {self.options.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts"
+            )
         return not left
-
-
-def _left(shards: Sequence[Shard], staging: Path) -> list[Shard]:
-    return [shard for shard in shards if not shard.is_finished(staging)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -50,16 +49,10 @@ class OneLineProgress(ProgressCallback):
 
 
 def keep_standard_output(trainer: Trainer) -> None:
-    """Removes the callbacks of a Trainer that print to standard output, which is for data, and unneeded warnings."""
+    """Removes the callbacks of a Trainer that print to standard output, which is for data."""
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
         trainer.add_callback(OneLineProgress)
-    # It is about checkpoints that were written within a second of each other, which is no fault.
-    logging.getLogger("transformers.trainer_utils").addFilter(_is_of_interest)
-
-
-def _is_of_interest(record: logging.LogRecord) -> bool:
-    return "mtime may not be reliable" not in str(record.msg)
 
 
 def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

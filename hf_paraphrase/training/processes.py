@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +14,6 @@ from ..messages import process_count
 if TYPE_CHECKING:
     from torch import Tensor
 
-_PATIENCE = 60.0
-"""Seconds for which a folder may stay hidden: network file systems cache that a path does not exist."""
 _SHARDING = tuple(f"ACCELERATE_USE_{name}" for name in ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG"))
 """The variables by which `accelerate launch` passes on its flags and its configuration file."""
 
@@ -62,25 +59,22 @@ def wait_for_all() -> None:
         distributed.barrier()
 
 
-def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> None:
+def check_in_common(job: str, folder: Path) -> None:
     """Refuses processes that would not train the same, or that do not see the folder of process 0.
 
     All joined processes call it with the fingerprint of their job (hexadecimal digits), once process 0 has made its
-    folder, for which they wait `patience` seconds; and all raise the same error.
+    folder, and all raise the same error.
     """
     if num_processes() == 1:
         return
     import torch.distributed as distributed
 
-    fingerprints: list[Any] = [None] * num_processes()
-    seen: list[Any] = [None] * num_processes()
-    distributed.all_gather_object(fingerprints, job)
-    until = time.monotonic() + patience
-    while not folder.is_dir() and time.monotonic() < until:
-        time.sleep(0.2)
-    distributed.all_gather_object(seen, folder.is_dir())
+    found: list[Any] = [None] * num_processes()
+    distributed.barrier()
+    distributed.all_gather_object(found, (job, folder.is_dir()))
+    fingerprints, seen = zip(*found, strict=True)
     blind = [str(index) for index, sees in enumerate(seen) if not sees]
-    different = [str(index) for index, found in enumerate(fingerprints) if found != fingerprints[0]]
+    different = [str(index) for index, other in enumerate(fingerprints) if other != fingerprints[0]]
     if different:
         raise UsageError(
             f"settings or inputs of process {', '.join(different)} are not those of process 0",

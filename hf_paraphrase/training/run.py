@@ -83,13 +83,11 @@ class TrainingRunSettings(AcceleratorSettings, RunSettings):
         super().check()
         if self.report_to == "none":
             return
-        from transformers.integrations import INTEGRATION_TO_CALLBACK, get_available_reporting_integrations
+        from transformers.integrations import get_available_reporting_integrations
 
-        available = get_available_reporting_integrations()
+        available = ["none", *get_available_reporting_integrations()]
         if self.report_to not in available:
-            remedy = f"one of {', '.join(['none', *available])}"
-            if self.report_to in INTEGRATION_TO_CALLBACK:
-                remedy = f"pip install {self.report_to}, or {remedy}"
+            remedy = f"pip install it, or one of {', '.join(available)}"
             raise UsageError(f"--report-to {self.report_to} is not installed", remedy=remedy)
 
 

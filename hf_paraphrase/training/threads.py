@@ -48,18 +48,17 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
         pool.shutdown()
 
 
-class _OneThread:
-    """How many blocks of code keep PyTorch to one thread now, and the number of threads to go back to."""
-
-    lock = threading.Lock()
-    users = 0
-    before = 1
+_LOCK = threading.Lock()
+_THREADS_BEFORE: list[int] = []
+"""What each block that keeps PyTorch to one thread now has found; the first number is the one to go back to."""
 
 
 def _after_fork() -> None:
     """Keeps PyTorch to one thread in a forked process, which would wait for the threads of its parent."""
+    global _LOCK
+    _LOCK = threading.Lock()
+    _THREADS_BEFORE.clear()
     torch: Any = sys.modules.get("torch")
-    _OneThread.lock, _OneThread.users = threading.Lock(), 0
     if torch is not None:
         torch.set_num_threads(1)
 
@@ -79,15 +78,13 @@ def one_thread() -> Iterator[None]:
     if torch is None:
         yield
         return
-    with _OneThread.lock:
-        if _OneThread.users == 0:
-            _OneThread.before = torch.get_num_threads()
-            torch.set_num_threads(1)
-        _OneThread.users += 1
+    with _LOCK:
+        _THREADS_BEFORE.append(torch.get_num_threads())
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        with _OneThread.lock:
-            _OneThread.users -= 1
-            if _OneThread.users == 0:
-                torch.set_num_threads(_OneThread.before)
+        with _LOCK:
+            threads = _THREADS_BEFORE.pop()
+            if not _THREADS_BEFORE:
+                torch.set_num_threads(threads)

@@ -31,7 +31,7 @@ UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
 """Names under which published vectors keep one for unknown words; UUUNKKK is that of PARAGRAM."""
 _RAREST = 1000
 _LINES_AT_A_TIME = 10_000
-_COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d{1,18})\s*")
+_COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d{1,12})\s*")
 _SIZE = re.compile(r"\d{1,18}")
 _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 
@@ -44,7 +44,6 @@ class WordVectors:
         words: The words in the order of the file, each once.
         matrix: Their vectors (words, dimension), float32.
         lines: How many vectors the file or model has.
-        repeated: How many lines repeated a word; the first one counts.
         source: Where they come from.
         by_token: Whether `words` are not words but the tokens of the very vocabulary for which they are wanted.
     """
@@ -52,7 +51,6 @@ class WordVectors:
     words: list[str]
     matrix: NDArray[np.float32]
     lines: int = 0
-    repeated: int = 0
     source: Path | None = None
     by_token: bool = False
     index: dict[str, int] = field(init=False, repr=False)
@@ -91,13 +89,12 @@ def read_word_vectors(
         first: Keep the first so many words of the file too: such files begin with the most frequent words.
     """
     path = Path(path)
-    dimension = lines = repeated = 0
-    promised: int | None = None
+    dimension = lines = 0
     rows: dict[str, NDArray[np.float32]] = {}
     for number, line in numbered_lines(path):
         fields = line.rstrip(" \t").replace("\t", " ").split(" ")
         if number == 1 and is_header(fields):
-            promised, dimension = int(fields[0]), int(fields[1])
+            dimension = int(fields[1])
             continue
         dimension = dimension or _trailing_numbers(fields)
         word = " ".join(fields[:-dimension])
@@ -109,16 +106,11 @@ def read_word_vectors(
             message = f"`{line.strip()[:60]}` is not a word and {dimension or 'its'} finite numbers"
             raise InputError(message, path=path, line=number, remedy="correct or remove the line")
         if vector is not None:
-            repeated += word in rows
             rows.setdefault(word, vector)
     if not lines:
         raise InputError("the file has no word vectors", path=path)
-    if promised is not None and promised != lines:
-        message = f"the first line promises {promised} vectors, the file has {lines}"
-        remedy = "fetch the file again if it was cut off; otherwise correct the first line, or remove it"
-        raise InputError(message, path=path, remedy=remedy)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
-    return WordVectors(list(rows), matrix, lines, repeated, path)
+    return WordVectors(list(rows), matrix, lines, path)
 
 
 def is_header(fields: Sequence[str]) -> bool:
@@ -183,8 +175,6 @@ def initial_embeddings(
 
 def frequency_weight(probability: NDArray[np.float64], constant: float = FREQUENCY_CONSTANT) -> NDArray[np.float64]:
     """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3)."""
-    if not constant > 0:
-        raise ValueError(f"the constant of the frequency weight must be above 0, not {constant}")
     return constant / (constant + probability)
 
 
@@ -207,23 +197,14 @@ def read_counts(
     while batch := list(islice(lines, _LINES_AT_A_TIME)):
         if is_list is None:
             is_list = _COUNT_LINE.fullmatch(batch[0][1]) is not None
-        if is_list:
-            words, numbers = zip(*(_word_and_count(line, path, number) for number, line in batch), strict=True)
-        else:
-            words, numbers = tuple(line for _, line in batch), (1,) * len(batch)
-        encoded = tokenizer.backend_tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
-        lengths = [len(item.ids) for item in encoded]
-        ids = np.fromiter((token for item in encoded for token in item.ids), np.int64, sum(lengths))
-        np.add.at(counts, ids, np.repeat(np.array(numbers, np.int64), lengths))
-    if is_list is None:
-        raise InputError("the file is empty", path=path, remedy="give text, or lines of a word and its count")
+        texts = [_word_and_count(line, path, number) if is_list else (line, 1) for number, line in batch]
+        encoded = tokenizer.backend_tokenizer.encode_batch_fast([text for text, _ in texts], add_special_tokens=False)
+        for item, (_, count) in zip(encoded, texts, strict=True):
+            np.add.at(counts, item.ids, count)
     unknown = 0 if tokenizer.unk_token_id is None else counts[tokenizer.unk_token_id]
     if counts.sum() == unknown:
-        raise InputError(
-            "no word of this file is in the vocabulary",
-            path=path,
-            remedy="give text, or lines of a word and its count, in the language of the pairs",
-        )
+        remedy = "give text, or lines of a word and its count, in the language of the pairs"
+        raise InputError("no word of this file is in the vocabulary", path=path, remedy=remedy)
     return counts
 
 
@@ -232,7 +213,7 @@ def _word_and_count(line: str, path: Path, number: int) -> tuple[str, int]:
     if match is None:
         message = f"`{line.strip()[:40]}` is not a word and its count as on the lines before"
         raise InputError(message, path=path, line=number, remedy="give lines of WORD COUNT only, or text only")
-    return match[1], min(int(match[2]), 1 << 40)
+    return match[1], int(match[2])
 
 
 def _trailing_numbers(fields: list[str]) -> int:

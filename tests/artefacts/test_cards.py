@@ -252,7 +252,7 @@ def test_a_result_equals_the_one_that_the_hubs_own_function_writes_and_has_no_pa
     for path in ("/private/my set", "C:\\private\\my set\\"):
         measurement = replace(BLEU, dataset=path, split="validation")
         assert card_with(measurement).eval_results == ModelCardData(**theirs).eval_results
-        assert measurement.record()["dataset"] == "my set"
+        assert measurement.dataset == "my set"
 
 
 @pytest.mark.parametrize("change", [{"value": None}, {"value": math.nan}, {"value": math.inf}, {"dataset": " "}])
@@ -373,7 +373,7 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
         assert (package / "artefacts" / kind / f"{name}.md").is_file()
-    for name in ("artefacts/papers.bib", "artefacts/report.html", "artefacts/sort.js"):
+    for name in ("artefacts/papers.bib", "artefacts/report.html"):
         assert (package / name).is_file()
     for name in METRICS:
         names = {path.name for path in (package / "metrics" / name).iterdir()}

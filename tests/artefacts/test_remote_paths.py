@@ -16,7 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from hf_paraphrase.artefacts import remote_paths
 from hf_paraphrase.artefacts.provenance import fingerprint, inherited_metadata, languages_read, write_provenance
-from hf_paraphrase.artefacts.remote_paths import RemotePath, to_path
+from hf_paraphrase.artefacts.remote_paths import to_path
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError
@@ -104,7 +104,7 @@ def test_damage_and_a_missing_file_at_a_url_are_named(stored, memory):
     with pytest.raises(InputError, match=r"train-00001-of-00002\.parquet: not a readable Parquet file"):
         DataFolder(stored).count()
     memory.pipe("/bucket/pairs/provenance.json", b"{")
-    with pytest.raises(InputError, match=r"memory://bucket/pairs/provenance\.json: .* damaged"):
+    with pytest.raises(InputError, match=r"memory://+bucket/pairs/provenance\.json: .* damaged"):
         DataFolder(stored)
 
 
@@ -142,22 +142,16 @@ def test_a_url_that_cannot_be_read_is_one_line(url, problem, tmp_path, capsys, m
     assert f"{url}: {problem}" in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
-def test_a_url_may_lead_through_another_and_a_name_with_a_colon_is_not_a_url(folder, stored):
-    for name in ("file://{}", "local://{}", "simplecache::file://{}", "{}"):
-        assert to_path(name.format(folder)) == folder
-    assert isinstance(to_path(f"simplecache::{stored}"), RemotePath)
-    assert to_path(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
-    assert DataFolder(f"simplecache::{stored}").table() == DataFolder(folder).table()
-
-
 @pytest.mark.parametrize("inner", ["pairs", "", "pairs/"])
-def test_a_folder_in_an_archive_and_a_whole_store_are_read(inner, folder, memory):
+def test_a_folder_in_an_archive_a_whole_store_and_chains_of_urls_are_read(inner, folder, memory):
+    assert to_path(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
     archive = folder.parent / "archive.zip"
     with zipfile.ZipFile(archive, "w") as stream:
         for path in folder.rglob("*"):
             stream.write(path, path.relative_to(folder.parent if inner else folder))
     memory.put(f"{folder}/", "/", recursive=True)
-    for url in (f"zip://{inner}::{archive}", f"zip://{inner}::file://{archive}", "memory://"):
+    chained = (f"file://{folder}", f"simplecache::file://{folder}", "simplecache::memory://")
+    for url in (f"zip://{inner}::{archive}", f"zip://{inner}::file://{archive}", "memory://", *chained):
         assert DataFolder(url).table() == DataFolder(folder).table()
         assert fingerprint(url) == fingerprint(folder)
 

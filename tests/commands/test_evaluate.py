@@ -76,7 +76,7 @@ def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them
     assert avg["dev_mean"] == avg["sets"][0]["pearson"] == avg["means"]["STS16 mean"]["pearson"]
     report = (tmp_path / "results.html").read_text()
     assert "<h1>" in report and all(name in report for name in ("words", "weighted-trigrams", "avg", "gran"))
-    assert report.count("<h2>") > 4 and str(tmp_path) not in report
+    assert report.count("<h2>") > 2 and str(tmp_path) not in report
     assert avg["means"]["22 sets"]["pearson"] is None and len(avg["means"]["22 sets"]["missing"]) == 22
 
 

@@ -76,9 +76,6 @@ def write(folder, kind):
     save_tokenizer(tokenizer, folder)
     (folder / "README.md").write_text(CARD)
     (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
-    if model_type == "avg":
-        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
-        (folder / "modules.json").write_text(json.dumps([module]))
     return folder
 
 
@@ -134,7 +131,7 @@ for folder in sys.argv[2:]:
 def test_with_onnxruntime_and_tokenizers_alone_the_code_of_the_card_gives_the_vectors_of_the_model(
     models, exports, tmp_path
 ):
-    folders = {kind: exports(kind) for kind in ("avg", "word-trigram", "gran")}
+    folders = {kind: exports(kind) for kind in ("avg", "word-trigram")}
     for kind, folder in folders.items():
         (tmp_path / kind).symlink_to(folder)
     result = subprocess.run(
@@ -157,15 +154,14 @@ def test_with_onnxruntime_and_tokenizers_alone_the_code_of_the_card_gives_the_ve
 
 
 def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsys):
-    assert export(models["gran"], tmp_path / "out", "--weights", "int8") == 0
+    assert export(models["avg"], tmp_path / "out", "--weights", "int8") == 0
     out, err = capsys.readouterr()
     assert out == "" and "the graph differs from PyTorch by" in err and "torchvision" not in err
     names = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert names == {
         "onnx/model.onnx",
         "config.json",
-        "configuration_gran.py",
-        "recurrent_configuration.py",
+        "configuration_avg.py",
         "tokenizer.json",
         "tokenizer_config.json",
         "README.md",
@@ -173,18 +169,18 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsy
         "source_provenance.json",
     }
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert config["model_type"] == "gran" and set(config["auto_map"]) == {"AutoConfig"}
+    assert config["model_type"] == "avg" and set(config["auto_map"]) == {"AutoConfig"}
     assert AutoConfig.from_pretrained(tmp_path / "out").hidden_size == 6
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert record["command"] == "hf-paraphrase export" and record["settings"]["weights"] == "int8"
-    assert record["inputs"][0]["name"] == "gran" and {"onnx", "onnxruntime"} <= set(record["versions"])
+    assert record["inputs"][0]["name"] == "avg" and {"onnx", "onnxruntime"} <= set(record["versions"])
     results = record["results"]
     assert 0 < results["largest_difference"] < 1e-5 and 0.99 < results["lowest_cosine"] < 1
     size = (tmp_path / "out" / "onnx" / "model.onnx").stat().st_size
     assert results["megabytes"] == pytest.approx(size / 1e6)
     card = ModelCard.load(tmp_path / "out" / "README.md", ignore_metadata_errors=False)
     assert card.data.license == "cc-by-2.0" and card.data.language == ["en"] and card.data.library_name == "onnx"
-    assert {"gran", "onnx", "int8"} <= set(card.data.tags)
+    assert {"avg", "onnx", "int8"} <= set(card.data.tags)
     assert f"{results['lowest_cosine']:.6f}" in card.text
     assert (
         "### Training\n\nOn pairs; `source_provenance.json` says more." in card.text and "Otherwise." not in card.text
@@ -201,7 +197,7 @@ def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(mode
     expected = SentenceEncoder.from_pretrained(models[kind]).encode(TEXTS)
     found = SentenceEncoder.from_pretrained(tmp_path / "half").encode(TEXTS)
     np.testing.assert_allclose(found, expected, atol=5e-3)
-    assert (tmp_path / "half" / "modules.json").is_file() == (KINDS[kind][0] == "avg")
+    assert (tmp_path / "half" / "modules.json").is_file()
 
 
 @pytest.mark.parametrize("kind", ["trigram", "joined"])
@@ -281,12 +277,16 @@ def test_an_int8_folder_is_exported_to_a_graph_in_turn_and_other_verbs_take_it(m
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        (["--format", "safetensors", "--weights", "int8"], "is for avg and concatenation, not for type gran"),
+        (["--format", "safetensors", "--weights", "int8"], "int8 are for avg and concatenation, not for type gran"),
+        (
+            ["--format", "onnx"],
+            "for avg and concatenation, not for type gran (use --format safetensors --weights float16",
+        ),
         (["--sentences", "nowhere.txt"], "nowhere.txt: no such file or folder (check the path)"),
     ],
 )
 def test_what_cannot_be_exported_is_one_line(models, tiny_model, tmp_path, capsys, flags, text):
-    assert export(models["gran"], tmp_path / "out", *flags) == 2
+    assert export(models["gran"], tmp_path / "out", "--format", "safetensors", *flags) == 2
     assert text in error_of(capsys)
     assert export(tiny_model, tmp_path / "out") == 2
     assert "`rnn_search` is not a sentence encoder" in error_of(capsys) and list(tmp_path.iterdir()) == []

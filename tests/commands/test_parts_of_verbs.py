@@ -45,6 +45,7 @@ def held_out(tmp_path_factory, pairs):
 def words(request, pairs, held_out, tiny_model, tiny_bitext):
     """The command line of a verb, but for its output."""
     return {
+        "score": ["score", "--pairs", pairs],
         "filter": ["filter", "--pairs", pairs, "--keep", "2<=length<=5", "bleu<0.9", "--decontaminate", held_out],
         "encode": ["encode", "--input", pairs, "--columns", "sentence1", "sentence2", "--normalize"],
         "back-translate": [
@@ -63,7 +64,7 @@ def rows_of(folder):
     return {split: repr(opened.table(split).to_pydict()) for split in opened.splits}
 
 
-@pytest.mark.parametrize("words", ["filter", "encode", "back-translate"], indirect=True)
+@pytest.mark.parametrize("words", ["score", "filter", "encode", "back-translate"], indirect=True)
 def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(words, tmp_path, monkeypatch, capsys):
     by_parts, whole = tmp_path / "parts", tmp_path / "whole"
     size = [] if "--shard-size" in words else ["--shard-size", 11]

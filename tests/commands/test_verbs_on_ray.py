@@ -170,7 +170,7 @@ def test_rows_and_order_stay_when_a_node_is_killed_in_the_middle(cluster, second
 def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_stays(score_lively, tmp_path, capsys):
     assert main(score_lively(tmp_path / "made", deadly="the deadly sentence")) == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert "error: workers died again and again at rows 28 to 32 of `train`" in error and "--resume" in error
+    assert "error: no worker made rows 28 to 32 of `train`" in error and "--resume" in error
     finished = {path.name for path in reports(tmp_path)}
     assert {f"train-{number:05d}.json" for number in range(7)} <= finished
     assert "train-00007.json" not in finished and not (tmp_path / "made").exists()
@@ -196,10 +196,7 @@ def test_a_run_that_was_killed_goes_on_and_leaves_the_same_rows(score_lively, tm
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        (
-            "raise ModuleNotFoundError(\"No module named 'hf_paraphrase'\")",
-            "a worker of the Ray cluster lacks this package",
-        ),
+        ("raise ModuleNotFoundError(\"No module named 'hf_paraphrase'\")", "no worker made rows"),
         ("__version__ = '0.0.1'\n__path__ = [{package!r}]", f"has hf-paraphrase 0.0.1, and this run {__version__}"),
     ],
 )

@@ -14,15 +14,19 @@ import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import find_token, plan_push, push_folder
+from hf_paraphrase.hub.publishing import check_licence, find_token, plan_push, send
 
 
 def content(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def push_here(folder, repo_id="ann/thing", **options):
-    return push_folder(folder, repo_id, **{"token": TOKEN, **options})
+def push_here(folder, repo_id="ann/thing", *, allow_any_license=False, **options):
+    planned = {name: options.pop(name) for name in ("repo_type", "revision", "exclude") if name in options}
+    plan = plan_push(folder, repo_id, **planned)
+    if not allow_any_license:
+        check_licence(plan)
+    return send(plan, **{"token": TOKEN, **options})
 
 
 @pytest.mark.parametrize("kind", ["model", "dataset", "space"])

@@ -19,7 +19,8 @@ from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine
 from hf_paraphrase.jobs import shards as shards_module
-from hf_paraphrase.jobs.ray import RayOptions, connected, run_on_ray
+from hf_paraphrase.jobs.ray import connected, run_on_ray
+from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
 
@@ -36,10 +37,10 @@ class RayTaskError(RayError):
 class FakeRay(ModuleType):
     """As much of Ray as a job needs, in this process: a task runs when it is waited for, the newest first."""
 
-    def __init__(self, cpus=(2, 1)):
+    def __init__(self):
         super().__init__("ray")
         self.exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
-        self.cpus, self.init_error = cpus, None
+        self.init_error = None
         self.running, self.most, self.joined = set(), 0, []
 
     def is_initialized(self):
@@ -54,7 +55,7 @@ class FakeRay(ModuleType):
         self.joined.clear()
 
     def nodes(self):
-        return [{"Alive": True, "Resources": {"CPU": number}} for number in self.cpus] + [{"Alive": False}]
+        return [{"Alive": True, "Resources": {"CPU": number}} for number in (16, 9)] + [{"Alive": False}]
 
     def put(self, value):
         return (value.folder, value)
@@ -95,8 +96,8 @@ def fake(monkeypatch):
     monkeypatch.setattr(shards_module, "limit_threads", lambda threads: None)
     monkeypatch.setattr(engine, "_job_of_process", lambda reference: sys.modules["ray"].get(reference))
 
-    def put(**settings):
-        monkeypatch.setitem(sys.modules, "ray", FakeRay(**settings))
+    def put():
+        monkeypatch.setitem(sys.modules, "ray", FakeRay())
         return sys.modules["ray"]
 
     return put
@@ -124,7 +125,8 @@ def test_every_shard_is_made_once_with_the_bytes_of_a_local_run(fake, pairs, tmp
     ray = fake()
     (tmp_path / "ray").mkdir()
     rows = []
-    made = list(run_on_ray(job, shards, tmp_path / "ray", options=RayOptions(workers=workers), progress=rows.append))
+    settings = ShardSettings(ray_workers=workers)
+    made = list(run_on_ray(job, shards, tmp_path / "ray", settings=settings, progress=rows.append))
     assert Counter(made) == Counter(shards) and sum(rows) == 20
     assert ray.most == (workers or len(shards))
     assert list(run_shards(job, shards, tmp_path / "local")) == shards
@@ -137,30 +139,30 @@ def test_an_error_of_ours_in_a_worker_is_raised_as_it_is(fake, pairs, tmp_path):
     (file,) = (pairs / "data").iterdir()
     file.write_bytes(b"no Parquet")
     with pytest.raises(InputError) as caught:
-        list(run_on_ray(job, shards, tmp_path, options=RayOptions()))
+        list(run_on_ray(job, shards, tmp_path, settings=ShardSettings()))
     assert caught.value.path == str(file) and not ray.running
 
 
 def test_a_task_for_which_no_node_is_large_enough_is_refused(fake, pairs, tmp_path):
     job, shards = plan(pairs)
-    fake(cpus=(16, 9))
-    for options, what in ((RayOptions(cpus=17), "17 CPU and 0 GPU"), (RayOptions(gpus=0.5), "1 CPU and 0.5 GPU")):
+    fake()
+    for options, what in (({"ray_cpus": 17}, "17 CPU and 0 GPU"), ({"ray_gpus": 0.5}, "1 CPU and 0.5 GPU")):
         with pytest.raises(UsageError, match=f"no node of the Ray cluster has {what} for a worker"):
-            list(run_on_ray(job, shards, tmp_path, options=options))
+            list(run_on_ray(job, shards, tmp_path, settings=ShardSettings(**options)))
 
 
 def test_a_worker_that_does_not_see_the_folders_is_named(fake, pairs, tmp_path):
     job, shards = plan(pairs)
     fake()
     with pytest.raises(OutputError, match=rf"gone: the worker on {socket.gethostname()} does not see the folder"):
-        list(run_on_ray(job, shards, tmp_path / "gone", options=RayOptions()))
+        list(run_on_ray(job, shards, tmp_path / "gone", settings=ShardSettings()))
 
 
 def test_a_connection_lasts_as_long_as_the_work_and_one_of_the_caller_stays(fake):
     ray = fake()
-    with connected(RayOptions("head:6379")):
+    with connected("head:6379"):
         assert ray.joined == ["head:6379"]
-        with connected(RayOptions("other:6379")):
+        with connected("other:6379"):
             pass
         assert ray.joined == ["head:6379"]
     assert ray.joined == []
@@ -221,12 +223,12 @@ def test_ray_starts_its_processes_itself(monkeypatch, capsys):
 def test_workers_take_the_device_that_this_machine_need_not_have():
     settings = EncodeSettings(input="p", output="o", columns=["a"], engine="ray", device="cuda")
     settings.check()
-    assert settings.ray == RayOptions(gpus=1.0)
+    assert settings.gpus_of_worker == 1.0
     for gpus, asked in ((0.25, 0.25), (1 / 3, 0.3333)):  # Ray counts in ten-thousandths
         settings.ray_gpus = gpus
-        assert settings.ray == RayOptions(gpus=asked)
+        assert settings.gpus_of_worker == asked
     assert "engine" not in settings.record() and not [name for name in settings.record() if name.startswith("ray")]
     embedder = SentenceEmbedder(settings.model, ("a",), device="cuda")
     assert settings.here(embedder).device == "cpu"
     settings.engine = "local"
-    assert settings.here(embedder) is embedder and settings.ray is None
+    assert settings.here(embedder) is embedder

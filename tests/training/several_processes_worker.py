@@ -57,7 +57,7 @@ def main(output):
         if process == 0:
             folder.mkdir(exist_ok=True)
         try:
-            check_in_common(f"{job:02x}" * 32, folder, patience=0.5)
+            check_in_common(f"{job:02x}" * 32, folder)
             messages.append("")
         except HfParaphraseError as error:
             messages.append(str(error))

@@ -12,7 +12,7 @@ from toy_run import DEATH, train_toy
 
 from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
-from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.errors import OutputError, UsageError
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
 TOY = Path(__file__).with_name("toy_run.py")
@@ -57,7 +57,7 @@ def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_
     # The loss is logged every 3 steps, and wherever a checkpoint is written, every 2.
     assert [entry["step"] for entry in record["results"]["log"]] == [2, 3, 4, 6, 8]
     report = (tmp_path / "made" / "toy" / "report.html").read_text()
-    assert "Loss in training" in report and report.count("<circle") == 5 and "data.txt" in report
+    assert "Loss in training" in report and report.count("<circle") == 5
     assert str(tmp_path) not in report
 
 
@@ -115,28 +115,11 @@ def test_a_finished_run_that_is_resumed_says_so_and_changes_nothing(data, tmp_pa
     assert [path.name for path in tmp_path.iterdir() if path.name != Path(data).name] == ["toy"]
 
 
-def test_inputs_may_be_moved_but_not_changed(data, tmp_path, monkeypatch):
-    output, moved = tmp_path / "toy", tmp_path / "elsewhere.txt"
-    killed_at_step(monkeypatch, 3, data=data, output=str(output))
-    content = Path(data).read_text()
-    moved.write_text(content + " 9")
-    with pytest.raises(OutputError, match=r"other settings: data \(repeat"):
-        train_toy(data=str(moved), output=str(output), resume=True)
-    moved.write_text(content)
-    train_toy(data=str(moved), output=str(output), resume=True)
-
-
 def test_settings_of_the_result_may_change_while_nothing_is_written(data, tmp_path, monkeypatch):
     output = tmp_path / "toy"
     killed_at_step(monkeypatch, 3, data=data, output=str(output))
     train_toy(data=data, output=str(output), resume=True, keep=True, license="mit")
     assert "license: mit" in (output / "README.md").read_text()
-
-
-def test_an_error_before_the_training_leaves_nothing_behind(tmp_path):
-    with pytest.raises(InputError, match="no such file or folder"):
-        train_toy(data=str(tmp_path / "absent.txt"), output=str(tmp_path / "toy"))
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -159,8 +142,7 @@ def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"report_to": "nobody"}, r"--report-to nobody is not installed \(one of none"),
-        ({"report_to": "swanlab"}, r"--report-to swanlab is not installed \(pip install swanlab, or one of none"),
+        ({"report_to": "nobody"}, r"--report-to nobody is not installed \(pip install it, or one of none"),
         ({"license": "My own"}, "is not spelt as on the Hub"),
         ({"seed": -1}, "--seed must be at least 0"),
     ],

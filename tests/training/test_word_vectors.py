@@ -35,7 +35,7 @@ def test_reads_glove_and_word2vec_layouts_plain_and_compressed(tmp_path, name, o
     vectors = read_word_vectors(write(tmp_path / name, header + TEXT, opener))
     assert vectors.words == ["the", "cat", ". . ."]
     np.testing.assert_array_equal(vectors.matrix, np.array([[0.5, -1, 0.2], [1, 2, 3], [4, 5, 6]], np.float32))
-    assert vectors.matrix.dtype == np.float32 and (vectors.lines, vectors.repeated) == (4, 1)
+    assert vectors.matrix.dtype == np.float32 and vectors.lines == 4
 
 
 def test_reads_tabs_and_trailing_spaces_and_no_break_spaces(tmp_path):
@@ -59,7 +59,6 @@ def test_keeps_the_wanted_and_the_first_words_only(tmp_path):
         ("a 1 2\nb 1 1e99\n", 2, "`b 1 1e99` is not"),
         ("a b c\n", 1, "`a b c` is not a word and its finite numbers"),
         ("2 3\na 1 2\nb 1 2\n", 2, "`a 1 2` is not a word and 3"),
-        ("3 2\na 1 2\nb 1 2\n", None, "promises 3 vectors, the file has 2"),
         (b"a 1 2\n\xff\xfe 1 2\n", 2, "not UTF-8"),
     ],
 )
@@ -131,8 +130,6 @@ def test_frequency_weights_are_a_over_a_plus_p(tmp_path):
     for row, share in enumerate([0, 0.1, 0.6, 0.3, 0]):
         np.testing.assert_allclose(weighted[row], plain[row] * 0.001 / (0.001 + share), rtol=1e-6)
     assert frequency_weight(np.array([0.0, 1e-3])).tolist() == frequency_weight(np.array([0.0, 0.02]), 0.02).tolist()
-    with pytest.raises(ValueError, match="above 0"):
-        frequency_weight(np.zeros(1), 0.0)
 
 
 def test_other_counts_and_another_constant_may_make_the_weights(tmp_path):

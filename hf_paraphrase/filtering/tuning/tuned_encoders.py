@@ -11,7 +11,7 @@ from ...encoders.train import train_encoder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import UsageError
 from ...registry import EXTENSIONS
-from ...settings import flag, is_given, settings_from_file
+from ...settings import flag, is_given, values_from_file
 
 _NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "report_to"}
 _NOWHERE = {"pairs": "-", "output": "-"}
@@ -32,7 +32,7 @@ def encoder_settings(name: str, **given: Any) -> tuple[str, EncoderSettings]:
         label, path = Path(name).stem, name
     kind: Any = train_encoder.settings
     settings: EncoderSettings = (
-        settings_from_file(kind, Path(path), **_NOWHERE, **given)
+        kind(**{**values_from_file(kind, Path(path)), **_NOWHERE, **given})
         if path
         else kind(model_type=name, **_NOWHERE, **given)
     )
