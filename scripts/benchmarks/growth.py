@@ -183,7 +183,7 @@ def _search(folder: Path) -> list[Words]:
 
 def _mine(folder: Path) -> list[Words]:
     sides = ("--source", folder / "first.txt", "--target", folder / "second.txt")
-    return [_verb("mine", *sides, "--encoder", folder / "encoder", "--output", folder / "mined.tsv")]
+    return [_verb("mine", *sides, "--encoder", folder / "encoder", "--output", folder / "mined")]
 
 
 STAGES = (
@@ -197,7 +197,7 @@ STAGES = (
     Stage("encode", _encode, "embedded", ("pairs", "encoder")),
     Stage("encode x2", lambda folder: _encode(folder, 2), "embedded", ("pairs", "encoder")),
     Stage("search", _search, "", ("encoder",)),
-    Stage("mine", _mine, "mined.tsv", ("encoder",)),
+    Stage("mine", _mine, "mined", ("encoder",)),
 )
 """The stages in their order; what one needs an earlier one has left."""
 

@@ -73,6 +73,6 @@ python "$here/mining_picture.py" "${seeds[@]/%//report}" --output "$work/curves.
 python "$here/mining_table.py" "${seeds[@]/%//report}" | tee "$work/table.md"
 
 # 5. What a user would do with the best of it: the pairs themselves.
-done_already "$work/pairs.tsv" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
+done_already "$work/mined" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
   --target "$task/$language-en.test.en" --gold "$task/$language-en.test.gold" --tune-on "$task/$language-en.training" \
-  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$work/pairs.tsv"
+  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$work/mined"

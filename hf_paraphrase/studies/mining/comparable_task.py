@@ -81,6 +81,12 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
+    if languages[0] == languages[1]:
+        raise InputError(
+            f"both sides are in the language {languages[0]}, so that their files would have one name",
+            path=folders[0],
+            remedy="give bitexts of two languages",
+        )
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, settings.sizes, settings)
     staging = artefact.staging

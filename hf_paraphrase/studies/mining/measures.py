@@ -7,9 +7,7 @@ harmonic mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +25,6 @@ class Measures:
     found: int
     right: int
     gold: int
-
-    @classmethod
-    def from_dict(cls, counts: Mapping[str, Any]) -> Measures:
-        """Makes it of what :meth:`as_dict` returned."""
-        return cls(counts["found"], counts["right"], counts["gold"])
 
     @property
     def precision(self) -> float:
