@@ -8,8 +8,7 @@ from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable
-from hf_paraphrase.studies.mining.comparable_task import prepare_comparable
+from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable, prepare_comparable
 
 PARTS = {"test": 40, "training": 60, "sample": 20}
 
