@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.known_texts import KnownTexts
-from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.search.nearest_neighbours import nearest_neighbours, unit_vectors
 from ...encoders.search.sentence_table import text_keys
 from ...errors import ModelError
 
@@ -35,9 +35,7 @@ class SentenceBlock:
 
     def cosines(self, queries: NDArray[np.float32]) -> NDArray[np.float64]:
         """Computes the cosines of queries (queries, dim) in double precision (queries, sentences)."""
-        sides = [side.astype(np.float64) for side in (queries, self.vectors)]
-        one, two = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
-        return np.clip(one @ two.T, -1.0, 1.0)
+        return np.clip(unit_vectors(queries, "queries") @ unit_vectors(self.vectors).T, -1.0, 1.0)
 
 
 @dataclass

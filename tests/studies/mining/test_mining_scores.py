@@ -162,6 +162,9 @@ def test_a_thinned_curve_keeps_its_ends_and_its_best():
     thin = curve.thinned(50)
     assert len(thin) <= 51 and thin.best() == curve.best()
     assert thin.thresholds[0] == curve.thresholds[0] and thin.found[-1] == 5000
+    for recall in (0.1, 0.3, 0.6):
+        best = [item.precision[item.recall >= recall].max() for item in (thin, curve)]
+        assert best[0] == pytest.approx(best[1], abs=0.02)
 
 
 def test_gold_pairs_are_known_by_both_sides():
