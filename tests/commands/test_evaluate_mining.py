@@ -81,19 +81,15 @@ def test_report_holds_tables_curves_and_figures_of_every_way(study):
     assert not (study / "work").exists() and not (study / "job.json").exists()
 
 
-def test_recall_of_the_filter_bounds_that_of_every_way_and_all_targets_have_all(study):
+def test_recall_of_the_filter_bounds_every_way_and_better_encoders_and_matching_help(study):
     results = json.loads((study / "results.json").read_text())
     rows = {row["n"]: row for row in results["recall"]["the filter (encoder)"]}
     assert rows[60]["share"] == 100 and rows[60]["pairs"] == 3600
     assert rows[1]["found"] < rows[5]["found"] < 15
     for row in results["candidates"]:
         assert row["test"]["recall"] <= rows[5]["found"] / 15
-        assert row["test"]["right"] <= row["test"]["found"]
-
-
-def test_the_better_encoder_and_one_to_one_matching_are_seen_to_help(study):
-    rows = json.loads((study / "results.json").read_text())["candidates"]
-    f1 = {(row["score"], row["one_to_one"]): row["test"]["f1"] for row in rows if row["threshold_is"] == "tuned"}
+    tuned = [row for row in results["candidates"] if row["threshold_is"] == "tuned"]
+    f1 = {(row["score"], row["one_to_one"]): row["test"]["f1"] for row in tuned}
     assert f1["better cosine", None] > f1["filter cosine", None]
     assert f1["better cosine", "greedy"] >= f1["better cosine", None] > 0.6
 

@@ -20,11 +20,11 @@ from ...errors import InputError
 from ...messages import log
 from ...settings import recipe
 from .collections import MINED, Collection, check_different, count_repeated, read_collection, read_gold, write_gold
-from .embedding import EncoderFolders
 from .matching import by_score, matching
 from .measures import Curve, Measures, are_gold
 from .mining_settings import MiningSettings
 from .run import FilterOptions, MiningRun, ScoreOptions, check_models
+from .study import TaskPart, Way
 
 _PAIRS_AT_A_TIME = 1 << 18
 
@@ -80,7 +80,7 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
     encoders, scoring = settings.filter_encoders(), settings.scoring_encoders()
     collections = _read(Path(settings.source), Path(settings.target), settings.layout)
     gold = read_gold(Path(settings.gold), *collections) if settings.gold else None
-    tuning_collections = _read_tuning(settings)
+    tuning_part = _read_tuning(settings)
     filtering = FilterOptions(
         settings.candidates,
         settings.approximate,
@@ -97,8 +97,16 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
     )
     work = artefact.checkpoint("embeddings")
     threshold, tuning = settings.threshold, None
-    if tuning_collections is not None:
-        curve = _tune(tuning_collections, encoders, filtering, scores_of, settings.one_to_one, work / "tuning")
+    if tuning_part is not None:
+        sides = (tuning_part.source, tuning_part.target)
+        way = Way("", scores_of, settings.one_to_one)
+        curve = way.curve(tuning_part, MiningRun(sides, encoders, filtering, work / "tuning", show_progress_bar=True))
+        if not curve.right.any():
+            raise InputError(
+                "none of the true pairs is among the candidates, so no threshold can be chosen",
+                path=tuning_part.source.path,
+                remedy="raise --candidates, use another encoder, or give --threshold",
+            )
         threshold, tuning = curve.best_threshold(), curve.best()
         log(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
     run = MiningRun(collections, encoders, filtering, work / "collections", show_progress_bar=True)
@@ -160,38 +168,15 @@ def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collecti
     return collections
 
 
-def _read_tuning(settings: MiningSettings) -> tuple[Collection, Collection, NDArray[np.int64]] | None:
+def _read_tuning(settings: MiningSettings) -> TaskPart | None:
     files = [Path(path) for path in settings.tuning_files()]
     if not files:
         return None
     for path in files:
         if not path.is_file():
             raise InputError("no such file", path=path, remedy="--tune-on takes what its three files begin with")
-    source, target, gold = files
-    collections = _read(source, target, settings.layout)
-    return *collections, read_gold(gold, *collections)
-
-
-def _tune(
-    tuning: tuple[Collection, Collection, NDArray[np.int64]],
-    encoders: EncoderFolders,
-    filtering: FilterOptions,
-    scores_of: ScoreOptions,
-    one_to_one: str | None,
-    folder: Path,
-) -> Curve:
-    source, target, gold = tuning
-    run = MiningRun((source, target), encoders, filtering, folder, show_progress_bar=True)
-    scores = run.scores(scores_of)
-    kept = matching(one_to_one, run.pairs.source, run.pairs.target, scores)
-    hits = are_gold(run.pairs.source, run.pairs.target, gold, len(target))
-    if not hits[kept].any():
-        raise InputError(
-            "none of the true pairs is among the candidates, so no threshold can be chosen",
-            path=source.path,
-            remedy="raise --candidates, use another encoder, or give --threshold",
-        )
-    return Curve.of(scores[kept], hits[kept], len(gold))
+    source, target = _read(files[0], files[1], settings.layout)
+    return TaskPart(files, source, target, read_gold(files[2], source, target))
 
 
 def _write(
