@@ -231,7 +231,7 @@ SOURCES = Registry(
         "msrp": "hf_paraphrase.data.sources.msrp:MsrpSource",
         "transfer": "hf_paraphrase.data.sources.transfer:TransferSource",
         "bucc": "hf_paraphrase.data.sources.bucc:BuccSource",
-        "comparable": "hf_paraphrase.studies.mining.comparable_task:prepare_comparable",
+        "comparable": "hf_paraphrase.studies.mining.comparable:prepare_comparable",
     },
 )
 """Sources of raw data for `prepare SOURCE`, `hf_paraphrase.data.sources.source.Source` classes, or recipes."""

@@ -1,4 +1,4 @@
-"""How every output is made: a folder, file or set of shards that appears under its name whole or not at all.
+"""How every output is made: a folder or set of shards that appears under its name whole or not at all.
 
 The work of a run goes into a hidden folder beside the output, `.NAME.<random>.partial`: `output/` becomes the output,
 everything else is the state of the job (`job.json`, checkpoints). At the end `output/` takes the name of the output in
@@ -51,8 +51,6 @@ class Artefact:
             refuses to discard one.
         job: What determines the result in addition to settings and inputs.
         free: Names of settings that may differ when a run is continued.
-        is_file: Whether the output is a file, with its provenance in `NAME.provenance.json` beside it and no card.
-        companions: Other files beside that file, which :meth:`finish` moves before it.
         shared: Whether other runs make parts of the same output; they hold the lock only to begin and to finish.
 
     Attributes:
@@ -68,8 +66,6 @@ class Artefact:
     resume: bool | None = None
     job: Mapping[str, Any] = field(default_factory=dict)
     free: Iterable[str] = ()
-    is_file: bool = False
-    companions: Sequence[Path] = ()
     shared: bool = False
     target: Path = field(init=False)
     finished: bool = field(init=False, default=False)
@@ -170,13 +166,7 @@ class Artefact:
             for path in self.staging.rglob(".*.partial"):
                 path.unlink()  # what a killed run was writing
             self._check()
-            if self.is_file:
-                (self.staging / PROVENANCE).replace(self._record_file)
-                for path in self.companions:
-                    (self.staging / path.name).replace(path)
-                (self.staging / self.target.name).replace(self.target)
-            else:
-                _replace_folder(self.staging, self.target, self.work / "previous")
+            _replace_folder(self.staging, self.target, self.work / "previous")
         except OSError as error:
             raise OutputError(f"cannot replace the output: {error.strerror}", path=self.target) from error
         shutil.rmtree(self.work, ignore_errors=True)
@@ -199,19 +189,8 @@ class Artefact:
     def _record(self) -> dict[str, Any]:
         return self.settings.record() if isinstance(self.settings, Settings) else dict(self.settings)
 
-    @property
-    def _record_file(self) -> Path:
-        """Where the provenance of the finished output is."""
-        if self.is_file:
-            return self.target.with_name(f"{self.target.name}.{PROVENANCE}")
-        return self.target / PROVENANCE
-
     def _check(self) -> None:
-        check_output(self.output, overwrite=self.overwrite, is_file=self.is_file)
-        # A run that was killed while it finished has already moved some of these.
-        replaces = self.overwrite or self._work is not None
-        for path in (*self.companions, self._record_file) if self.is_file else ():
-            check_output(path, overwrite=replaces, is_file=True)
+        check_output(self.output, overwrite=self.overwrite)
 
     def _begin(self) -> None:
         """Decides, with the lock, whether there is work to do and where."""
@@ -221,7 +200,7 @@ class Artefact:
             if not (work / JOB).is_file():
                 shutil.rmtree(work, ignore_errors=True)  # there is nothing to continue
         runs = [work for work in runs if work.is_dir()]
-        if self.resume and self._was_finished(runs):
+        if self.resume and self._was_finished():
             self.finished = True
             log(f"the output is finished, nothing is left to do: {self.output}")
             # What another job has begun with --overwrite is not discarded.
@@ -242,17 +221,14 @@ class Artefact:
         (work / "output").mkdir(parents=True)
         return work
 
-    def _was_finished(self, runs: Sequence[Path]) -> bool:
+    def _was_finished(self) -> bool:
         """Returns whether the output exists and is the result of this job."""
-        record = self._record_file
+        record = self.target / PROVENANCE
         known = read_json_object(record, OutputError).get("job") if record.is_file() else None
-        if known is None or not self.target.exists():
+        if known is None:
             return False
         if known == fingerprint_of_job(self.described_job()):
-            # The provenance of a file takes its name first, so that a killed run may have left an older file.
-            return not self.is_file or not any(
-                (run / "output" / self.target.name).exists() and self._is_of_this_job(run) for run in runs
-            )
+            return True
         if self.overwrite:
             return False
         raise OutputError(

@@ -106,7 +106,7 @@ STAGES = {
         "encode --input {}/pairs --columns sentence1 --model {}/encoder", "embedded", ("pairs", "encoder"), "parts"
     ),
     "search": Stage("search --model {}/encoder --corpus {}/first.txt --query-file {}/queries.txt", needs=("encoder",)),
-    "mine": Stage("mine --source {}/first.txt --target {}/second.txt --encoder {}/encoder", "mined.tsv", ("encoder",)),
+    "mine": Stage("mine --source {}/first.txt --target {}/second.txt --encoder {}/encoder", "mined", ("encoder",)),
 }
 """The stages in their order; what one needs an earlier one has left."""
 NAMES = [name for stage in STAGES for name in ((stage, f"{stage} x2") if STAGES[stage].shared else (stage,))]

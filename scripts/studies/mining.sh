@@ -69,6 +69,6 @@ done
 python "$here/mining.py" "${seeds[@]/%//report}" --picture "$WORK/curves.png" | tee "$WORK/table.md"
 
 # 5. What a user would do with the best of it: the pairs themselves.
-done_already "$WORK/pairs.tsv" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
+done_already "$WORK/mined" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
   --target "$task/$language-en.test.en" --gold "$task/$language-en.test.gold" --tune-on "$task/$language-en.training" \
-  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$WORK/pairs.tsv"
+  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$WORK/mined"

@@ -343,36 +343,6 @@ def test_a_part_that_comes_late_finds_the_output_finished_by_another(tmp_path):
         assert late.place == tmp_path / "out"
 
 
-@pytest.mark.parametrize("overwrite", [False, True], ids=["new", "over an older one"])
-def test_a_file_with_its_provenance_beside_it_is_continued_and_known_as_finished(tmp_path, overwrite):
-    def work(text: str, **options: object) -> bool:
-        options |= {"settings": {"text": text}, "is_file": True, "companions": [tmp_path / "pairs.gold"]}
-        with Artefact(tmp_path / "pairs.tsv", command="toy", **options) as artefact:
-            if artefact.finished:
-                return True
-            for name in ("pairs.tsv", "pairs.gold"):
-                write_text_whole(artefact.staging / name, text)
-            write_text_whole(artefact.checkpoint("state"), "state")
-            artefact.finish()
-        return False
-
-    for moment in range(1, 100):
-        if overwrite:
-            work("old", resume=False)
-        ended = not killed(lambda: work("new", resume=False, overwrite=overwrite), moment)
-        work("new", resume=True, overwrite=overwrite)
-        assert work("new", resume=True)
-        assert names(tmp_path) == {"pairs.tsv", "pairs.gold", "pairs.tsv.provenance.json"}
-        assert {(tmp_path / name).read_text() for name in ("pairs.tsv", "pairs.gold")} == {"new"}
-        with pytest.raises(OutputError, match="the output file exists"):
-            work("new", resume=False)
-        for path in tmp_path.iterdir():
-            path.unlink()
-        if ended:
-            break
-    assert ended and moment > 8
-
-
 @pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])
 def test_a_single_file_replaces_only_a_file_and_only_with_overwrite(tmp_path, kind):
     path = tmp_path / "out.tsv"

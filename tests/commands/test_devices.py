@@ -20,7 +20,7 @@ VERBS = {
     "search, to build": "search --model m --corpus text --output o",
     "search": "search --model m --corpus text --query w1",
     "search an index": "search --index index --query w1",
-    "mine": "mine --source text --target other --encoder m --output pairs.tsv",
+    "mine": "mine --source text --target other --encoder m --output o",
     "evaluate-mining": "evaluate-mining --task task/fr-en --encoder m --output o",
     "neighbours": "analyze neighbours --model m --text text --query w1 --output o",
     "similarities": "analyze similarities --model m --text text --query w1 --output o",

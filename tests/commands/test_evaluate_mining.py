@@ -5,17 +5,21 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.studies.mining.embedding import EncoderFolders
+from hf_paraphrase.studies.mining.evaluation import evaluate_mining
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
-from hf_paraphrase.studies.mining.scoring import ClassifiedSides
+from hf_paraphrase.studies.mining.report import file_stems
+from hf_paraphrase.studies.mining.run import FilterOptions, MiningRun
 from hf_paraphrase.studies.mining.study import TaskPart, random_pair_curve
 
 sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
 
-from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
@@ -77,19 +81,15 @@ def test_report_holds_tables_curves_and_figures_of_every_way(study):
     assert not (study / "work").exists() and not (study / "job.json").exists()
 
 
-def test_recall_of_the_filter_bounds_that_of_every_way_and_all_targets_have_all(study):
+def test_recall_of_the_filter_bounds_every_way_and_better_encoders_and_matching_help(study):
     results = json.loads((study / "results.json").read_text())
     rows = {row["n"]: row for row in results["recall"]["the filter (encoder)"]}
     assert rows[60]["share"] == 100 and rows[60]["pairs"] == 3600
     assert rows[1]["found"] < rows[5]["found"] < 15
     for row in results["candidates"]:
         assert row["test"]["recall"] <= rows[5]["found"] / 15
-        assert row["test"]["right"] <= row["test"]["found"]
-
-
-def test_the_better_encoder_and_one_to_one_matching_are_seen_to_help(study):
-    rows = json.loads((study / "results.json").read_text())["candidates"]
-    f1 = {(row["score"], row["one_to_one"]): row["test"]["f1"] for row in rows if row["threshold_is"] == "tuned"}
+    tuned = [row for row in results["candidates"] if row["threshold_is"] == "tuned"]
+    f1 = {(row["score"], row["one_to_one"]): row["test"]["f1"] for row in tuned}
     assert f1["better cosine", None] > f1["filter cosine", None]
     assert f1["better cosine", "greedy"] >= f1["better cosine", None] > 0.6
 
@@ -100,34 +100,51 @@ def test_thresholds_are_those_of_the_tuning_part(study, originals, monkeypatch, 
     monkeypatch.chdir(originals)
     words = "--layout bucc --source fr-en.test.fr --target fr-en.test.en --gold fr-en.test.gold --encoder encoder"
     words += " --candidates 5 --margin --one-to-one --tune-on fr-en.training"
-    assert main(["mine", *words.split(), "--output", str(tmp_path / "pairs.tsv")]) == 0
-    record = json.loads((tmp_path / "pairs.tsv.provenance.json").read_text())["results"]
+    assert main(["mine", *words.split(), "--output", str(tmp_path / "mined")]) == 0
+    record = json.loads((tmp_path / "mined" / "provenance.json").read_text())["results"]
     assert record["threshold"] == row["threshold"] and record["measures"] == row["test"]
-    # The same file, measured by itself.
-    words = f"--pairs {tmp_path}/pairs.tsv --gold fr-en.test.gold --output {tmp_path}/measured"
+    # The same pairs, measured by themselves.
+    words = f"--pairs {tmp_path}/mined --gold fr-en.test.gold --output {tmp_path}/measured"
     assert evaluate(words) == 0
     measured = json.loads((tmp_path / "measured" / "results.json").read_text())
-    assert measured[f"{tmp_path}/pairs.tsv"]["all"] == row["test"]
+    assert measured[f"{tmp_path}/mined"]["all"] == row["test"]
 
 
-def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals):
+@pytest.mark.parametrize(
+    "words", [{"task": "fr-en", "encoder": "encoder", "recall_sizes": [1, 5]}, {"pairs": ["p"], "gold": "test.gold"}]
+)
+def test_a_finished_report_gives_its_tables_again(work, words):
+    write_pairs("p", [("fr-1", "en-1", 0.5)])
+    Path("test.gold").write_text("fr-1\ten-1\n")
+    options = {**words, "output": "report", "resume": True}
+    first = evaluate_mining(**options)
+    assert first.tables and first.results
+    again = evaluate_mining(**options)
+    assert again.tables == first.tables and again.results == json.loads(json.dumps(first.results))
+
+
+def test_codes_of_languages_may_have_hyphens(work):
+    for part in ("training", "test"):
+        for old, new in (("fr", "pt-BR"), ("en", "zh-Hant"), ("gold", "gold")):
+            Path(f"pt-BR-zh-Hant.{part}.{new}").write_text(Path(f"fr-en.{part}.{old}").read_text())
+    part = TaskPart.read("pt-BR-zh-Hant", "test")
+    assert [path.suffix for path in part.files] == [".pt-BR", ".zh-Hant", ".gold"]
+    assert evaluate(f"{STUDY.replace('fr-en', 'pt-BR-zh-Hant')} --output o") == 0
+
+
+def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals, tmp_path, monkeypatch):
     part = TaskPart.read(str(originals / "fr-en"), "test")
-    classifier = ParallelClassifier.from_pretrained(originals / "keep")
-    sides = ClassifiedSides(classifier, part.source.sentences, part.target.sentences)
+    folder = str(originals / "encoder")
+    run = MiningRun((part.source, part.target), EncoderFolders(folder, folder), FilterOptions(3), tmp_path / "run")
     scored = []
-    curve = random_pair_curve(
-        type("Spy", (), {"probabilities": lambda _, *pair: scored.append(pair) or sides.probabilities(*pair)})(),
-        part.gold,
-        60,
-        60,
-        40,
-        3,
-    )
+    probabilities = run.probabilities
+    monkeypatch.setattr(run, "probabilities", lambda *given: scored.append(given[1:]) or probabilities(*given))
+    curve = random_pair_curve(part, run, str(originals / "keep"), 40, 3)
     source, target = (np.concatenate([pair[side] for pair in scored]) for side in (0, 1))
     true = {tuple(pair) for pair in part.gold.tolist()}
     drawn = list(zip(source[15:].tolist(), target[15:].tolist(), strict=True))
     assert not true & set(drawn) and 500 < len(drawn) <= 600
-    wanted = classifier.probabilities(
+    wanted = ParallelClassifier.from_pretrained(originals / "keep").probabilities(
         [part.source.sentences[row] for row in source], [part.target.sentences[row] for row in target]
     )
     threshold = float(np.median(wanted))
@@ -136,30 +153,53 @@ def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true
     assert measures.right == pytest.approx((wanted[:15] >= threshold).sum(), abs=1)
 
 
-def test_measures_of_files_of_pairs_are_printed(work, capsys):
+def write_pairs(folder, pairs):
+    rows = [{"source_id": one, "target_id": two, "score": score} for one, two, score in pairs]
+    schema = pa.schema([("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
+    write_split(folder, "train", [pa.Table.from_pylist(rows, schema)], schema)
+
+
+def test_measures_of_mined_folders_are_printed(work, capsys):
     gold = [line.split("\t") for line in Path("fr-en.test.gold").read_text().splitlines()]
-    right = [f"{10 - place}\t{one}\t{two}\tx\ty\n" for place, (one, two) in enumerate(gold[:6])]
-    Path("pairs.tsv").write_text("".join([*right, "3\tfr-000000001\ten-000000002\tx\ty\n", "2\ta\tb\tx\ty\n"]))
-    Path("none.tsv").write_text("")
-    assert evaluate("--pairs pairs.tsv none.tsv --gold fr-en.test.gold") == 0
+    right = [(one, two, 10.0 - place) for place, (one, two) in enumerate(gold[:6])]
+    write_pairs("pairs", [*right, ("fr-000000001", "en-000000002", 3.0), ("a", "b", 2.0)])
+    write_pairs("none", [])
+    assert evaluate("--pairs pairs none --gold fr-en.test.gold") == 0
     out = capsys.readouterr().out
     assert "75.00" in out and "40.00" in out and "100.00" in out
 
 
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [
+        ([("fr-1", "en-1", 1.0), ("fr-1", "en-1", 2.0)], "is in it twice"),
+        ([("1", "2", 1.0)], "of another form than those of the gold pairs"),
+    ],
+)
+def test_pairs_that_are_not_those_of_the_gold_are_refused(work, capfd, pairs, text):
+    write_pairs("pairs", pairs)
+    assert evaluate("--pairs pairs --gold fr-en.test.gold") == 2
+    assert text in capfd.readouterr().err.splitlines()[-1]
+
+
+def test_rows_of_like_names_have_curve_files_of_their_own():
+    assert file_stems(["run-1.tsv", "run_1.tsv", "Run 1 tsv", "a × b"]) == [
+        "run_1_tsv",
+        "run_1_tsv_2",
+        "run_1_tsv_3",
+        "a_x_b",
+    ]
+
+
 BAD_WORDS = {
     "nothing to do": ("", "either --pairs with --gold, or --task"),
-    "two things to do": ("--pairs a --task b", "either --pairs with --gold, or --task"),
     "pairs without gold": ("--pairs a.tsv", "--pairs needs --gold"),
     "no encoder": ("--task fr-en --output o", "candidates need an encoder"),
-    "no output": ("--task fr-en --encoder encoder", "--task needs --output"),
     "no such part": (f"{STUDY} --output o --test-part nowhere", "fr-en.nowhere.fr: no such file of the task"),
     "no languages": (f"{STUDY.replace('fr-en', 'nowhere')} --output o", "not a pair of languages"),
-    "no candidates": (f"{STUDY} --output o --candidates 0", "--candidates must be at least 1, not 0"),
     "sizes that fall": (f"{STUDY} --output o --recall-sizes 5 1", "--recall-sizes must be rising"),
     "two of one name": (f"{STUDY} --output o --classifier keep ./keep", "two folders are called `keep`"),
     "no classifier": (f"{STUDY} --output o --classifier encoder", "not a classifier"),
-    "no encoder to score": (f"{STUDY} --output o --scoring-encoder nowhere", "no such model folder"),
-    "an output in the way": (f"{STUDY} --output better", "the output is a link"),
 }
 
 
@@ -173,7 +213,7 @@ def test_arguments_that_do_not_fit_are_one_line_and_leave_nothing(work, capfd, c
     assert sorted(Path().iterdir()) == before
 
 
-TINY = ["--dimension", "12", "--epochs", "4", "--subsampling", "0", "--aligned-weight", "10", "--batch-size", "16"]
+TINY = ["--dimension", "12", "--epochs", "8", "--subsampling", "0", "--aligned-weight", "10", "--batch-size", "16"]
 TINY += ["--learning-rate", "0.02"]
 
 

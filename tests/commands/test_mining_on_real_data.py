@@ -52,9 +52,3 @@ def test_the_bitext_beside_a_task_shares_no_sentence_with_it(task):
     for part in ("test", "training", "sample"):
         for ending in ("fr", "en"):
             assert not kept & {normalise(text) for text in side(task, part, ending).values()}
-
-
-def test_prepare_bucc_reads_a_task_from_real_bitext(task, tmp_path):
-    words = ["prepare", "bucc", "--data-dir", task / "task", "--lang", "fr", "--output", tmp_path / "bucc"]
-    assert main(list(map(str, words))) == 0
-    assert DataFolder(tmp_path / "bucc").table("test").num_rows == 45

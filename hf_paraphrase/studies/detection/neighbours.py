@@ -80,7 +80,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
             log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
         summary = summarise(queries, lists)
         rows = (
-            [query, name, rank, item.score, item.position, item.sentence]
+            [query, name, rank, f"{item.score:.6f}", item.position, item.sentence]
             for index, query in enumerate(queries)
             for name, found in lists.items()
             for rank, item in enumerate(found[index], start=1)

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.known_texts import KnownTexts
-from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.search.nearest_neighbours import nearest_neighbours, unit_vectors
+from ...encoders.search.sentence_table import text_keys
 from ...errors import ModelError
 
 _ROWS = 10_000
-_DIGITS = 6
-"""Cosines that agree to so many decimals are equal: single precision has no more of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +35,7 @@ class SentenceBlock:
 
     def cosines(self, queries: NDArray[np.float32]) -> NDArray[np.float64]:
         """Computes the cosines of queries (queries, dim) in double precision (queries, sentences)."""
-        sides = [side.astype(np.float64) for side in (queries, self.vectors)]
-        one, two = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
-        return np.clip(one @ two.T, -1.0, 1.0)
+        return np.clip(unit_vectors(queries, "queries") @ unit_vectors(self.vectors).T, -1.0, 1.0)
 
 
 @dataclass
@@ -73,16 +70,17 @@ def encoded_blocks(
 
 @dataclass(frozen=True)
 class NearSentence:
-    """A sentence that is near a query; its position in the text is from 1."""
+    """A sentence that is near a query.
+
+    Attributes:
+        position: Its position in the text, from 1.
+        key: The same number for sentences that differ in case and spacing only.
+    """
 
     score: float
     position: int
     sentence: str
-
-    @property
-    def key(self) -> str:
-        """The same for sentences that differ in case and spacing only."""
-        return _normalized(self.sentence)
+    key: int
 
 
 class NearestSentences:
@@ -94,29 +92,22 @@ class NearestSentences:
 
     def __init__(self, queries: Sequence[str], vectors: NDArray[np.float32], k: int) -> None:
         self.k, self.vectors = k, vectors
-        self.keys = [_normalized(query) for query in queries]
+        self.keys = text_keys(list(queries))
         self.lists: list[list[NearSentence]] = [[] for _ in queries]
 
     def add(self, block: SentenceBlock) -> None:
         """Takes in the next sentences."""
-        first: dict[str, int] = {}
-        for row, text in enumerate(block.texts):
-            first.setdefault(_normalized(text), row)
-        if not first:
-            return
-        places = np.array(list(first.values()))
-        # One more than needed, because the query itself may be among them.
-        rows, cosines = nearest_neighbours(self.vectors, block.vectors[places], self.k + 1)
-        for query, own in enumerate(self.keys):
-            nearest = self.lists[query]
-            known = {item.key for item in nearest} | {own}
-            for row, cosine in zip(places[rows[query]].tolist(), cosines[query].tolist(), strict=True):
-                item = NearSentence(round(cosine, _DIGITS) + 0.0, int(block.positions[row]), block.texts[row])
-                if item.key not in known:
-                    nearest.append(item)
+        keys, first = np.unique(text_keys(block.texts), return_index=True)
+        order = np.argsort(first)
+        keys, first = keys[order], first[order]
+        rows, cosines = nearest_neighbours(self.vectors, block.vectors[first], self.k, keys=(self.keys, keys))
+        for query, nearest in enumerate(self.lists):
+            known = {item.key for item in nearest}
+            for row, cosine in zip(rows[query].tolist(), cosines[query].tolist(), strict=True):
+                if row >= 0 and int(keys[row]) not in known:
+                    place = first[row]
+                    nearest.append(
+                        NearSentence(cosine, int(block.positions[place]), block.texts[place], int(keys[row]))
+                    )
             nearest.sort(key=lambda item: (-item.score, item.position))
             del nearest[self.k :]
-
-
-def _normalized(text: str) -> str:
-    return " ".join(text.lower().split())

@@ -2,217 +2,268 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
+from ...evaluation.translation_retrieval import translation_retrieval
 from ...tokenization.token_ids import TokenIds
+from ...training.batches import EpochBatches, Item
+from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
-from .skip_gram import NoiseWords, WindowBlocks, keep_probabilities, skip_gram
+from ...training.sparse_gradients import SparseGradientTrainer
 
-TABLES = ("source", "target", "source_contexts", "target_contexts")
-"""The names of the tables of vectors: those that are wanted, and those with which skip-gram compares them."""
+SIDES = ("source", "target")
 _NOISE_WORDS = 256
+_CENTRES_PER_BLOCK = 64
+_PARTS = (*SIDES, "aligned")
+"""The parts of the objective: skip-gram of both sides, and the squared distance between the means of sentences."""
 
 
-@dataclass(frozen=True)
-class BilingualSettings:
-    """How bilingual word vectors are trained; `dimension`, `epochs` and `subsampling` as in paper 002, section 3.2.
+@dataclass
+class BilingualArguments(EpochTrainingArguments):
+    """`TrainingArguments` of bilingual word vectors; `subsampling` as in paper 002, section 3.2."""
 
-    Attributes:
-        window: Words on either side that skip-gram predicts at most; each word draws from 1 to so many.
-        subsampling: The threshold above whose share of all words occurrences of a word are left out at random; 0 for
-            none.
-        aligned_weight: λ, the weight of the squared distance between the means of aligned sentences.
-        learning_rate: The learning rate of Adam at the start; it falls to 0 in a straight line.
-    """
-
-    dimension: int = 300
-    epochs: int = 10
-    window: int = 5
-    negatives: int = 5
-    subsampling: float = 1e-4
-    aligned_weight: float = 30.0
-    batch_size: int = 256
-    learning_rate: float = 2e-2
-    seed: int = 0
+    lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rate"})
+    load_best_model_at_end: bool | None = field(default=False, metadata={"help": "the last epoch is kept"})
+    window: int = field(default=5, metadata={"help": "words on either side that skip-gram predicts at most"})
+    subsampling: float = field(default=1e-4, metadata={"help": "share of all words above which a word is subsampled"})
 
 
-@dataclass(frozen=True)
-class BatchLoss:
-    """The parts of the objective of a batch."""
+class BilingualVectors(nn.Module):
+    """The vectors of two languages, with the objective of Gouws et al. (2015), equations 4 and 5.
 
-    source: float
-    target: float
-    aligned: float
+    Skip-gram with negative sampling on each side by itself, and for every aligned pair `aligned_weight` times the
+    squared distance between the means of the word vectors of both sentences. It needs no word alignments. The mean is
+    over all words of a sentence, because the sum of all of them is what the vectors are for (paper 002, equation 3);
+    subsampling is for skip-gram alone.
 
-
-class BilingualTraining:
-    """Trains the vectors of two languages together.
-
-    The objective is that of Gouws et al. (2015), equations 4 and 5: skip-gram with negative sampling on each side by
-    itself, and for every aligned pair λ times the squared distance between the means of the word vectors of both
-    sentences. It needs no word alignments.
-
-    Where their program lets threads overwrite one another's updates, every update here is one of Adam on a batch of
-    sentence pairs, so a seed gives the same vectors again. Words outside the vocabulary are left out, as there. The
-    mean is over all words of a sentence, because the sum of all of them is what the vectors are for (paper 002,
-    equation 3); subsampling is for skip-gram alone.
+    Args:
+        counts: How often each word occurs, for each side (vocabulary,).
+        dimension: Components of a vector.
+        negatives: Noise words of skip-gram for each predicted word.
+        aligned_weight: λ.
+        seed: Seed of the vectors at the start.
     """
 
     def __init__(
-        self, sides: tuple[TokenIds, TokenIds], vocabulary_sizes: tuple[int, int], settings: BilingualSettings
+        self, counts: list[NDArray[np.int64]], dimension: int, negatives: int, aligned_weight: float, seed: int = 0
     ) -> None:
-        if len(sides[0].lengths) != len(sides[1].lengths):
-            raise ValueError(f"{len(sides[0].lengths)} source sentences, but {len(sides[1].lengths)} target sentences")
-        self.sides = sides
-        self.settings = settings
-        generator = torch.Generator().manual_seed(settings.seed)
-        self.tables: dict[str, Tensor] = {}
-        self._keep: list[NDArray[np.float64]] = []
-        self._noise: list[NoiseWords] = []
-        for name, ids, size in zip(TABLES, sides, vocabulary_sizes, strict=False):
-            counts = np.bincount(ids.ids, minlength=size)
+        super().__init__()
+        self.negatives, self.aligned_weight = negatives, aligned_weight
+        generator = torch.Generator().manual_seed(seed)
+        tables = {}
+        for side, occurrences in zip(SIDES, counts, strict=True):
             # As in word2vec: small input vectors, and output vectors that start at nothing.
-            start = (torch.rand(size, settings.dimension, generator=generator) - 0.5) / settings.dimension
-            start[torch.from_numpy(counts == 0)] = 0.0
-            self.tables[name] = start
-            self.tables[f"{name}_contexts"] = torch.zeros(size, settings.dimension)
-            self._keep.append(keep_probabilities(counts, settings.subsampling))
-            self._noise.append(NoiseWords(counts))
-        self.optimizer = RowAdam([self.tables[name] for name in TABLES], lr=settings.learning_rate)
+            start = (torch.rand(len(occurrences), dimension, generator=generator) - 0.5) / dimension
+            start[torch.from_numpy(occurrences == 0)] = 0.0
+            tables[side] = nn.Parameter(start)
+            tables[f"{side}_contexts"] = nn.Parameter(torch.zeros_like(start))
+        self.tables = nn.ParameterDict(tables)
 
-    def __len__(self) -> int:
-        return len(self.sides[0].lengths)
-
-    @property
-    def batches(self) -> int:
-        """The number of batches in an epoch."""
-        return -(-len(self) // self.settings.batch_size)
-
-    def epoch(self, number: int, progress: Callable[[int], object] = lambda pairs: None) -> Iterator[BatchLoss]:
-        """Trains for an epoch, counted from 0.
-
-        Yields:
-            The objective of every batch before its update.
-        """
-        settings = self.settings
-        order = np.random.default_rng([settings.seed, number]).permutation(len(self))
-        total = self.batches * settings.epochs
-        for batch in range(self.batches):
-            rows = order[batch * settings.batch_size : (batch + 1) * settings.batch_size]
-            done = number * self.batches + batch
-            for group in self.optimizer.param_groups:
-                group["lr"] = settings.learning_rate * (1.0 - done / total)
-            yield self.step(rows, np.random.default_rng([settings.seed, number, batch]))
-            progress(len(rows))
-
-    def step(self, rows: NDArray[np.int64], generator: np.random.Generator) -> BatchLoss:
-        """Makes an update on some sentence pairs (pairs,), and gives the objective before it."""
-        losses, gradients = self.gradients(rows, generator)
-        for name, (ids, values) in gradients.items():
-            table = self.tables[name]
-            table.grad = torch.sparse_coo_tensor(
-                ids.unsqueeze(0), values / len(rows), table.shape, is_coalesced=True, check_invariants=False
-            )
-        self.optimizer.step()
-        return losses
-
-    def gradients(
-        self, rows: NDArray[np.int64], generator: np.random.Generator
-    ) -> tuple[BatchLoss, dict[str, tuple[Tensor, Tensor]]]:
-        """Computes the objective of some sentence pairs and its gradient.
+    def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
+        """Computes the objective a pair, and its parts, of a batch that :class:`BilingualTrainer` made.
 
         Args:
-            rows: The numbers of the pairs (pairs,).
-            generator: Draws the words that are kept, the reach of windows and the noise words.
-
-        Returns:
-            The objective a pair, and for every table the ids of its rows in rising order (ids,) and the gradient of
-            the sum over the pairs by these (ids, dim).
+            pairs: A zero for each pair (pairs,).
+            inputs: For each side the `words` of all sentences laid end to end with the `owner` of each, and for
+                skip-gram the words that are `kept`, the drawn `noise`, and `contexts` and `inside` of
+                :func:`window_blocks`.
         """
-        sums: dict[str, list[tuple[Tensor, Tensor]]] = {name: [] for name in TABLES}
-        skip_gram_losses, means, places = [], [], []
-        for name, ids, keep, noise in zip(TABLES, self.sides, self._keep, self._noise, strict=False):
-            lengths = ids.lengths[rows]
-            words = ids.of_texts(rows)
-            sentences = np.repeat(np.arange(len(rows)), lengths)
-            skip_gram_losses.append(self._skip_gram(name, words, sentences, keep, noise, generator, sums))
-            vectors = self.tables[name][torch.from_numpy(words)]
-            owner = torch.from_numpy(sentences)
-            total = vectors.new_zeros(len(rows), vectors.shape[1]).index_add_(0, owner, vectors)
-            means.append(total / torch.from_numpy(lengths).clamp_min(1).unsqueeze(1))
-            places.append((torch.from_numpy(words), owner, torch.from_numpy(lengths)))
-        filled = ((places[0][2] > 0) & (places[1][2] > 0)).unsqueeze(1)
-        difference = (means[0] - means[1]) * filled
-        for name, sign, (words_, owner, lengths_) in zip(TABLES, (1.0, -1.0), places, strict=False):
-            of_mean = difference * (2.0 * sign * self.settings.aligned_weight)
-            of_word = of_mean / lengths_.clamp_min(1).unsqueeze(1)
-            sums[name].append((words_, of_word[owner]))
-        losses = BatchLoss(
-            skip_gram_losses[0] / len(rows),
-            skip_gram_losses[1] / len(rows),
-            float(difference.square().sum()) / len(rows),
-        )
-        return losses, {name: _joined(parts, self.settings.dimension) for name, parts in sums.items()}
-
-    def _skip_gram(
-        self,
-        name: str,
-        words: NDArray[np.int64],
-        sentences: NDArray[np.int64],
-        keep: NDArray[np.float64],
-        noise: NoiseWords,
-        generator: np.random.Generator,
-        sums: dict[str, list[tuple[Tensor, Tensor]]],
-    ) -> float:
-        """Adds the gradient of one side's skip-gram objective to `sums`, and gives the objective."""
-        settings = self.settings
-        kept = generator.random(len(words)) < keep[words]
-        words, sentences = words[kept], sentences[kept]
-        reach = generator.integers(1, settings.window + 1, size=len(words))
-        if not len(words):
-            return 0.0
-        windows = WindowBlocks.of_sentences(sentences, reach, settings.window)
-        drawn = torch.from_numpy(noise(_NOISE_WORDS, generator))
-        places = torch.from_numpy(words)
-        table, contexts = self.tables[name], self.tables[f"{name}_contexts"]
-        loss, of_inputs, of_outputs, of_noise = skip_gram(
-            table[places], contexts[places], contexts[drawn], windows, settings.negatives
-        )
-        sums[name].append((places, of_inputs))
-        sums[f"{name}_contexts"] += [(places, of_outputs), (drawn, of_noise)]
-        return loss
+        objectives, means = [], []
+        for side in SIDES:
+            words, owner, kept, noise, contexts, inside = (
+                inputs[f"{side}_{name}"] for name in ("words", "owner", "kept", "noise", "contexts", "inside")
+            )
+            vectors, outputs = self.tables[side], self.tables[f"{side}_contexts"]
+            objectives.append(
+                skip_gram(
+                    _rows(vectors, kept), _rows(outputs, kept), _rows(outputs, noise), contexts, inside, self.negatives
+                )
+            )
+            sums = torch.zeros(len(pairs), vectors.shape[1], device=vectors.device)
+            lengths = torch.bincount(owner, minlength=len(pairs)).unsqueeze(1)
+            means.append((sums.index_add(0, owner, _rows(vectors, words)) / lengths.clamp_min(1), lengths > 0))
+        filled = means[0][1] & means[1][1]
+        aligned = ((means[0][0] - means[1][0]) * filled).square().sum()
+        parts = torch.stack([*objectives, aligned]) / len(pairs)
+        return SimpleNamespace(loss=parts[0] + parts[1] + self.aligned_weight * parts[2], parts=parts.detach())
 
     def sentence_sums(self, side: str, ids: TokenIds) -> NDArray[np.float32]:
         """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
+        table = self.tables[side].detach().cpu()
         owner = torch.from_numpy(np.repeat(np.arange(len(ids.lengths)), ids.lengths))
-        vectors = self.tables[side][torch.from_numpy(ids.ids)]
-        sums: NDArray[np.float32] = (
-            vectors.new_zeros(len(ids.lengths), vectors.shape[1]).index_add_(0, owner, vectors).numpy()
+        sums = torch.zeros(len(ids.lengths), table.shape[1])
+        return np.asarray(sums.index_add_(0, owner, table[torch.from_numpy(ids.ids)]).numpy())
+
+
+def _rows(table: Tensor, ids: Tensor) -> Tensor:
+    return functional.embedding(ids, table, sparse=True)
+
+
+def skip_gram(
+    inputs: Tensor, outputs: Tensor, noise: Tensor, contexts: Tensor, inside: Tensor, negatives: float
+) -> Tensor:
+    """Computes the objective of a batch of words (Mikolov et al. 2013, equation 4).
+
+    With u the input vector of a word and v the output vector of a word in its window,
+
+        L = Σ over (word, context)  −log σ(u·v) − k/K Σ over the K noise words n  log σ(−u·v_n)
+
+    where k is `negatives`. word2vec draws k noise words for every pair; here all pairs of a batch share K draws, each
+    of which counts k/K, which is the same in expectation.
+
+    Args:
+        inputs: The input vectors of the words, laid end to end (words, dim).
+        outputs: Their output vectors (words, dim).
+        noise: The output vectors of the noise words (K, dim).
+        contexts: Of :func:`window_blocks`.
+        inside: Of :func:`window_blocks`.
+        negatives: k.
+    """
+    (words, dim), (blocks, size, _) = inputs.shape, inside.shape
+    centres = functional.pad(inputs, (0, 0, 0, blocks * size - words)).view(blocks, size, dim)
+    scores = torch.bmm(centres, outputs[contexts].transpose(1, 2))
+    weights = inside.sum(2).view(-1, 1)[:words] * (negatives / len(noise))
+    return (functional.softplus(-scores) * inside).sum() + (functional.softplus(inputs @ noise.T) * weights).sum()
+
+
+def window_blocks(
+    sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int, size: int = _CENTRES_PER_BLOCK
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Finds which words are in whose window, for words laid end to end, in blocks of which each is a small product.
+
+    Args:
+        sentences: The number of the sentence of each word (words,); a window does not leave a sentence.
+        reach: How far the window of each word reaches on either side (words,), at most `window`.
+        window: The greatest reach.
+        size: Centres in a block.
+
+    Returns:
+        The contexts of a block, which are its own words and those up to a window before and behind (blocks, contexts),
+        and whether each is in the window of a centre (blocks, centres, contexts).
+    """
+    words = len(sentences)
+    blocks = -(-words // size)
+    centres = np.arange(blocks * size).reshape(blocks, size)
+    contexts = (np.arange(blocks) * size - window)[:, None] + np.arange(size + 2 * window)
+    valid = (contexts >= 0) & (contexts < words)
+    contexts = np.where(valid, contexts, 0)
+    # Behind the last word there are centres without a window.
+    padding = (0, blocks * size - words)
+    distance = np.abs(contexts[:, None, :] - centres[:, :, None])
+    inside = valid[:, None, :] & (distance > 0) & (distance <= np.pad(reach, padding)[centres][:, :, None])
+    inside &= sentences[contexts][:, None, :] == np.pad(sentences, padding)[centres][:, :, None]
+    return contexts, inside
+
+
+def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
+    """Computes with which probability an occurrence of each word is kept (vocabulary,).
+
+    With f the word's share of all words, √(t/f) + t/f, at most 1, as word2vec's program computes it (the paper of
+    Mikolov et al. 2013, equation 5, leaves the second term out).
+    """
+    if not threshold:
+        return np.ones(len(counts))
+    shares = np.maximum(counts, 1) / max(1, int(counts.sum()))
+    return np.asarray(np.minimum(1.0, np.sqrt(threshold / shares) + threshold / shares), np.float64)
+
+
+def noise_probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Computes with which probability each noise word is drawn: by its count to the power of 3/4 (Mikolov et al.)."""
+    powers = counts.astype(np.float64) ** 0.75
+    return np.asarray(powers / powers.sum(), np.float64)
+
+
+class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
+    """Trains bilingual word vectors.
+
+    Where the program of Gouws et al. lets threads overwrite one another's updates, every update here is one of Adam on
+    a batch of sentence pairs, so a seed gives the same vectors again. With validation sentences, `mean` of
+    :func:`translation_retrieval` is measured after each epoch; nothing is chosen by it.
+    """
+
+    criterion = "mean"
+    sparse_gradients = True
+
+    def __init__(
+        self,
+        model: BilingualVectors,
+        args: BilingualArguments,
+        sides: tuple[TokenIds, TokenIds],
+        validation: tuple[tuple[TokenIds, TokenIds], tuple[list[str], list[str]]] | None = None,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.sides, self.validation = sides, validation
+        counts = [
+            np.bincount(ids.ids, minlength=len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)
+        ]
+        self._keep = [keep_probabilities(item, args.subsampling) for item in counts]
+        self._noise = [noise_probabilities(item) for item in counts]
+        self._parts = torch.zeros(len(_PARTS))
+        self._batches = 0
+        batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
+        dev_size = None if validation is None else len(validation[1][0])
+        super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
+
+    @property
+    def adam(self) -> Callable[..., torch.optim.Optimizer]:
+        """Adam over rows, whose gradients are sparse."""
+        return RowAdam
+
+    def _collate(self, items: list[Item]) -> dict[str, Tensor]:
+        """Makes a batch: draws the words that are kept, the reach of windows and the noise words."""
+        rows = np.array([number for _, number in items], np.int64)
+        generator = np.random.default_rng([self.args.seed, *items[0]])
+        batch: dict[str, NDArray[Any]] = {"pairs": np.zeros(len(rows), np.int64)}
+        for side, ids, keep, noise in zip(SIDES, self.sides, self._keep, self._noise, strict=True):
+            words = ids.of_texts(rows)
+            owner = np.repeat(np.arange(len(rows)), ids.lengths[rows])
+            is_kept = generator.random(len(words)) < keep[words]
+            reach = generator.integers(1, self.args.window + 1, size=int(is_kept.sum()))
+            contexts, inside = window_blocks(owner[is_kept], reach, self.args.window)
+            batch |= {
+                f"{side}_words": words,
+                f"{side}_owner": owner,
+                f"{side}_kept": words[is_kept],
+                f"{side}_noise": generator.choice(len(noise), _NOISE_WORDS, p=noise),
+                f"{side}_contexts": contexts,
+                f"{side}_inside": inside,
+            }
+        return {name: torch.from_numpy(values) for name, values in batch.items()}
+
+    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        """Returns the loss of a batch, and adds its parts up for the log."""
+        self._parts = self._parts.to(output.parts.device) + output.parts
+        self._batches += 1
+        return EpochTrainer.loss_of(self, output, model, inputs)
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        """Logs also the parts of the loss since the last time."""
+        if "loss" in logs and self._batches:
+            means = (self._parts / self._batches).tolist()
+            logs |= dict(zip(_PARTS, means, strict=True))
+            self._parts, self._batches = torch.zeros(len(_PARTS)), 0
+        super().log(logs, *args, **kwargs)
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Measures how many translations of the validation sentences are the nearest."""
+        assert self.validation is not None
+        ids, texts = self.validation
+        model = self.accelerator.unwrap_model(self.model)
+        scores = translation_retrieval(
+            *texts, *(model.sentence_sums(side, item) for side, item in zip(SIDES, ids, strict=True))
         )
-        return sums
-
-    def state(self) -> dict[str, Tensor]:
-        """Returns everything that changes in training, by names that :meth:`load_state` knows."""
-        state = dict(self.tables)
-        for name in TABLES:
-            for key, value in self.optimizer.state[self.tables[name]].items():
-                state[f"{name}.{key}"] = value
-        return state
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Continues from a state."""
-        for name in TABLES:
-            table = self.tables[name]
-            if state[name].shape != table.shape:
-                raise ValueError(f"{name} is {tuple(state[name].shape)}, not {tuple(table.shape)}")
-            table.copy_(state[name])
-            self.optimizer.state[table] = {key: state[f"{name}.{key}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+        metrics = {f"eval_{name}": float(value) for name, value in asdict(scores).items()}
+        line = f"epoch {self.state.epoch or 0:g}: finds {scores.mean:.2f} % of the translations among {scores.pairs:,}"
+        return self.report_scores(metrics, line)
 
 
 def without_unknown(ids: TokenIds, unknown_id: int) -> TokenIds:
@@ -220,12 +271,3 @@ def without_unknown(ids: TokenIds, unknown_id: int) -> TokenIds:
     is_known = ids.ids != unknown_id
     ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
     return TokenIds(ids.ids[is_known], ends[ids.offsets])
-
-
-def _joined(parts: list[tuple[Tensor, Tensor]], dimension: int) -> tuple[Tensor, Tensor]:
-    """Adds up the gradients of equal rows."""
-    if not parts:
-        return torch.zeros(0, dtype=torch.long), torch.zeros(0, dimension)
-    rows, places = torch.cat([ids for ids, _ in parts]).unique(return_inverse=True)
-    values = torch.cat([item for _, item in parts])
-    return rows, values.new_zeros(len(rows), dimension).index_add_(0, places, values)

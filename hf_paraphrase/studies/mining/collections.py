@@ -1,4 +1,4 @@
-"""Collections of sentences to be mined, their true pairs, and the pairs that `mine` wrote, as text files.
+"""Collections of sentences to be mined and their true pairs as text files, and the data folders of `mine`.
 
 The layout is plain lines, or that of the shared task of BUCC 2017: `id TAB sentence`, and `source id TAB target id`
 for pairs.
@@ -7,6 +7,7 @@ for pairs.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
+from ...data.folder import DataFolder
+from ...data.schema import BITEXT
 from ...data.text_files import StrictLines, read_fields, read_lines
-from ...data.typed_fields import Field, read_typed_fields
 from ...errors import InputError
 from .measures import Curve
 
 LAYOUTS = ("lines", "bucc")
+MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
+"""Mined pairs: a bitext with the ids that the sentences have in their collections."""
 
 DIGITS = 9
 _NUMBER = re.compile(r"\d+")
@@ -128,15 +132,8 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
     return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
 
 
-def one_line(text: str) -> str:
-    """Returns a sentence without tabs and line ends, so that it fits a field of a tab-separated file."""
-    return " ".join(text.split()) if any(character in text for character in "\t\r\n") else text
-
-
 def count_repeated(collection: Collection) -> int:
     """Counts the sentences that were there before, word for word."""
-    import pyarrow as pa
-
     return len(collection) - int(pc.count_distinct(pa.array(list(collection.sentences), pa.string())).as_py())
 
 
@@ -164,42 +161,24 @@ def read_gold_ids(path: Path) -> set[tuple[str, str]]:
     return gold
 
 
-def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
-    """Measures a file of pairs at every threshold.
-
-    Returns:
-        Precision and recall at every score in the file.
-    """
-    fields = [Field("score", pa.float64()), Field("source"), Field("target"), Field("_"), Field("_")]
-    scores: list[float] = []
-    right: list[bool] = []
-    seen: dict[tuple[str, str], int] = {}
-    names: set[str] = set()
-    remedy = "give a file that hf-paraphrase mine made"
-    if path.is_file() and not path.stat().st_size:
-        return Curve.of(np.empty(0), np.empty(0, bool), len(gold))
-    for lines, table in read_typed_fields(path, fields, StrictLines(), remedy=remedy):
-        columns = (lines.tolist(), *(table.column(name).to_pylist() for name in ("score", "source", "target")))
-        for line, score, source, target in zip(*columns, strict=True):
-            if (source, target) in seen:
-                raise InputError(
-                    f"the pair `{source[:40]}`, `{target[:40]}` was in line {seen[source, target]:,} already",
-                    path=path,
-                    line=line,
-                    remedy=remedy,
-                )
-            seen[source, target] = line
-            names.add(source)
-            scores.append(score)
-            right.append((source, target) in gold)
-    if gold and {_form(name) for name in names}.isdisjoint(_form(source) for source, _ in gold):
+def mined_curve(folder: str, gold: set[tuple[str, str]]) -> Curve:
+    """Measures the pairs in a folder that `mine` made at every threshold."""
+    mined = DataFolder(folder)
+    mined.require("source_id", "target_id", "score")
+    table = mined.table(columns=["source_id", "target_id", "score"])
+    pairs = list(zip(table["source_id"].to_pylist(), table["target_id"].to_pylist(), strict=True))
+    if len(set(pairs)) < len(pairs):
+        repeated, _ = Counter(pairs).most_common(1)[0]
+        raise InputError(f"the pair `{repeated[0]}`, `{repeated[1]}` is in it twice", path=folder)
+    if gold and pairs and {_form(source) for source, _ in pairs}.isdisjoint(_form(source) for source, _ in gold):
         raise InputError(
             "its source ids are of another form than those of the gold pairs, e.g. "
-            f"`{min(names)[:40]}` and `{min(gold)[0][:40]}`",
-            path=path,
+            f"`{min(pairs)[0][:40]}` and `{min(gold)[0][:40]}`",
+            path=folder,
             remedy="the gold must be of the same collections, and in the same layout",
         )
-    return Curve.of(np.array(scores), np.array(right, bool), len(gold))
+    right = np.array([pair in gold for pair in pairs], bool)
+    return Curve.of(table["score"].to_numpy().astype(np.float64), right, len(gold))
 
 
 def _form(name: str) -> str:

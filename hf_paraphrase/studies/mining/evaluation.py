@@ -9,33 +9,32 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...artefacts.artefact import Artefact, Card, check_early
-from ...artefacts.files import write_text_whole
+from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...training.devices import DeviceSettings
-from . import study
 from .collections import mined_curve, read_gold_ids
 from .embedding import EncoderFolders, FilterEncoderSettings
 from .matching import MATCHINGS
 from .measures import Curve
-from .report import curves_table, outcome_table, random_table, recall_table, write_curves
-from .run import FilterOptions, check_models
+from .report import folders_table, outcome_table, random_table, recall_table, write_curves
+from .run import FilterOptions, MiningRun, check_models
 from .scoring import MARGINS
-from .study import PAPERS_NEGATIVES, SIZES, Outcome, RecallRow, ScoreBank, TaskPart
+from .study import PAPERS_NEGATIVES, SIZES, TaskPart, gold_ranks, random_pair_curve, recall_rows, ways
 
 T = TypeVar("T")
 
-_WORK = "work"
+_RESULTS = "results.json"
 
 
 @dataclass(kw_only=True)
 class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
-    """Measure mining. Files that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
+    """Measure mining. Folders that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
 
-    pairs: list[str] = setting("files that `mine` made, each a row of the table", [], path=True)
+    pairs: list[str] = setting("folders that `mine` made, each a row of the table", [], path=True)
     gold: str | None = setting(
         "with --pairs: the true pairs, `source id TAB target id`", None, only_with="pairs", path=True
     )
@@ -115,20 +114,10 @@ def _by_names(names: Sequence[str], items: Sequence[T], flag: str) -> dict[str, 
 
 @dataclass(frozen=True)
 class MiningEvaluation:
-    """What mining is worth.
+    """What mining is worth: the numbers of `results.json`, and tables of them by their titles."""
 
-    Attributes:
-        curves: Precision and recall at every threshold, by file of pairs or by way to score and decide.
-        recall: The recall of the candidates by encoder; nothing for files of pairs.
-        random_outcomes: What came of each classifier among random pairs.
-        outcomes: What came of each way to score and decide; nothing for files of pairs.
-    """
-
-    tables: Mapping[str, str]
-    curves: Mapping[str, Curve]
-    recall: Mapping[str, Sequence[RecallRow]]
-    random_outcomes: Sequence[Outcome]
-    outcomes: Sequence[Outcome]
+    results: dict[str, Any]
+    tables: dict[str, str]
 
 
 @recipe(MiningEvaluationSettings)
@@ -136,51 +125,25 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
     """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
 
     Returns:
-        The tables and curves; with an output they are written there as well.
+        The numbers and tables; with an output they are written there as well, with the curves.
     """
-    if settings.output is not None:
-        if not settings.resume:
-            check_early(settings.output, overwrite=settings.overwrite)
-        check_plots()
-    evaluation = _measure_files(settings) if settings.pairs else _study(settings)
-    if settings.output is not None:
-        log(f"report: {settings.output}")
-    return evaluation
-
-
-def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
-    gold_file = str(settings.gold)
-    gold = read_gold_ids(Path(gold_file))
-    curves = {path: mined_curve(Path(path), gold) for path in dict.fromkeys(settings.pairs)}
-    evaluation = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, [], [])
     if settings.output is None:
-        return evaluation
-    results = {
-        path: {"all": curve.at(-float("inf")).as_dict(), "best": curve.best().as_dict()}
-        for path, curve in curves.items()
-    }
+        results, _ = _measure_folders(settings)
+        return MiningEvaluation(results, _tables(settings, results))
+    if not settings.resume:
+        check_early(settings.output, overwrite=settings.overwrite)
+    check_plots()
+    parts: dict[str, TaskPart] = {}
+    inputs = [*settings.pairs, *([settings.gold] if settings.gold else [])]
+    if settings.task is not None:
+        encoders = [settings.filter_encoders(), *settings.scorers().values()]
+        check_models(encoders, settings.classifiers().values(), settings.device)
+        names = {"tuning": settings.tuning_part, "test": settings.test_part}
+        parts = {role: TaskPart.read(settings.task, name) for role, name in names.items()}
+        inputs += [str(path) for part in parts.values() for path in part.files]
+        inputs += [*(folder for item in encoders for folder in item.folders), *settings.classifiers().values()]
     with Artefact(
         settings.output,
-        command="evaluate-mining",
-        settings=settings,
-        inputs=[*settings.pairs, gold_file],
-        overwrite=settings.overwrite,
-    ) as artefact:
-        _write_report(artefact, settings, evaluation, results)
-    return evaluation
-
-
-def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
-    task, output = str(settings.task), str(settings.output)
-    encoders, scorers, classifiers = settings.filter_encoders(), settings.scorers(), settings.classifiers()
-    check_models([encoders, *scorers.values()], classifiers.values(), settings.device)
-    names = {"tuning": settings.tuning_part, "test": settings.test_part}
-    parts = {role: TaskPart.read(task, name) for role, name in names.items()}
-    inputs = [str(path) for name in names.values() for path in TaskPart.files(task, name)]
-    inputs += [folder for item in (encoders, *scorers.values()) for folder in item.folders]
-    inputs = list(dict.fromkeys([*inputs, *classifiers.values()]))
-    with Artefact(
-        output,
         command="evaluate-mining",
         settings=settings,
         inputs=inputs,
@@ -189,109 +152,117 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
         free=["device"],
     ) as artefact:
         if artefact.finished:
-            return MiningEvaluation({}, {}, {}, [], [])
-        work = artefact.checkpoint(_WORK)
-        filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
-        banks = {
-            role: ScoreBank(
-                part,
-                encoders,
-                scorers,
-                classifiers,
-                margin=settings.margin,
-                neighbours=settings.neighbours,
-                filtering=filtering,
-                folder=work / role,
-            )
-            for role, part in parts.items()
-        }
-        recall = _recall(banks["test"], encoders, scorers, settings.recall_sizes)
-        tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in recall.items()}
-        among_random = _among_random_pairs(banks, settings)
-        if among_random:
-            tables[f"True pairs among {settings.random_negatives:,} random ones each"] = random_table(among_random)
-        chosen = study.ways(
-            list(scorers), list(classifiers), settings.margin, settings.one_to_one, settings.fixed_threshold
-        )
-        outcomes = [study.outcome(way, *(banks[role].curve(way) for role in ("tuning", "test"))) for way in chosen]
-        tables[f"True pairs among the {settings.candidates} best candidates"] = outcome_table(outcomes)
-        results = {
-            "parts": {
-                role: {
-                    "name": names[role],
-                    "sources": len(part.source),
-                    "targets": len(part.target),
-                    "gold": len(part.gold),
-                    "candidates": len(banks[role].run.pairs),
-                }
-                for role, part in parts.items()
-            },
-            "recall": {name: [row.as_dict() for row in rows] for name, rows in recall.items()},
-            "random_pairs": {
-                item.way.name: {
-                    "threshold": item.threshold,
-                    **item.tested.as_dict(),
-                    "best_threshold": item.curve.best_threshold(),
-                    "best": item.curve.best().as_dict(),
-                }
-                for item in among_random
-            },
-            "candidates": [item.as_dict() for item in outcomes],
-        }
-        curves = {item.way.label: item.curve for item in outcomes}
-        evaluation = MiningEvaluation(tables, curves, recall, among_random, outcomes)
-        _write_report(artefact, settings, evaluation, results)
+            results = read_json_object(artefact.target / _RESULTS)
+            return MiningEvaluation(results, _tables(settings, results))
+        if parts:
+            results, curves = _study(settings, parts, artefact.checkpoint("work"))
+        else:
+            results, curves = _measure_folders(settings)
+        evaluation = MiningEvaluation(results, _tables(settings, results))
+        _write_report(artefact, settings, evaluation, curves)
+    log(f"report: {settings.output}")
     return evaluation
 
 
-def _recall(
-    bank: ScoreBank, encoders: EncoderFolders, scorers: dict[str, EncoderFolders], sizes: Sequence[int]
-) -> dict[str, list[RecallRow]]:
-    tables = {}
-    for name, item in {f"the filter ({encoders.names})": encoders, **scorers}.items():
-        sides = bank.run.sides(item)
-        ranks = study.gold_ranks(sides.source, sides.target, bank.part.gold, sizes[-1])
-        tables[name] = study.recall_table(ranks, len(bank.part.source), len(bank.part.target), sizes)
+Curves = dict[str, dict[str, Curve]]
+"""Curves by their names, in groups."""
+
+
+def _measure_folders(settings: MiningEvaluationSettings) -> tuple[dict[str, Any], Curves]:
+    gold = read_gold_ids(Path(str(settings.gold)))
+    curves = {path: mined_curve(path, gold) for path in dict.fromkeys(settings.pairs)}
+    results = {
+        path: {
+            "all": curve.at(-float("inf")).as_dict(),
+            "best": curve.best().as_dict(),
+            "best_threshold": curve.best_threshold() if len(curve) else None,
+        }
+        for path, curve in curves.items()
+    }
+    return results, {"candidates": curves}
+
+
+def _study(
+    settings: MiningEvaluationSettings, parts: Mapping[str, TaskPart], work: Path
+) -> tuple[dict[str, Any], Curves]:
+    encoders, classifiers = settings.filter_encoders(), settings.classifiers()
+    scorers = {"filter": encoders, **settings.scorers()}
+    filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
+    runs = {
+        role: MiningRun((part.source, part.target), encoders, filtering, work / role, show_progress_bar=True)
+        for role, part in parts.items()
+    }
+    recall = {}
+    for name, item in scorers.items():
+        sides, part = runs["test"].sides(item), parts["test"]
+        ranks = gold_ranks(sides.source, sides.target, part.gold, settings.recall_sizes[-1])
+        label = f"the filter ({item.names})" if name == "filter" else name
+        recall[label] = recall_rows(ranks, len(part.source), len(part.target), settings.recall_sizes)
+    curves: Curves = {"candidates": {}, "random_pairs": {}}
+    random_pairs = {}
+    for name, folder in classifiers.items() if settings.random_negatives else ():
+        tuning, test = (
+            random_pair_curve(parts[role], runs[role], folder, settings.random_negatives, settings.seed)
+            for role in ("tuning", "test")
+        )
+        threshold = tuning.best_threshold()
+        random_pairs[name] = {
+            "threshold": threshold,
+            **test.at(threshold).as_dict(),
+            "best_threshold": test.best_threshold(),
+            "best": test.best().as_dict(),
+        }
+        curves["random_pairs"][name] = test
+    outcomes = []
+    for way in ways(
+        scorers, classifiers, settings.margin, settings.neighbours, settings.one_to_one, settings.fixed_threshold
+    ):
+        tuning, test = (way.curve(parts[role], runs[role]) for role in ("tuning", "test"))
+        outcomes.append(way.outcome(tuning, test))
+        curves["candidates"][way.label] = test
+    results = {
+        "parts": {
+            role: {
+                "name": name,
+                "sources": len(parts[role].source),
+                "targets": len(parts[role].target),
+                "gold": len(parts[role].gold),
+                "candidates": len(runs[role].pairs),
+            }
+            for role, name in (("tuning", settings.tuning_part), ("test", settings.test_part))
+        },
+        "recall": recall,
+        "random_pairs": random_pairs,
+        "candidates": outcomes,
+    }
+    return results, curves
+
+
+def _tables(settings: MiningEvaluationSettings, results: Mapping[str, Any]) -> dict[str, str]:
+    if settings.pairs:
+        return {"Measures": folders_table(results)}
+    tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in results["recall"].items()}
+    if results["random_pairs"]:
+        title = f"True pairs among {settings.random_negatives:,} random ones each"
+        tables[title] = random_table(results["random_pairs"])
+    tables[f"True pairs among the {settings.candidates} best candidates"] = outcome_table(results["candidates"])
     return tables
 
 
-def _among_random_pairs(banks: Mapping[str, ScoreBank], settings: MiningEvaluationSettings) -> list[Outcome]:
-    if not settings.random_negatives:
-        return []
-
-    def curve(bank: ScoreBank, folder: str) -> Curve:
-        sizes = len(bank.part.source), len(bank.part.target), settings.random_negatives, settings.seed
-        return study.random_pair_curve(bank.run.classified(folder), bank.part.gold, *sizes)
-
-    return [
-        study.outcome(study.classifier_way(name), *(curve(banks[role], folder) for role in ("tuning", "test")))
-        for name, folder in settings.classifiers().items()
-    ]
-
-
 def _write_report(
-    artefact: Artefact,
-    settings: MiningEvaluationSettings,
-    evaluation: MiningEvaluation,
-    results: dict[str, Any],
+    artefact: Artefact, settings: MiningEvaluationSettings, evaluation: MiningEvaluation, curves: Curves
 ) -> None:
-    among_random = {item.way.name: item.curve for item in evaluation.random_outcomes}
-    groups = {"candidates": evaluation.curves, "random_pairs": among_random}
-    plots = [title for title, group in groups.items() if write_curves(artefact.staging, title, group)]
-    text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text_whole(artefact.staging / "results.json", text + "\n")
-    card = Card(
-        "mining_report",
-        {
-            "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
-            "task": settings.task is not None,
-            "parts": results.get("parts") if settings.task else None,
-            "tables": evaluation.tables,
-            "plots": plots,
-            "fixed_threshold": settings.fixed_threshold,
-            "one_to_one": settings.one_to_one,
-            "neighbours": settings.neighbours,
-        },
-        report=True,
-    )
-    artefact.finish(results={"tables": list(evaluation.tables)}, card=card)
+    plots = [title for title, group in curves.items() if write_curves(artefact.staging, title, group)]
+    text = json.dumps(evaluation.results, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text_whole(artefact.staging / _RESULTS, text + "\n")
+    card = {
+        "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
+        "task": settings.task is not None,
+        "parts": evaluation.results.get("parts") if settings.task else None,
+        "tables": evaluation.tables,
+        "plots": plots,
+        "fixed_threshold": settings.fixed_threshold,
+        "one_to_one": settings.one_to_one,
+        "neighbours": settings.neighbours,
+    }
+    artefact.finish(results={"tables": list(evaluation.tables)}, card=Card("mining_report", card, report=True))

@@ -7,9 +7,7 @@ harmonic mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +25,6 @@ class Measures:
     found: int
     right: int
     gold: int
-
-    @classmethod
-    def from_dict(cls, counts: Mapping[str, Any]) -> Measures:
-        """Makes it of what :meth:`as_dict` returned."""
-        return cls(counts["found"], counts["right"], counts["gold"])
 
     @property
     def precision(self) -> float:
@@ -143,16 +136,10 @@ class Curve:
         return Measures(int(self.found[number - 1]), int(self.right[number - 1]), self.gold)
 
     def thinned(self, points: int = 1000) -> Curve:
-        """Returns a curve of at most so many points, evenly spread over the recall, ends and best F1 among them."""
+        """Returns a curve of about so many points, evenly spread over the recall, ends and best F1 among them."""
         if len(self) <= points:
             return self
-        # Where the recall rises is where the curve has its corners.
-        changes = np.flatnonzero(np.diff(self.right, prepend=-1, append=-1))
-        wanted = np.unique(
-            np.concatenate([[0, len(self) - 1, int(np.argmax(self.f1))], np.maximum(changes - 1, 0), changes])
-        )
-        wanted = wanted[wanted < len(self)]
-        if len(wanted) > points:
-            spread = np.linspace(0, len(wanted) - 1, points).round().astype(np.int64)
-            wanted = np.unique(np.append(wanted[spread], int(np.argmax(self.f1))))
+        # The first threshold that reaches a recall has the best precision there.
+        corners = np.searchsorted(self.right, np.linspace(0, self.right[-1], points - 2))
+        wanted = np.unique([0, *corners, int(np.argmax(self.f1)), len(self) - 1])
         return Curve(self.thresholds[wanted], self.found[wanted], self.right[wanted], self.gold)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import Artefact
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object
+from ...artefacts.provenance import PROVENANCE
+from ...artefacts.remote_paths import to_path
+from ...data.folder import DataFolder, write_split
 from ...errors import InputError
 from ...messages import log
 from ...settings import recipe
-from .collections import (
-    Collection,
-    check_different,
-    count_repeated,
-    one_line,
-    read_collection,
-    read_gold,
-    write_gold,
-)
-from .embedding import EncoderFolders
+from .collections import MINED, Collection, check_different, count_repeated, read_collection, read_gold, write_gold
 from .matching import by_score, matching
 from .measures import Curve, Measures, are_gold
-from .mining_settings import MinedFiles, MiningSettings
+from .mining_settings import MiningSettings
 from .run import FilterOptions, MiningRun, ScoreOptions, check_models
+from .study import TaskPart, Way
 
 _PAIRS_AT_A_TIME = 1 << 18
 
@@ -38,6 +34,7 @@ class Mined:
     """What mining gave.
 
     Attributes:
+        folder: The data folder.
         threshold: The least score that was asked for, or chosen; None without one.
         tuning: The measures with which it was chosen; None where it was not.
         measures: Precision, recall and F1 against the true pairs; None without these.
@@ -46,25 +43,14 @@ class Mined:
             the exact one.
     """
 
-    files: MinedFiles
+    folder: Path
     candidates: int
     pairs: int
     threshold: float | None
-    tuning: Measures | None
-    measures: Measures | None
+    tuning: dict[str, Any] | None
+    measures: dict[str, Any] | None
     candidate_recall: float | None
     approximate_recall: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the numbers as JSON values."""
-        record: dict[str, Any] = {}
-        if self.tuning is not None:
-            record["tuning"] = {"threshold": self.threshold, **self.tuning.as_dict()}
-        if self.approximate_recall is not None:
-            record["approximate_recall"] = self.approximate_recall
-        if self.measures is not None:
-            record |= {"candidate_recall": self.candidate_recall, "measures": self.measures.as_dict()}
-        return {**record, "candidates": self.candidates, "pairs": self.pairs, "threshold": self.threshold}
 
 
 @recipe(MiningSettings)
@@ -72,29 +58,29 @@ def mine(settings: MiningSettings) -> Mined:
     """Finds the translations between two collections of sentences, each in one language (paper 002).
 
     Returns:
-        The files that were made, and what was measured.
+        The folder that was made, and what was measured.
     """
-    files = MinedFiles.of(settings)
-    artefact = Artefact(
-        files.pairs,
+    with Artefact(
+        settings.output,
         command="mine",
         settings=settings,
         inputs=settings.inputs(),
         overwrite=settings.overwrite,
         resume=settings.resume,
         free=["device"],
-        is_file=True,
-        companions=[] if files.gold is None else [files.gold],
-    )
-    with artefact:
-        return _mined_before(files) if artefact.finished else _mine(settings, files, artefact)
+    ) as artefact:
+        if artefact.finished:
+            results = read_json_object(artefact.target / PROVENANCE)["results"]
+        else:
+            results = _mine(settings, artefact)
+    return Mined(Path(settings.output), **results)
 
 
-def _mine(settings: MiningSettings, files: MinedFiles, artefact: Artefact) -> Mined:
+def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
     encoders, scoring = settings.filter_encoders(), settings.scoring_encoders()
     collections = _read(Path(settings.source), Path(settings.target), settings.layout)
     gold = read_gold(Path(settings.gold), *collections) if settings.gold else None
-    tuning_collections = _read_tuning(settings)
+    tuning_part = _read_tuning(settings)
     filtering = FilterOptions(
         settings.candidates,
         settings.approximate,
@@ -111,8 +97,16 @@ def _mine(settings: MiningSettings, files: MinedFiles, artefact: Artefact) -> Mi
     )
     work = artefact.checkpoint("embeddings")
     threshold, tuning = settings.threshold, None
-    if tuning_collections is not None:
-        curve = _tune(tuning_collections, encoders, filtering, scores_of, settings.one_to_one, work / "tuning")
+    if tuning_part is not None:
+        sides = (tuning_part.source, tuning_part.target)
+        way = Way("", scores_of, settings.one_to_one)
+        curve = way.curve(tuning_part, MiningRun(sides, encoders, filtering, work / "tuning", show_progress_bar=True))
+        if not curve.right.any():
+            raise InputError(
+                "none of the true pairs is among the candidates, so no threshold can be chosen",
+                path=tuning_part.source.path,
+                remedy="raise --candidates, use another encoder, or give --threshold",
+            )
         threshold, tuning = curve.best_threshold(), curve.best()
         log(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
     run = MiningRun(collections, encoders, filtering, work / "collections", show_progress_bar=True)
@@ -123,20 +117,29 @@ def _mine(settings: MiningSettings, files: MinedFiles, artefact: Artefact) -> Mi
     measures, candidate_recall = (None, None) if gold is None else _measured(run, scores, kept, gold, threshold)
     rows = np.flatnonzero(kept if threshold is None else kept & (scores >= threshold))
     rows = rows[by_score(run.pairs.source[rows], run.pairs.target[rows], scores[rows])]
-    mined = Mined(
-        files,
-        len(run.pairs),
-        len(rows),
-        threshold,
-        tuning,
-        measures,
-        candidate_recall,
-        run.approximate_recall,
-    )
-    _write(artefact.staging, files, collections, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
-    artefact.finish(results=json.loads(json.dumps(mined.as_dict())))
-    log(f"{mined.pairs:,} pairs of {mined.candidates:,} candidates: {settings.output}")
-    return mined
+    results: dict[str, Any] = {
+        "candidates": len(run.pairs),
+        "pairs": len(rows),
+        "threshold": threshold,
+        "tuning": None if tuning is None else tuning.as_dict(),
+        "measures": None if measures is None else measures.as_dict(),
+        "candidate_recall": candidate_recall,
+        "approximate_recall": run.approximate_recall,
+    }
+    _write(artefact.staging, settings, collections, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
+    card = {
+        "languages": [item for item in (settings.source_lang, settings.target_lang) if item],
+        "files": [to_path(path).name for path in (settings.source, settings.target)],
+        "encoders": [to_path(path).name for path in encoders.folders],
+        "classifier": to_path(settings.classifier).name if settings.classifier else None,
+        "margin": settings.margin,
+        "one_to_one": settings.one_to_one,
+        "splits": DataFolder(artefact.staging).sizes(),
+        **results,
+    }
+    artefact.finish(results=results, card=Card("mined_bitext", card))
+    log(f"{len(rows):,} pairs of {len(run.pairs):,} candidates: {settings.output}")
+    return results
 
 
 def _measured(
@@ -152,22 +155,6 @@ def _measured(
     return curve.at(-float("inf") if threshold is None else threshold), int(hits.sum()) / len(gold)
 
 
-def _mined_before(files: MinedFiles) -> Mined:
-    """Returns what a finished run has found, by its record."""
-    results = read_json_object(files.record)["results"]
-    tuning = results.get("tuning")
-    return Mined(
-        files,
-        results["candidates"],
-        results["pairs"],
-        results["threshold"],
-        None if tuning is None else Measures.from_dict(tuning),
-        Measures.from_dict(results["measures"]) if "measures" in results else None,
-        results.get("candidate_recall"),
-        results.get("approximate_recall"),
-    )
-
-
 def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collection]:
     collections = read_collection(source, layout), read_collection(target, layout)
     check_different(*collections)
@@ -181,56 +168,43 @@ def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collecti
     return collections
 
 
-def _read_tuning(settings: MiningSettings) -> tuple[Collection, Collection, NDArray[np.int64]] | None:
+def _read_tuning(settings: MiningSettings) -> TaskPart | None:
     files = [Path(path) for path in settings.tuning_files()]
     if not files:
         return None
     for path in files:
         if not path.is_file():
             raise InputError("no such file", path=path, remedy="--tune-on takes what its three files begin with")
-    source, target, gold = files
-    collections = _read(source, target, settings.layout)
-    return *collections, read_gold(gold, *collections)
-
-
-def _tune(
-    tuning: tuple[Collection, Collection, NDArray[np.int64]],
-    encoders: EncoderFolders,
-    filtering: FilterOptions,
-    scores_of: ScoreOptions,
-    one_to_one: str | None,
-    folder: Path,
-) -> Curve:
-    source, target, gold = tuning
-    run = MiningRun((source, target), encoders, filtering, folder, show_progress_bar=True)
-    scores = run.scores(scores_of)
-    kept = matching(one_to_one, run.pairs.source, run.pairs.target, scores)
-    hits = are_gold(run.pairs.source, run.pairs.target, gold, len(target))
-    if not hits[kept].any():
-        raise InputError(
-            "none of the true pairs is among the candidates, so no threshold can be chosen",
-            path=source.path,
-            remedy="raise --candidates, use another encoder, or give --threshold",
-        )
-    return Curve.of(scores[kept], hits[kept], len(gold))
+    source, target = _read(files[0], files[1], settings.layout)
+    return TaskPart(files, source, target, read_gold(files[2], source, target))
 
 
 def _write(
-    staging: Path,
-    files: MinedFiles,
+    folder: Path,
+    settings: MiningSettings,
     collections: tuple[Collection, Collection],
     source: NDArray[np.int64],
     target: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
     left, right = collections
-    with (staging / files.pairs.name).open("w", encoding="utf-8", newline="\n") as stream:
+
+    def blocks() -> Iterator[pa.Table]:
         for start in range(0, len(scores), _PAIRS_AT_A_TIME):
             part = slice(start, start + _PAIRS_AT_A_TIME)
-            for one, two, score in zip(
-                source[part].tolist(), target[part].tolist(), scores[part].tolist(), strict=True
-            ):
-                fields = (left.names[one], right.names[two], left.sentences[one], right.sentences[two])
-                stream.write("\t".join([f"{score:.9g}", *map(one_line, fields)]) + "\n")
-    if files.gold is not None:
-        write_gold(staging / files.gold.name, left.names, right.names, np.stack([source, target], axis=1))
+            sources, targets = source[part].tolist(), target[part].tolist()
+            columns = {
+                "id": [f"{left.names[one]}:{right.names[two]}" for one, two in zip(sources, targets, strict=True)],
+                "source": [left.sentences[place] for place in sources],
+                "target": [right.sentences[place] for place in targets],
+                "source_lang": [settings.source_lang] * len(sources),
+                "target_lang": [settings.target_lang] * len(sources),
+                "source_id": [left.names[place] for place in sources],
+                "target_id": [right.names[place] for place in targets],
+                "score": scores[part],
+            }
+            yield pa.table(columns, schema=MINED)
+
+    write_split(folder, "train", blocks(), MINED)
+    if settings.layout == "bucc":
+        write_gold(folder / "pairs.gold", left.names, right.names, np.stack([source, target], axis=1))

@@ -1,12 +1,10 @@
-"""The settings of the recipe `mine`, and the files that it makes."""
+"""The settings of the recipe `mine`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...artefacts.provenance import PROVENANCE
 from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import seed_setting, setting
@@ -24,11 +22,13 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
     source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}", path=True)
     target: str = setting("text file of the target collection", path=True)
     output: str = setting(
-        "the tab-separated file to make: score, source id, target id, source sentence, target sentence, the best first"
+        "the data folder to make: a bitext, the best pairs first, with the columns source_id, target_id and score"
     )
+    source_lang: str = setting("code of the source language, for the column and the card", "")
+    target_lang: str = setting("code of the target language", "")
     layout: str = setting(
-        "lines: one sentence a line, whose number is its id; bucc: `id TAB sentence`, and the pairs are also written "
-        "as `source id TAB target id` beside the output, with the suffix .gold",
+        "lines: one sentence a line, whose number is its id; bucc: `id TAB sentence`, and the output also has the ids "
+        "of the pairs, `source id TAB target id`, in pairs.gold",
         "lines",
         choices=LAYOUTS,
     )
@@ -89,14 +89,17 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     seed: int = seed_setting("with --approximate: seed of the lists")
     resume: bool = setting("continue an incomplete run of the same command", False)
-    overwrite: bool = setting("replace an existing output", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if Path(self.output).suffix == ".gold" and self.layout == "bucc":
+        if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
-                "--output cannot end in .gold", remedy="the ids alone are written beside it under that name"
+                f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
+                if _ending(self.source) == _ending(self.target)
+                else "--tune-on cannot name its files: a side ends in .gold",
+                remedy="give the files of the two languages different endings, e.g. news.fr and news.en",
             )
         self.filter_encoders()
         self.scoring_encoders()
@@ -105,10 +108,6 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
         """Returns the folders of the encoders of the score, None if it takes those that find the candidates."""
         flags = (self.scoring_encoder, self.source_scoring_encoder, self.target_scoring_encoder)
         return EncoderFolders.of(*flags, "scoring-encoder")
-
-    def paths_made(self) -> list[str]:
-        """Lists the files that are made."""
-        return [str(path) for path in MinedFiles.of(self)]
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, each once."""
@@ -123,25 +122,6 @@ class MiningSettings(FilterEncoderSettings, DeviceSettings):
             return ()
         endings = (_ending(self.source), _ending(self.target), ".gold")
         return tuple(self.tune_on + ending for ending in endings)
-
-
-@dataclass(frozen=True)
-class MinedFiles:
-    """What appears in the end."""
-
-    pairs: Path
-    record: Path
-    gold: Path | None
-
-    @classmethod
-    def of(cls, settings: MiningSettings) -> MinedFiles:
-        """Names the files of an output."""
-        pairs = Path(settings.output).expanduser()
-        gold = pairs.with_suffix(".gold") if settings.layout == "bucc" else None
-        return cls(pairs, pairs.with_name(f"{pairs.name}.{PROVENANCE}"), gold)
-
-    def __iter__(self) -> Iterator[Path]:
-        yield from (self.pairs, self.record, *([self.gold] if self.gold else []))
 
 
 def _ending(path: str) -> str:

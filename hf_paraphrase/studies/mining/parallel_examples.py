@@ -193,8 +193,6 @@ class NegativeDraw:
         candidates: NDArray[np.int32] | None = None,
         hard_share: float = 0.0,
     ) -> None:
-        if not 0.0 <= hard_share <= 1.0:
-            raise ValueError(f"hard_share must be between 0 and 1, not {hard_share}")
         self.examples = examples
         self.negatives = negatives
         self.candidates = candidates
@@ -215,8 +213,11 @@ class NegativeDraw:
         drawn = np.full((len(pairs), self.negatives), NOTHING, np.int64)
         if self.candidates is not None and self.hard_share > 0:
             self._draw_hard(drawn, pairs[:, 0], generator)
-        self._draw_from_batch(drawn, pairs, generator)
-        self._draw_from_all(drawn, pairs[:, 0], generator)
+        targets = np.unique(pairs[:, 1])
+        order = generator.random((len(pairs), len(targets))).argsort(axis=1)
+        self._fill(drawn, pairs[:, 0], targets[order])
+        size = (len(pairs), _ROUNDS * self.negatives)
+        self._fill(drawn, pairs[:, 0], generator.integers(self.examples.target.trained, size=size))
         return drawn
 
     def _draw_hard(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator) -> None:
@@ -230,36 +231,14 @@ class NegativeDraw:
         chosen[np.arange(chosen.shape[1]) >= wanted_here[:, None]] = NOTHING
         drawn[:, : chosen.shape[1]] = chosen
 
-    def _draw_from_batch(
-        self, drawn: NDArray[np.int64], pairs: NDArray[np.int64], generator: np.random.Generator
-    ) -> None:
-        targets = np.unique(pairs[:, 1])
-        barred = self.examples.are_parallel(pairs[:, :1], targets[None])
-        barred |= (drawn[:, :, None] == targets).any(1)
-        order = np.where(barred, 2.0, generator.random(barred.shape))
-        places = order.argsort(axis=1)[:, : self.negatives]
-        drawn_ids = np.where(np.take_along_axis(barred, places, axis=1), NOTHING, targets[places])
-        # What was drawn before stands at the left, and found ones fill up what is empty behind it.
-        missing = (drawn == NOTHING).sum(1)
-        for place in range(drawn_ids.shape[1]):
-            rows = np.flatnonzero((missing > place) & (drawn_ids[:, place] != NOTHING))
-            drawn[rows, self.negatives - missing[rows] + place] = drawn_ids[rows, place]
-
-    def _draw_from_all(
-        self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator
-    ) -> None:
-        for _ in range(_ROUNDS):
-            rows, places = np.nonzero(drawn == NOTHING)
-            if not len(rows):
+    def _fill(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], proposals: NDArray[np.int64]) -> None:
+        """Puts the first proposals (pairs, n) that are no translations and not there already into free places."""
+        for tried in proposals.T:
+            is_free = drawn == NOTHING
+            good = is_free.any(1) & ~self.examples.are_parallel(sources, tried) & ~(drawn == tried[:, None]).any(1)
+            drawn[good, is_free.argmax(1)[good]] = tried[good]
+            if not is_free.any():
                 return
-            tried = generator.integers(self.examples.target.trained, size=len(rows))
-            good = ~self.examples.are_parallel(sources[rows], tried) & ~(drawn[rows] == tried[:, None]).any(1)
-            # Two that were tried for the same pair might be the same: the first one stands.
-            keys = rows * np.int64(len(self.examples.target)) + tried
-            first = np.zeros(len(rows), bool)
-            first[np.unique(keys, return_index=True)[1]] = True
-            good &= first
-            drawn[rows[good], places[good]] = tried[good]
 
     def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Puts pairs and their negatives together, a few hundred pairs at a time.

@@ -155,7 +155,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
         log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
         log(
             "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
-            f"--classifier {settings.output} --output pairs.tsv"
+            f"--classifier {settings.output} --output mined"
         )
 
 

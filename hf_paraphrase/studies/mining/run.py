@@ -8,21 +8,16 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from ...encoders.sentence_encoder import SentenceEncoder
 from .candidates import approximate_candidates, kept_candidates
 from .collections import Collection
 from .embedding import EncodedSides, EncoderFolders, encode_sides
-from .parallel_classification import ParallelClassifier
-from .scoring import (
-    CandidatePairs,
-    ClassifiedSides,
-    combined_scores,
-    known_rows,
-    margin_scores,
-    neighbourhood_means,
-    pair_cosines,
-)
+from .parallel_classification import ParallelClassifier, sigmoid
+from .scoring import CandidatePairs, combined_scores, known_rows, margin_scores, neighbourhood_means, pair_cosines
+
+_PAIRS_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -89,8 +84,9 @@ class MiningRun:
         self.approximate_recall: float | None = None
         self._progress = show_progress_bar
         self._sides: dict[EncoderFolders, EncodedSides] = {}
-        self._means: dict[tuple[EncoderFolders, int], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._classified: dict[str, ClassifiedSides] = {}
+        self._means: dict[tuple[EncoderFolders, int], list[NDArray[np.float64]]] = {}
+        self._classifiers: dict[str, tuple[ParallelClassifier, NDArray[np.float32], NDArray[np.float32]]] = {}
+        self._probabilities: dict[str, NDArray[np.float64]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         sides = self.sides(encoders)
         if options.approximate:
@@ -123,62 +119,60 @@ class MiningRun:
             )
         return self._sides[encoders]
 
-    def cosines(self, encoders: EncoderFolders | None = None) -> NDArray[np.float32]:
-        """Computes the cosine of every pair (pairs,), by default under the encoders of the filter."""
-        if encoders is None or encoders == self.encoders:
-            return self.pairs.cosine
-        sides = self.sides(encoders)
-        return pair_cosines(self.pairs, sides.source, sides.target)
-
-    def margins(self, kind: str, neighbours: int, encoders: EncoderFolders | None = None) -> NDArray[np.float64]:
-        """Computes the margin score of every pair (pairs,), by default under the encoders of the filter."""
-        chosen = encoders or self.encoders
-        source_means, target_means = self._neighbourhoods(chosen, neighbours)
-        sides = source_means[self.pairs.source], target_means[self.pairs.target]
-        return margin_scores(self.cosines(chosen), *sides, kind)
-
-    def probabilities(self, classifier: str) -> NDArray[np.float64]:
-        """Computes the probability of every pair by a classifier (pairs,)."""
-        return self.classified(classifier).probabilities(self.pairs.source, self.pairs.target)
-
-    def classified(self, classifier: str) -> ClassifiedSides:
-        """Returns both collections as a classifier sees them."""
-        if classifier not in self._classified:
-            self._classified[classifier] = ClassifiedSides.from_pretrained(
-                classifier,
-                self.source.sentences,
-                self.target.sentences,
-                device=self.options.device,
-                show_progress_bar=self._progress,
-            )
-        return self._classified[classifier]
-
     def scores(self, options: ScoreOptions) -> NDArray[np.float64]:
         """Computes the score that the options describe for every pair (pairs,)."""
         parts: list[NDArray[np.float64]] = []
-        if options.margin is not None:
-            parts.append(self.margins(options.margin, options.neighbours, options.encoders))
-        elif options.encoders is not None or options.classifier is None:
-            parts.append(self.cosines(options.encoders).astype(np.float64))
+        if options.margin is not None or options.encoders is not None or options.classifier is None:
+            encoders = options.encoders or self.encoders
+            sides = self.sides(encoders)
+            is_filter = encoders == self.encoders
+            cosines = self.pairs.cosine if is_filter else pair_cosines(self.pairs, sides.source, sides.target)
+            if options.margin is None:
+                parts.append(cosines.astype(np.float64))
+            else:
+                means = self._neighbourhoods(encoders, options.neighbours)
+                of_pairs = means[0][self.pairs.source], means[1][self.pairs.target]
+                parts.append(margin_scores(cosines, *of_pairs, options.margin))
         if options.classifier is not None:
-            parts.append(self.probabilities(options.classifier))
+            if options.classifier not in self._probabilities:
+                self._probabilities[options.classifier] = self.probabilities(
+                    options.classifier, self.pairs.source, self.pairs.target
+                )
+            parts.append(self._probabilities[options.classifier])
         return combined_scores(parts, options.combine)
 
-    def _neighbourhoods(
-        self, encoders: EncoderFolders, neighbours: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def probabilities(
+        self, classifier: str, source: NDArray[np.int64], target: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Computes the probability of pairs of places (pairs,) that they are parallel (paper 002, equation 1)."""
+        if classifier not in self._classifiers:
+            opened = ParallelClassifier.from_pretrained(classifier, device=self.options.device)
+            self._classifiers[classifier] = (
+                opened,
+                opened.encode_source(self.source.sentences, show_progress_bar=self._progress),
+                opened.encode_target(self.target.sentences, show_progress_bar=self._progress),
+            )
+        opened, sources, targets = self._classifiers[classifier]
+        values = np.empty(len(source), np.float64)
+        with tqdm(total=len(source), unit=" pairs", desc="classify", disable=not self._progress) as progress:
+            for start in range(0, len(source), _PAIRS_AT_A_TIME):
+                part = slice(start, start + _PAIRS_AT_A_TIME)
+                values[part] = sigmoid(opened.score(sources[source[part]], targets[target[part]]))
+                progress.update(len(values[part]))
+        return values
+
+    def _neighbourhoods(self, encoders: EncoderFolders, neighbours: int) -> list[NDArray[np.float64]]:
+        """Returns the mean cosine of each source, and of each target, with its neighbourhood."""
         key = (encoders, neighbours)
         if key not in self._means:
             sides = self.sides(encoders)
             name = f"near-{list(self._sides).index(encoders)}-{neighbours}"
+            directions = {"source": (sides.source, sides.target), "target": (sides.target, sides.source)}
             means = []
-            for direction, one, two in (
-                ("source", sides.source, sides.target),
-                ("target", sides.target, sides.source),
-            ):
+            for direction, (one, two) in directions.items():
                 _, cosines = kept_candidates(
                     self.folder, f"{name}-{direction}", one, two, neighbours, show_progress_bar=self._progress
                 )
                 means.append(neighbourhood_means(cosines, neighbours))
-            self._means[key] = (means[0], means[1])
+            self._means[key] = means
         return self._means[key]

@@ -9,33 +9,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.studies.mining.bilingual_vectors import (
-    TABLES,
-    BilingualSettings,
-    BilingualTraining,
+    SIDES,
+    BilingualArguments,
+    BilingualTrainer,
+    BilingualVectors,
+    keep_probabilities,
+    noise_probabilities,
+    skip_gram,
+    window_blocks,
     without_unknown,
 )
-from hf_paraphrase.studies.mining.skip_gram import NoiseWords, WindowBlocks, keep_probabilities, skip_gram
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
 SENTENCES = [[2, 3, 4, 2], [], [5], [3, 2], [4, 4, 5, 2, 3, 6]]
 OTHERS = [[2, 2], [3], [], [4, 3, 2], [2]]
 
 
-def log_sigmoid(value):
-    return -math.log1p(math.exp(-value))
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=8), st.integers(1, 4), st.integers(1, 5), st.integers(0, 9))
 def test_windows_are_those_of_a_plain_loop(lengths, window, size, seed):
     sentences = np.repeat(np.arange(len(lengths)), lengths)
-    if not len(sentences):
-        return
     reach = np.random.default_rng(seed).integers(1, window + 1, size=len(sentences))
-    windows = WindowBlocks.of_sentences(sentences, reach, window, size)
+    contexts, inside = window_blocks(sentences, reach, window, size)
     found = {
-        (block * size + centre, int(windows.contexts[block, context]))
-        for block, centre, context in windows.inside.nonzero().tolist()
+        (block * size + centre, int(contexts[block, context]))
+        for block, centre, context in np.argwhere(inside).tolist()
     }
     expected = {
         (i, j)
@@ -43,135 +41,113 @@ def test_windows_are_those_of_a_plain_loop(lengths, window, size, seed):
         for j in range(len(sentences))
         if sentences[i] == sentences[j] and 0 < abs(i - j) <= reach[i]
     }
-    assert found == expected and windows.inside.sum() == len(expected)
-    assert windows.counts.tolist() == [sum(i == word for i, _ in expected) for word in range(len(sentences))]
+    assert found == expected and inside.sum() == len(expected)
 
 
-def test_the_objective_and_its_gradient_are_those_of_the_formula():
+def pairs_loss(u, v, noise, windows, negatives):
+    """The objective of skip-gram for a list of (word, context), by a plain loop."""
+    total = torch.zeros((), dtype=u.dtype)
+    for i, j in windows:
+        total = total - torch.nn.functional.logsigmoid(u[i] @ v[j])
+        total = total - negatives / len(noise) * torch.nn.functional.logsigmoid(-noise @ u[i]).sum()
+    return total
+
+
+def test_the_objective_is_that_of_the_formula():
     generator = torch.Generator().manual_seed(0)
-    inputs, outputs, noise = (
-        torch.randn(count, 3, generator=generator, dtype=torch.double, requires_grad=True) for count in (7, 7, 4)
-    )
+    inputs, outputs, noise = (torch.randn(count, 3, generator=generator, dtype=torch.double) for count in (7, 7, 4))
     sentences, reach = np.array([0, 0, 0, 0, 1, 1, 1]), np.array([1, 2, 2, 1, 2, 1, 2])
-    windows = WindowBlocks.of_sentences(sentences, reach, 2, size=3)
-    total = torch.zeros((), dtype=torch.double)
-    naive = 0.0
-    for i in range(7):
-        for j in range(7):
-            if sentences[i] == sentences[j] and 0 < abs(i - j) <= reach[i]:
-                naive -= log_sigmoid((inputs[i] @ outputs[j]).item())
-                naive -= 5 / 4 * sum(log_sigmoid(-(inputs[i] @ word).item()) for word in noise)
-                total = total - torch.nn.functional.logsigmoid(inputs[i] @ outputs[j])
-                total = total - 5 / 4 * torch.nn.functional.logsigmoid(-noise @ inputs[i]).sum()
-    expected = torch.autograd.grad(total, (inputs, outputs, noise))
+    contexts, inside = map(torch.from_numpy, window_blocks(sentences, reach, 2, size=3))
+    windows = [
+        (i, j) for i in range(7) for j in range(7) if sentences[i] == sentences[j] and 0 < abs(i - j) <= reach[i]
+    ]
+    found = skip_gram(inputs, outputs, noise, contexts, inside, 5)
+    torch.testing.assert_close(found, pairs_loss(inputs, outputs, noise, windows, 5))
+
+
+def trainer_of(folder, sides=(SENTENCES, OTHERS), sizes=(7, 5), aligned_weight=0.7, dimension=3, **options):
+    ids = tuple(TokenIds.of_lists(side) for side in sides)
+    counts = [np.bincount(side.ids, minlength=size) for side, size in zip(ids, sizes, strict=True)]
+    common = {"per_device_train_batch_size": 2, "num_train_epochs": 2, "window": 2, "subsampling": 0.0}
+    arguments = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+    model = BilingualVectors(counts, dimension, 5, aligned_weight)
+    return BilingualTrainer(model, BilingualArguments(**arguments, **{**common, **options}), ids)
+
+
+def test_the_loss_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_aligned_means(tmp_path):
+    trainer = trainer_of(tmp_path)
+    rows = [0, 3, 1, 4]
+    batch = trainer._collate([(0, row) for row in rows])
+    tables = trainer.model.tables
     with torch.no_grad():
-        loss, *gradients = skip_gram(inputs, outputs, noise, windows, 5)
-    assert loss == pytest.approx(naive)
-    for found, wanted in zip(gradients, expected, strict=True):
-        torch.testing.assert_close(found, wanted)
-
-
-def training_of(**options):
-    common = {"dimension": 3, "epochs": 2, "window": 2, "batch_size": 2, "subsampling": 0.0}
-    sides = (TokenIds.of_lists(SENTENCES), TokenIds.of_lists(OTHERS))
-    training = BilingualTraining(sides, (7, 5), BilingualSettings(**{**common, **options}))
-    generator = torch.Generator().manual_seed(1)
-    for name in TABLES:
-        training.tables[name][2:] = torch.randn(training.tables[name][2:].shape, generator=generator)
-    return training
-
-
-def test_the_gradient_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_aligned_means():
-    training = training_of(aligned_weight=0.7)
-    rows = np.array([0, 3, 1, 4])
-    tables = {name: table.clone().requires_grad_() for name, table in training.tables.items()}
-    losses, gradients = training.gradients(rows, np.random.default_rng(5))
-    # The same draws in the same order.
-    generator = np.random.default_rng(5)
-    total = torch.zeros(())
-    for name, lists, noise in (("source", SENTENCES, training._noise[0]), ("target", OTHERS, training._noise[1])):
-        flat = [(word, sentence) for sentence, row in enumerate(rows) for word in lists[row]]
-        generator.random(len(flat))
-        reach = generator.integers(1, 3, size=len(flat))
-        drawn = noise(256, generator)
-        u, v = tables[name], tables[f"{name}_contexts"]
-        for i, (word, sentence) in enumerate(flat):
-            for j, (other, same) in enumerate(flat):
-                if sentence == same and 0 < abs(i - j) <= reach[i]:
-                    total = total - torch.nn.functional.logsigmoid(u[word] @ v[other])
-                    total = total - 5 / 256 * torch.nn.functional.logsigmoid(-v[drawn] @ u[word]).sum()
-    assert losses.source + losses.target == pytest.approx(total.item() / 4, rel=1e-5)
-    aligned = torch.zeros(())
+        for table in tables.values():
+            table.normal_(generator=torch.Generator().manual_seed(1))
+    output = trainer.model(**batch)
+    aligned = 0.0
     for row in rows:
         if SENTENCES[row] and OTHERS[row]:
             gap = tables["source"][SENTENCES[row]].mean(0) - tables["target"][OTHERS[row]].mean(0)
-            aligned = aligned + gap.square().sum()
-    assert losses.aligned == pytest.approx(aligned.item() / 4, rel=1e-5)
-    expected = torch.autograd.grad(total + 0.7 * aligned, [tables[name] for name in TABLES])
-    for name, wanted in zip(TABLES, expected, strict=True):
-        ids, values = gradients[name]
-        assert ids.tolist() == sorted(set(ids.tolist()))
-        dense = torch.zeros_like(wanted)
-        dense[ids] = values
-        torch.testing.assert_close(dense, wanted, atol=1e-4, rtol=1e-4)
+            aligned += gap.square().sum().item() / 4
+    expected = []
+    # The same draws in the same order.
+    generator = np.random.default_rng([trainer.args.seed, 0, 0])
+    for side, lists in zip(SIDES, (SENTENCES, OTHERS), strict=True):
+        words, owner = map(list, zip(*[(word, row) for row in rows for word in lists[row]], strict=True))
+        generator.random(len(words))
+        reach = generator.integers(1, 3, size=len(words))
+        noise = batch[f"{side}_noise"]
+        generator.random(len(noise))
+        windows = [
+            (i, j)
+            for i in range(len(words))
+            for j in range(len(words))
+            if owner[i] == owner[j] and 0 < abs(i - j) <= reach[i]
+        ]
+        v = tables[f"{side}_contexts"]
+        expected.append(pairs_loss(tables[side][words], v[words], v[noise], windows, 5).item() / 4)
+    np.testing.assert_allclose(output.parts.tolist(), [*expected, aligned], rtol=1e-4)
+    assert output.loss.item() == pytest.approx(sum(expected) + 0.7 * aligned, rel=1e-4)
 
 
-def test_a_batch_of_empty_sentences_changes_nothing():
-    training = training_of()
-    before = {name: table.clone() for name, table in training.tables.items()}
-    losses = training.step(np.array([1, 2]), np.random.default_rng(0))
-    assert losses.aligned == 0.0 and torch.isfinite(torch.tensor([losses.source, losses.target])).all()
-    assert torch.equal(training.tables["source"][2:5], before["source"][2:5])
+def test_a_batch_of_empty_sentences_has_a_loss_that_changes_nothing(tmp_path):
+    trainer = trainer_of(tmp_path, sides=([[], [2]], [[], [3]]))
+    output = trainer.model(**trainer._collate([(0, 0)]))
+    output.loss.backward()
+    assert output.loss == 0
+    assert all(table.grad.coalesce().values().abs().sum() == 0 for table in trainer.model.tables.values())
 
 
-def test_training_is_the_same_again_and_continues_from_a_state_as_if_it_had_not_stopped():
-    whole, again, stopped = training_of(), training_of(), training_of()
-    for number in range(2):
-        list(whole.epoch(number))
-        list(again.epoch(number))
-    list(stopped.epoch(0))
-    state = {name: item.clone() for name, item in stopped.state().items()}
-    resumed = training_of(seed=0)
-    resumed.load_state(state)
-    list(resumed.epoch(1))
-    for name in TABLES:
-        assert torch.equal(whole.tables[name], again.tables[name])
-        assert torch.equal(whole.tables[name], resumed.tables[name])
-    with pytest.raises(ValueError, match="source is"):
-        training_of(dimension=4).load_state(state)
-
-
-def test_the_learning_rate_falls_to_nothing_in_a_straight_line():
-    training = training_of(learning_rate=0.3)
-    rates = []
-    for number in range(2):
-        for _ in training.epoch(number):
-            rates.append(training.optimizer.param_groups[0]["lr"])
-    assert rates == pytest.approx([0.3 * (1 - step / 6) for step in range(6)])
-
-
-def test_words_that_mean_the_same_come_together_and_others_do_not():
+def test_words_that_mean_the_same_come_together_and_others_do_not(tmp_path):
     generator = np.random.default_rng(0)
     rows = [generator.integers(2, 12, size=generator.integers(2, 6)).tolist() for _ in range(600)]
-    sides = (TokenIds.of_lists(rows), TokenIds.of_lists([row[::-1] for row in rows]))
-    training = BilingualTraining(
-        sides,
+    trainer = trainer_of(
+        tmp_path,
+        (rows, [row[::-1] for row in rows]),
         (12, 12),
-        BilingualSettings(
-            dimension=16, epochs=6, batch_size=32, subsampling=0.0, aligned_weight=10.0, learning_rate=0.02
-        ),
+        aligned_weight=10.0,
+        dimension=16,
+        num_train_epochs=6,
+        per_device_train_batch_size=32,
+        learning_rate=0.02,
     )
-    for number in range(6):
-        list(training.epoch(number))
-    source, target = (torch.nn.functional.normalize(training.tables[side][2:]) for side in ("source", "target"))
+    trainer.train()
+    source, target = (torch.nn.functional.normalize(trainer.model.tables[side][2:]) for side in SIDES)
     assert (source @ target.T).argmax(1).tolist() == list(range(10))
-    assert training.tables["source"][:2].abs().sum() == 0
+    assert trainer.model.tables["source"][:2].abs().sum() == 0
+    logged = [entry for entry in trainer.state.log_history if "aligned" in entry]
+    assert len(logged) == 6 and logged[-1]["aligned"] < logged[0]["aligned"]
+    for entry in logged:
+        assert entry["loss"] == pytest.approx(entry["source"] + entry["target"] + 10 * entry["aligned"], rel=1e-3)
+    # A straight line to 0; an entry has the rate of its last update.
+    assert [entry["learning_rate"] for entry in logged] == pytest.approx(
+        [0.02 * (1 - (19 * epoch - 1) / 114) for epoch in range(1, 7)]
+    )
 
 
-def test_sums_are_those_of_the_word_vectors():
-    training = training_of()
-    sums = training.sentence_sums("target", TokenIds.of_lists([[2, 3], [], [4, 4]]))
-    table = training.tables["target"].numpy()
+def test_sums_are_those_of_the_word_vectors(tmp_path):
+    model = trainer_of(tmp_path).model
+    sums = model.sentence_sums("target", TokenIds.of_lists([[2, 3], [], [4, 4]]))
+    table = model.tables["target"].detach().numpy()
     np.testing.assert_allclose(sums, [table[2] + table[3], [0, 0, 0], 2 * table[4]], rtol=1e-6)
 
 
@@ -180,19 +156,8 @@ def test_unknown_words_are_left_out():
     assert ids.ids.tolist() == [2, 3] and ids.offsets.tolist() == [0, 1, 1, 1, 2]
 
 
-def test_sides_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="5 source sentences, but 1 target"):
-        BilingualTraining((TokenIds.of_lists(SENTENCES), TokenIds.of_lists([[2]])), (7, 5), BilingualSettings())
-
-
-def test_frequent_words_are_kept_with_the_probability_of_word2vec():
+def test_words_are_kept_and_noise_is_drawn_with_the_probabilities_of_word2vec():
     found = keep_probabilities(np.array([0, 9000, 999, 1]), 1e-3)
     assert found[1] == pytest.approx(math.sqrt(1e-3 / 0.9) + 1e-3 / 0.9) and found[3] == 1.0
     assert keep_probabilities(np.array([5, 1]), 0.0).tolist() == [1.0, 1.0]
-
-
-def test_noise_words_are_drawn_by_their_count_to_the_power_of_three_quarters():
-    counts = np.array([0, 16, 1, 0])
-    drawn = np.bincount(NoiseWords(counts)(90_000, np.random.default_rng(0)), minlength=4)
-    assert drawn[0] == drawn[3] == 0
-    assert drawn[1] / drawn[2] == pytest.approx(8.0, rel=0.1)
+    np.testing.assert_allclose(noise_probabilities(np.array([0, 16, 1])), [0, 8 / 9, 1 / 9])

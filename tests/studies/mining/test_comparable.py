@@ -5,8 +5,10 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.fingerprints import normalise
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable
+from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable, prepare_comparable
 
 PARTS = {"test": 40, "training": 60, "sample": 20}
 
@@ -122,20 +124,14 @@ def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bite
         make_comparable(table([]), {"test": 60}, DrawSettings(share=0.1))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"share": 0.0},
-        {"share": 1.0},
-        {"min_words": 0},
-        {"max_words": 3},
-        {"near_duplicate": 0.0},
-        {"validation_size": -1},
-    ],
-)
-def test_numbers_out_of_range_are_refused(settings):
-    with pytest.raises(UsageError):
-        DrawSettings(**settings).check()
+def test_a_bitext_of_one_language_is_refused_because_both_files_would_have_one_name(bitext, tmp_path):
+    columns = table(bitext).append_column("id", pa.array(map(str, range(len(bitext)))))
+    for side in ("source_lang", "target_lang"):
+        columns = columns.append_column(side, pa.array(["fr"] * len(bitext)))
+    write_split(tmp_path / "bitext", "train", [columns], BITEXT)
+    with pytest.raises(InputError, match="both sides are in the language fr"):
+        prepare_comparable(bitext=[str(tmp_path / "bitext")], output=str(tmp_path / "task"), sentences=40)
+    assert [path.name for path in tmp_path.iterdir()] == ["bitext"]
 
 
 def test_parts_too_small_for_a_planted_pair_are_refused():

@@ -20,7 +20,7 @@ from hf_paraphrase.studies.mining.scoring import (
     neighbourhood_means,
     pair_cosines,
 )
-from hf_paraphrase.studies.mining.study import gold_ranks, recall_table
+from hf_paraphrase.studies.mining.study import gold_ranks, recall_rows
 
 
 def unit(rows, dimension, seed):
@@ -162,6 +162,9 @@ def test_a_thinned_curve_keeps_its_ends_and_its_best():
     thin = curve.thinned(50)
     assert len(thin) <= 51 and thin.best() == curve.best()
     assert thin.thresholds[0] == curve.thresholds[0] and thin.found[-1] == 5000
+    for recall in (0.1, 0.3, 0.6):
+        best = [item.precision[item.recall >= recall].max() for item in (thin, curve)]
+        assert best[0] == pytest.approx(best[1], abs=0.02)
 
 
 def test_gold_pairs_are_known_by_both_sides():
@@ -180,19 +183,19 @@ def test_recall_table_is_that_of_the_ranks_among_all_cosines():
     ranks = [int(np.flatnonzero(order[one] == two)[0]) + 1 for one, two in gold]
     found = gold_ranks(source, target, gold, 20)
     np.testing.assert_array_equal(found, np.minimum(ranks, 21))
-    table = recall_table(found, 40, 50, sizes=(1, 10, 20))
-    assert [row.found for row in table] == [sum(rank <= n for rank in ranks) for n in (1, 10, 20)]
-    assert [row.pairs for row in table] == [40, 400, 800]
-    assert table[1].pairs_growth == 900 and table[2].pairs_growth == 100 and table[0].found_growth is None
-    assert table[2].share == 25 * table[2].found
+    table = recall_rows(found, 40, 50, sizes=(1, 10, 20))
+    assert [row["found"] for row in table] == [sum(rank <= n for rank in ranks) for n in (1, 10, 20)]
+    assert [row["pairs"] for row in table] == [40, 400, 800]
+    assert [row["pairs_growth"] for row in table] == [None, 900, 100] and table[0]["found_growth"] is None
+    assert table[2]["share"] == 25 * table[2]["found"]
 
 
 def test_growth_is_that_of_the_paper():
     ranks = np.repeat([1, 10, 2000], [6891, 7824 - 6891, 9086 - 7824])
-    first, second = recall_table(ranks, 369_810, 270_000, sizes=(1, 10))
-    assert (first.found, round(first.share, 2), first.pairs) == (6891, 75.84, 369_810)
-    assert (second.found, round(second.share, 2), round(second.found_growth, 2)) == (7824, 86.11, 13.54)
-    assert (second.pairs, second.pairs_growth) == (3_698_100, 900)
+    first, second = recall_rows(ranks, 369_810, 270_000, sizes=(1, 10))
+    assert (first["found"], round(first["share"], 2), first["pairs"]) == (6891, 75.84, 369_810)
+    assert (second["found"], round(second["share"], 2), round(second["found_growth"], 2)) == (7824, 86.11, 13.54)
+    assert (second["pairs"], second["pairs_growth"]) == (3_698_100, 900)
 
 
 def test_a_sentence_without_a_vector_has_no_rank():

@@ -126,11 +126,6 @@ def test_the_share_of_hard_negatives_is_kept_to(share, least, most):
     assert abs(np.mean(counts) - 5 * share) < 0.4 and (drawn != NOTHING).all()
 
 
-def test_a_share_outside_its_range_is_refused():
-    with pytest.raises(ValueError, match="hard_share"):
-        NegativeDraw(examples_of(PAIRS), 5, hard_share=1.5)
-
-
 def test_labelled_pairs_are_the_parallel_ones_and_their_negatives():
     examples = examples_of(many(30), many(8, seed=3))
     rows, labels = NegativeDraw(examples, 3).labelled(examples.pairs[VALIDATION], [0])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -21,20 +20,6 @@ def test_the_settings_of_the_paper_are_the_defaults(tmp_path):
     args = ParallelTrainingArguments(output_dir=str(tmp_path))
     assert (args.per_device_train_batch_size, args.learning_rate, args.num_train_epochs) == (128, 2e-4, 10)
     assert (args.max_grad_norm, args.negatives, args.pairs_in_batch) == (5.0, 5, 21)
-
-
-def test_the_settings_of_adam_reach_the_optimizer(tmp_path):
-    examples = examples_of(many(10))
-    options = {"adam_beta1": 0.5, "adam_beta2": 0.75, "adam_epsilon": 1e-3}
-    trainer = trainer_of(tmp_path, examples, model_of(examples), **options)
-    defaults = trainer.create_optimizer().defaults
-    assert (defaults["betas"], defaults["eps"]) == ((0.5, 0.75), 1e-3)
-
-
-def test_the_arguments_of_a_trainer_that_keeps_the_best_epoch_can_be_copied(tmp_path):
-    examples = examples_of(many(10), many(3, seed=1))
-    args = trainer_of(tmp_path, examples, model_of(examples)).args
-    assert args.load_best_model_at_end and dataclasses.replace(args, seed=9).load_best_model_at_end
 
 
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
@@ -97,16 +82,6 @@ def test_a_step_of_two_processes_follows_the_mean_of_their_gradients_and_leaves_
     for name, expected in model.state_dict().items():
         assert torch.equal(first[name], second[name]), name
         torch.testing.assert_close(first[name], expected, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
-
-
-def test_negatives_change_from_epoch_to_epoch(tmp_path):
-    examples = examples_of(many(60))
-    trainer = trainer_of(tmp_path, examples, model_of(examples))
-    pairs = examples.pairs[TRAIN][:20]
-    draws = [trainer.draw(pairs, [3, epoch, 0]) for epoch in (0, 1)]
-    assert not np.array_equal(*draws)
-    trainer.begin_epoch(1)
-    assert next(iter(trainer.batches))[0][0] == 1
 
 
 def test_scores_are_those_computed_by_hand():
