@@ -202,7 +202,7 @@ def _gru(config: Any, weight: _Weight) -> _Cell:
 
 
 def _sdae(config: Any, weight: _Weight) -> _Cell:
-    """`PackedGru`."""
+    """`SingleBiasGru`."""
     of_state = weight("weight_state")
     size = of_state.shape[1]
 

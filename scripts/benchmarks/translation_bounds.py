@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import torch
+from torch.nn import functional
 
-from hf_paraphrase.models.matrix_products import affine
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation.int8_products import Int8Product, int8_is_fast
 
@@ -26,8 +26,8 @@ def product_rates(clock: Callable[[], float], turns: int) -> dict[str, float]:
     """Measures the operations (a product and a sum are two) a second in each arithmetic, the best of some turns."""
     left, right = torch.randn(2, SIZE, SIZE).unbind()
     products: dict[str, Callable[[], object]] = {
-        "fp32": partial(affine, left, right),
-        "bf16": partial(affine, left.bfloat16(), right.bfloat16()),
+        "fp32": partial(functional.linear, left, right),
+        "bf16": partial(functional.linear, left.bfloat16(), right.bfloat16()),
     }
     if int8_is_fast():
         products["int8"] = partial(Int8Product(right), left.bfloat16())

@@ -165,7 +165,7 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsy
         "onnx/model.onnx",
         "config.json",
         "configuration_gran.py",
-        "recurrent_configuration.py",
+        "base_configuration.py",
         "tokenizer.json",
         "tokenizer_config.json",
         "README.md",
