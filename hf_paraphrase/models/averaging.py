@@ -7,22 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel, initialization
+
+from .word_vectors import WordVectorModel, initialize_word_vectors
 
 
-class AveragingModel(PreTrainedModel):
+class AveragingModel(WordVectorModel):
     """Means of token vectors, which are the only parameter, `embeddings` (vocab_size, columns).
 
     They start from a normal distribution with the configuration's `initializer_range` as standard deviation, or from a
     uniform one between minus and plus that, by its `initial_distribution` if it has one; the padding row is zero.
-
-    Attributes:
-        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, false by default,
-            that is not saved. Element-wise dropout and token vectors obey it too.
     """
-
-    main_input_name = "input_ids"
-    sparse_gradients = False
 
     def __init__(self, config: Any, columns: int) -> None:
         if getattr(config, "embedding_dtype", None) == "int8":
@@ -34,26 +28,12 @@ class AveragingModel(PreTrainedModel):
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))
         self.post_init()
 
-    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, AveragingModel):
-            vectors = torch.empty_like(module.embeddings)
-            bound = self.config.initializer_range
-            if getattr(self.config, "initial_distribution", "normal") == "uniform":
-                vectors.uniform_(-bound, bound)
-            else:
-                vectors.normal_(0.0, bound)
-            if self.config.pad_token_id is not None:
-                vectors[self.config.pad_token_id] = 0.0
-            initialization.copy_(module.embeddings, vectors)
-
-    def _present(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """Returns which tokens of a batch are no padding (batch, length)."""
-        if attention_mask is not None:
-            return attention_mask.bool()
-        if self.config.pad_token_id is None:
-            return torch.ones_like(input_ids, dtype=torch.bool)
-        return input_ids != self.config.pad_token_id
+            uniform = getattr(self.config, "initial_distribution", "normal") == "uniform"
+            initialize_word_vectors(module.embeddings, self.config, uniform=uniform)
+        else:
+            super()._init_weights(module)
 
     def _vectors_and_mean(
         self, input_ids: Tensor, mask: Tensor, return_token_vectors: bool

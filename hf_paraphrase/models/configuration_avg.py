@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from transformers import PreTrainedConfig
-
-_DISTRIBUTIONS = ("normal", "uniform")
+from .base_configuration import ModelConfig
 
 
-class AvgConfig(PreTrainedConfig):
+class AvgConfig(ModelConfig):
     """Configuration of `AvgModel`.
 
     Args:
         vocab_size: The number of word vectors.
         hidden_size: Their dimension, which is also that of the sentence embedding.
-        pad_token_id: The id that fills up short sentences of a batch; it never counts.
         unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
         skip_unknown: Leave unknown words out of the mean, as sentence encoders over pieces do (Wieting et al. 2019);
             only where a sentence has no other word does their vector count. False counts them like any word, as
@@ -30,42 +27,22 @@ class AvgConfig(PreTrainedConfig):
 
     model_type = "avg"
 
-    def __init__(
-        self,
-        vocab_size: int = 30_000,
-        hidden_size: int = 300,
-        pad_token_id: int | None = 0,
-        unk_token_id: int | None = 1,
-        dropout: float = 0.0,
-        word_dropout: float = 0.0,
-        initializer_range: float = 0.01,
-        skip_unknown: bool = False,
-        normalize: bool = False,
-        initial_distribution: str = "normal",
-        **kwargs: Any,
-    ) -> None:
-        if initial_distribution not in _DISTRIBUTIONS:
-            allowed = ", ".join(_DISTRIBUTIONS)
-            raise ValueError(f"initial_distribution must be one of {allowed}, not {initial_distribution!r}")
-        for name, probability in (("dropout", dropout), ("word_dropout", word_dropout)):
-            if not 0.0 <= probability < 1.0:
-                raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
-        if dropout > 0 and word_dropout > 0:
-            raise ValueError("dropout and word_dropout exclude each other: set one of them to 0")
-        if skip_unknown and unk_token_id is None:
-            raise ValueError("skip_unknown needs an unk_token_id")
-        if normalize:
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"initial_distribution": ("normal", "uniform")}
+
+    vocab_size: int = 30_000
+    hidden_size: int = 300
+    unk_token_id: int | None = 1
+    dropout: float = 0.0
+    word_dropout: float = 0.0
+    skip_unknown: bool = False
+    normalize: bool = False
+    initial_distribution: str = "normal"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Checks the fields."""
+        if self.normalize:
             raise ValueError("an Avg model does not normalise: pass normalize=True to encode instead")
-        self.vocab_size = vocab_size
-        self.hidden_size = hidden_size
-        self.unk_token_id = unk_token_id
-        self.skip_unknown = skip_unknown
-        self.dropout = dropout
-        self.word_dropout = word_dropout
-        self.initial_distribution = initial_distribution
-        self.initializer_range = initializer_range
-        self.normalize = normalize
-        super().__init__(pad_token_id=pad_token_id, **kwargs)
+        super().__post_init__(**kwargs)
 
     def to_diff_dict(self) -> dict[str, Any]:
         """Returns what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from .recurrent_configuration import RecurrentLayersConfig, check_choice
+from .base_configuration import RecurrentLayersConfig
 
 
 class GranConfig(RecurrentLayersConfig):
@@ -26,21 +26,19 @@ class GranConfig(RecurrentLayersConfig):
 
     model_type = "gran"
 
-    def __init__(
-        self,
-        vocab_size: int = 30_000,
-        hidden_size: int = 300,
-        cell: str = "lstm",
-        peepholes: bool | None = None,
-        variational_dropout_of: str = "words",
-        **kwargs: Any,
-    ) -> None:
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+        **RecurrentLayersConfig.choices,
+        "variational_dropout_of": ("words", "network"),
+    }
+
+    variational_dropout_of: str = "words"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Keeps a network of an old folder without peepholes."""
         # Every saved configuration names the version that wrote it.
-        if peepholes is None and "transformers_version" in kwargs:
-            peepholes = False
-        check_choice("variational_dropout_of", variational_dropout_of, ("words", "network"))
-        self.variational_dropout_of = variational_dropout_of
-        super().__init__(vocab_size, hidden_size, cell, peepholes, **kwargs)
+        if self.peepholes is None and self.transformers_version is not None:
+            self.peepholes = False
+        super().__post_init__(**kwargs)
 
 
 GranConfig.register_for_auto_class()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
-from transformers import PreTrainedConfig
-
-_SCORE_LAYERS = ("bilinear", "product_difference")
+from .base_configuration import ModelConfig
 
 
-class ParallelBiGruConfig(PreTrainedConfig):
+class ParallelBiGruConfig(ModelConfig):
     """Configuration of `ParallelBiGruModel`; the defaults are the sizes of paper 002, sections 3.1 and 3.2.
 
     Args:
@@ -28,47 +26,27 @@ class ParallelBiGruConfig(PreTrainedConfig):
         unk_token_id: The id of unknown words in both languages, which have a trained vector.
         dropout: The probability with which a component of a word vector or of a sentence vector is dropped in
             training; the paper drops nothing.
-        initializer_range: The standard deviation of the random initial word vectors.
         source_lang: Language code of the source side, for cards.
         target_lang: Language code of the target side.
     """
 
     model_type = "parallel_bigru"
+    attribute_map: ClassVar[dict[str, str]] = {"vocab_size": "source_vocab_size"}
 
-    def __init__(
-        self,
-        source_vocab_size: int = 140_000,
-        target_vocab_size: int = 119_000,
-        embedding_size: int = 300,
-        hidden_size: int = 200,
-        score_layer: str = "bilinear",
-        score_hidden_size: int = 128,
-        share_rnn: bool = False,
-        pad_token_id: int | None = 0,
-        unk_token_id: int | None = 1,
-        dropout: float = 0.0,
-        initializer_range: float = 0.1,
-        source_lang: str | None = None,
-        target_lang: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        if score_layer not in _SCORE_LAYERS:
-            raise ValueError(f"score_layer must be one of {', '.join(_SCORE_LAYERS)}, not {score_layer!r}")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout must be at least 0 and below 1, not {dropout}")
-        self.source_vocab_size = source_vocab_size
-        self.target_vocab_size = target_vocab_size
-        self.embedding_size = embedding_size
-        self.hidden_size = hidden_size
-        self.score_layer = score_layer
-        self.score_hidden_size = score_hidden_size
-        self.share_rnn = share_rnn
-        self.unk_token_id = unk_token_id
-        self.dropout = dropout
-        self.initializer_range = initializer_range
-        self.source_lang = source_lang
-        self.target_lang = target_lang
-        super().__init__(pad_token_id=pad_token_id, **kwargs)
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"score_layer": ("bilinear", "product_difference")}
+
+    source_vocab_size: int = 140_000
+    target_vocab_size: int = 119_000
+    embedding_size: int = 300
+    hidden_size: int = 200
+    score_layer: str = "bilinear"
+    score_hidden_size: int = 128
+    share_rnn: bool = False
+    unk_token_id: int | None = 1
+    dropout: float = 0.0
+    initializer_range: float = 0.1
+    source_lang: str | None = None
+    target_lang: str | None = None
 
 
 ParallelBiGruConfig.register_for_auto_class()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from .recurrent_configuration import RecurrentLayersConfig, check_choice
+from .base_configuration import RecurrentLayersConfig
 
 
 class RecurrentConfig(RecurrentLayersConfig):
@@ -24,21 +24,17 @@ class RecurrentConfig(RecurrentLayersConfig):
 
     model_type = "recurrent"
 
-    def __init__(
-        self,
-        vocab_size: int = 30_000,
-        hidden_size: int = 300,
-        embedding_size: int | None = None,
-        cell: str = "lstm",
-        pooling: str = "last",
-        **kwargs: Any,
-    ) -> None:
-        self.embedding_size = hidden_size if embedding_size is None else embedding_size
-        self.pooling = pooling
-        check_choice("pooling", pooling, ("last", "mean"))
-        super().__init__(vocab_size, hidden_size, cell, **kwargs)
-        if self.bidirectional and self.direction_merge == "concat" and hidden_size % 2:
-            raise ValueError(f"hidden_size must be even for two directions side by side, not {hidden_size}")
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {**RecurrentLayersConfig.choices, "pooling": ("last", "mean")}
+
+    embedding_size: int | None = None
+    pooling: str = "last"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Fills in `embedding_size` and checks the fields."""
+        self.embedding_size = self.hidden_size if self.embedding_size is None else self.embedding_size
+        super().__post_init__(**kwargs)
+        if self.bidirectional and self.direction_merge == "concat" and self.hidden_size % 2:
+            raise ValueError(f"hidden_size must be even for two directions side by side, not {self.hidden_size}")
 
 
 RecurrentConfig.register_for_auto_class()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from transformers import PreTrainedConfig
+from .base_configuration import ModelConfig
 
-_BODIES = ("avg", "lstm")
 _LABELS = {0: "translation", 1: "reference"}
 
 
-class ReferenceClassifierConfig(PreTrainedConfig):
+class ReferenceClassifierConfig(ModelConfig):
     """Configuration of `ReferenceClassifier`.
 
     Args:
@@ -18,44 +17,37 @@ class ReferenceClassifierConfig(PreTrainedConfig):
         embedding_size: Their dimension.
         hidden_size: The dimension of the sentence vector; None for that of the word vectors. An average has no other.
         body: `avg`, the mean of the word vectors, or `lstm`, the state of an LSTM behind the last word.
-        pad_token_id: The id that fills up short sentences of a batch; it never counts.
         unk_token_id: The id of unknown words, which have a trained vector and count like any other.
         dropout: The probability with which a component of a word vector, or of the sentence vector, is dropped in
             training.
-        initializer_range: The standard deviation of the random initial word vectors.
     """
 
     model_type = "reference_classifier"
 
-    def __init__(
-        self,
-        vocab_size: int = 30_000,
-        embedding_size: int = 300,
-        hidden_size: int | None = None,
-        body: str = "avg",
-        pad_token_id: int | None = 0,
-        unk_token_id: int | None = 1,
-        dropout: float = 0.0,
-        initializer_range: float = 0.1,
-        **kwargs: Any,
-    ) -> None:
-        hidden_size = embedding_size if hidden_size is None else hidden_size
-        if body not in _BODIES:
-            raise ValueError(f"body must be one of {', '.join(_BODIES)}, not {body!r}")
-        if body == "avg" and hidden_size != embedding_size:
-            raise ValueError(f"an average of vectors of {embedding_size} components cannot have {hidden_size}")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout must be at least 0 and below 1, not {dropout}")
-        self.vocab_size = vocab_size
-        self.embedding_size = embedding_size
-        self.hidden_size = hidden_size
-        self.body = body
-        self.unk_token_id = unk_token_id
-        self.dropout = dropout
-        self.initializer_range = initializer_range
-        kwargs.setdefault("id2label", dict(_LABELS))
-        kwargs.setdefault("label2id", {label: number for number, label in kwargs["id2label"].items()})
-        super().__init__(pad_token_id=pad_token_id, **kwargs)
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"body": ("avg", "lstm")}
+
+    vocab_size: int = 30_000
+    embedding_size: int = 300
+    hidden_size: int | None = None
+    body: str = "avg"
+    unk_token_id: int | None = 1
+    dropout: float = 0.0
+    initializer_range: float = 0.1
+    id2label: dict[int, str] | None = None
+    label2id: dict[str, int] | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Fills in `hidden_size` and the labels, and checks the fields."""
+        if self.hidden_size is None:
+            self.hidden_size = self.embedding_size
+        if self.body == "avg" and self.hidden_size != self.embedding_size:
+            message = f"an average of vectors of {self.embedding_size} components cannot have {self.hidden_size}"
+            raise ValueError(message)
+        if self.id2label is None:
+            self.id2label = dict(_LABELS)
+        super().__post_init__(**kwargs)
+        if self.label2id is None:
+            self.label2id = {label: number for number, label in self.id2label.items()}
         if self.num_labels != len(_LABELS):
             raise ValueError(f"there are two labels, translation and reference, not {self.num_labels}")
 

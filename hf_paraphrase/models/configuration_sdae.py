@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from transformers import PreTrainedConfig
-
-_INITIALIZATIONS = ("reference", "xavier")
+from .base_configuration import ModelConfig
 
 
-class SdaeConfig(PreTrainedConfig):
+class SdaeConfig(ModelConfig):
     """Configuration of `SdaeModel`; sizes as in the reference code of Hill, Cho and Korhonen (2016).
 
     Args:
@@ -31,38 +29,23 @@ class SdaeConfig(PreTrainedConfig):
 
     model_type = "sdae"
 
-    def __init__(
-        self,
-        vocab_size: int = 30_000,
-        hidden_size: int = 2400,
-        embedding_size: int = 100,
-        readout_size: int | None = None,
-        has_decoder: bool = True,
-        share_embeddings: bool = True,
-        initialization: str = "reference",
-        initializer_range: float = 0.01,
-        pad_token_id: int | None = 0,
-        unk_token_id: int | None = 1,
-        skip_unknown: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        if initialization not in _INITIALIZATIONS:
-            raise ValueError(f"initialization must be one of {', '.join(_INITIALIZATIONS)}, not {initialization!r}")
-        if pad_token_id is None:
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"initialization": ("reference", "xavier")}
+
+    vocab_size: int = 30_000
+    hidden_size: int = 2400
+    embedding_size: int = 100
+    readout_size: int | None = None
+    has_decoder: bool = True
+    share_embeddings: bool = True
+    initialization: str = "reference"
+    unk_token_id: int | None = 1
+    skip_unknown: bool = False
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Checks the fields."""
+        if self.pad_token_id is None:
             raise ValueError("pad_token_id is needed: for the decoder it is the end of a sentence")
-        if skip_unknown and unk_token_id is None:
-            raise ValueError("skip_unknown needs unk_token_id, the id that it skips")
-        self.vocab_size = vocab_size
-        self.hidden_size = hidden_size
-        self.embedding_size = embedding_size
-        self.readout_size = readout_size
-        self.has_decoder = has_decoder
-        self.share_embeddings = share_embeddings
-        self.initialization = initialization
-        self.initializer_range = initializer_range
-        self.unk_token_id = unk_token_id
-        self.skip_unknown = skip_unknown
-        super().__init__(pad_token_id=pad_token_id, **kwargs)
+        super().__post_init__(**kwargs)
 
 
 SdaeConfig.register_for_auto_class()

@@ -10,7 +10,11 @@ from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .averaging import AveragingModel
+
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_avg import AvgConfig
+from .word_vectors import counted_tokens
 
 
 class AvgModel(AveragingModel):
@@ -56,10 +60,7 @@ class AvgModel(AveragingModel):
             (batch, hidden_size), their mean. A sentence without tokens embeds to zeros. At a skipped unknown word the
             first holds the mean of the sentence, which leaves the mean over all tokens as it is.
         """
-        given = mask = self._present(input_ids, attention_mask)
-        if self.config.skip_unknown:
-            is_known = mask & (input_ids != self.config.unk_token_id)
-            mask = torch.where(is_known.any(1, keepdim=True), is_known, mask)
+        given, mask = counted_tokens(input_ids, attention_mask, self.config)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
         if token_vectors is not None and self.config.skip_unknown:
             token_vectors = torch.where((given & ~mask).unsqueeze(2), pooled.unsqueeze(1), token_vectors)

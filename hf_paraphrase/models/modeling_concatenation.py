@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .averaging import AveragingModel
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_concatenation import ConcatenationConfig
+from .word_vectors import present_tokens
 
 
 class ConcatenationModel(AveragingModel):
@@ -38,6 +40,15 @@ class ConcatenationModel(AveragingModel):
     def __init__(self, config: ConcatenationConfig) -> None:
         super().__init__(config, config.part_size)
 
+    def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes the table of vectors: tokens are added to the last part, or taken from it."""
+        sizes = self.config.vocab_sizes
+        if new_num_tokens is not None and new_num_tokens <= sum(sizes[:-1]):
+            raise ValueError(f"{new_num_tokens} tokens would leave none to the last of the parts, of sizes {sizes}")
+        layer: nn.Embedding = super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        sizes[-1] += layer.weight.shape[0] - sum(sizes)
+        return layer
+
     def forward(
         self,
         input_ids: Tensor,
@@ -63,7 +74,7 @@ class ConcatenationModel(AveragingModel):
             the number of all tokens by that of its part and what gives the part its norm, so that the mean over the
             tokens is `pooler_output`.
         """
-        mask = self._present(input_ids, attention_mask)
+        mask = present_tokens(input_ids, attention_mask, self.config)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
         factors = self._factors(pooled)
         pooled = self._with_factors(pooled, factors)

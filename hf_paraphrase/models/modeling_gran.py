@@ -8,17 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_gran import GranConfig
-from .matrix_products import affine
-from .packed_sentences import PackedSentences, counted_tokens, distinct_words
-
-# Not needed here: only what this file imports travels with the weights.
-from .recurrent_configuration import RecurrentLayersConfig as RecurrentLayersConfig
-from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell
+from .packed_sentences import PackedSentences
+from .recurrent_layers import initialize_layer, make_cell
 from .token_dropout import token_dropout, variational_mask
+from .word_vectors import WordVectorModel, counted_tokens, initialize_word_vectors
 
 
 @dataclass
@@ -33,7 +31,7 @@ class GranOutput(BaseModelOutputWithPooling):
     gates: Tensor | None = None
 
 
-class GranModel(PreTrainedModel):
+class GranModel(WordVectorModel):
     """The mean of gated word vectors (Wieting and Gimpel 2017; paper 000 equation 1; paper 003 section 3.1).
 
         a_t = x_t * sigmoid(W_x x_t + W_h h_t + b)
@@ -48,13 +46,10 @@ class GranModel(PreTrainedModel):
 
     Attributes:
         embeddings: The word vectors (vocab_size, hidden_size).
-        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
     """
 
     config_class = GranConfig
     base_model_prefix = "gran"
-    main_input_name = "input_ids"
-    sparse_gradients = False
 
     def __init__(self, config: GranConfig) -> None:
         super().__init__(config)
@@ -70,7 +65,9 @@ class GranModel(PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, GranModel):
-            initialize_word_vectors(module.embeddings, self.config)
+            initialize_word_vectors(module.embeddings, self.config, uniform=self.config.cell == "gru")
+        elif isinstance(module, nn.Embedding):
+            super()._init_weights(module)
         else:
             initialize_layer(module, xavier=self.config.cell == "gru")
 
@@ -118,8 +115,7 @@ class GranModel(PreTrainedModel):
 
     def _vectors_and_gates(self, tokens: Tensor, sentences: PackedSentences) -> tuple[Tensor, Tensor]:
         """Computes x_t and its gate, both (total, hidden_size), for packed tokens (total,)."""
-        words, places = (tokens, None) if self.training else distinct_words(tokens)
-        vectors = functional.embedding(words, self.embeddings, sparse=self.sparse_gradients)
+        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
         if not sentences.batch_sizes:
             return vectors, vectors
         config = self.config
@@ -135,36 +131,23 @@ class GranModel(PreTrainedModel):
             )
             if config.variational_dropout == 0 or config.variational_dropout_of == "words":
                 averaged = vectors
-        of_words = _apply(self.gate_input, vectors)
-        states = self._states(self.recurrent, vectors, places, sentences)
+        states = self._states(self.recurrent, vectors, sentences)
         if self.recurrent_backward is not None:
             mirror = sentences.reversal()
-            if places is None:
-                backward = self._states(self.recurrent_backward, vectors[mirror], None, sentences)
-            else:
-                backward = self._states(self.recurrent_backward, vectors, places[mirror], sentences)
+            backward = self._states(self.recurrent_backward, vectors[mirror], sentences)[mirror]
             if self.merge is None:
-                states = states + backward[mirror]
+                states = states + backward
             else:
-                states = _apply(self.merge, torch.cat([states, backward[mirror]], dim=1)).tanh()
-        if places is not None:
-            averaged, of_words = averaged[places], of_words[places]
-        return averaged, _apply(self.gate_state, states, added=of_words).sigmoid()
+                states = self.merge(torch.cat([states, backward], dim=1)).tanh()
+        return averaged, (self.gate_input(vectors) + self.gate_state(states)).sigmoid()
 
-    def _states(self, cell: nn.Module, vectors: Tensor, places: Tensor | None, sentences: PackedSentences) -> Tensor:
+    def _states(self, cell: nn.Module, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         mask: Tensor | None = None
         if self.training and self.config.variational_dropout > 0:
             mask = variational_mask(
                 vectors, sentences.batch_sizes[0], self.config.hidden_size, self.config.variational_dropout
             )
-        return cell(vectors, sentences, mask, places)
-
-
-def _apply(layer: nn.Module, inputs: Tensor, added: Tensor | None = None) -> Tensor:
-    # A layer that was exchanged, e.g. for a quantised one or an adapter, computes something else.
-    if type(layer) is nn.Linear:
-        return affine(inputs, layer.weight, layer.bias, added=added)
-    return layer(inputs) if added is None else layer(inputs) + added
+        return cell(vectors, sentences, mask)
 
 
 GranModel.register_for_auto_class("AutoModel")

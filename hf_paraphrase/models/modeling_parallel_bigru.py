@@ -8,13 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence
 from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import ModelOutput
 
-from .bidirectional_gru import BidirectionalGru, initialize_gru
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_parallel_bigru import ParallelBiGruConfig
-from .matrix_products import affine
 from .packed_sentences import PackedSentences
+from .word_vectors import embedding_layer, initialize_word_vectors, present_tokens
 
 
 @dataclass
@@ -64,10 +66,10 @@ class ParallelBiGruModel(PreTrainedModel):
         super().__init__(config)
         self.source_embeddings = nn.Parameter(torch.empty(config.source_vocab_size, config.embedding_size))
         self.target_embeddings = nn.Parameter(torch.empty(config.target_vocab_size, config.embedding_size))
-        self.source_gru = BidirectionalGru(config.embedding_size, config.hidden_size)
-        self.target_gru: BidirectionalGru | None = None
+        self.source_gru = nn.GRU(config.embedding_size, config.hidden_size, bidirectional=True)
+        self.target_gru: nn.GRU | None = None
         if not config.share_rnn:
-            self.target_gru = BidirectionalGru(config.embedding_size, config.hidden_size)
+            self.target_gru = nn.GRU(config.embedding_size, config.hidden_size, bidirectional=True)
         size = 2 * config.hidden_size
         self.hidden_layer: nn.Linear | None = None
         if config.score_layer == "bilinear":
@@ -82,17 +84,26 @@ class ParallelBiGruModel(PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, ParallelBiGruModel):
             for embeddings in (module.source_embeddings, module.target_embeddings):
-                vectors = torch.empty_like(embeddings).normal_(0.0, self.config.initializer_range)
-                if self.config.pad_token_id is not None:
-                    vectors[self.config.pad_token_id] = 0.0
-                initialization.copy_(embeddings, vectors)
+                initialize_word_vectors(embeddings, self.config)
             initialization.xavier_uniform_(module.score_weight)
             initialization.zeros_(module.score_bias)
         elif isinstance(module, nn.GRU):
-            initialize_gru(module)
+            _initialize_gru(module)
         elif isinstance(module, nn.Linear):
             initialization.xavier_uniform_(module.weight)
             initialization.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            super()._init_weights(module)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Returns a layer whose weight is the parameter `source_embeddings` itself."""
+        return embedding_layer(self.source_embeddings)
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Takes over the weight of an embedding layer for the source side."""
+        weight = value.weight
+        assert isinstance(weight, nn.Parameter)
+        self.source_embeddings = weight
 
     def encode_source(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Computes the vectors of source sentences.
@@ -123,11 +134,11 @@ class ParallelBiGruModel(PreTrainedModel):
             The logits (pairs,); their sigmoid is the probability that the sentences are parallel.
         """
         if self.hidden_layer is None:
-            scores = (source_vectors * affine(target_vectors, self.score_weight)).sum(1)
+            scores = (source_vectors * functional.linear(target_vectors, self.score_weight)).sum(1)
         else:
             both = torch.cat([source_vectors * target_vectors, (source_vectors - target_vectors).abs()], dim=1)
-            hidden = affine(both, self.hidden_layer.weight, self.hidden_layer.bias).tanh()
-            scores = affine(hidden, self.score_weight).squeeze(1)
+            hidden = self.hidden_layer(both).tanh()
+            scores = functional.linear(hidden, self.score_weight).squeeze(1)
         return scores + self.score_bias
 
     def forward(
@@ -173,19 +184,30 @@ class ParallelBiGruModel(PreTrainedModel):
         output = ParallelBiGruOutput(loss=loss, logits=logits, source_vectors=source, target_vectors=target)
         return output.to_tuple() if return_dict is False else output
 
-    def _encode(
-        self, embeddings: Tensor, gru: BidirectionalGru, input_ids: Tensor, attention_mask: Tensor | None
-    ) -> Tensor:
-        if attention_mask is not None:
-            mask = attention_mask.bool()
-        elif self.config.pad_token_id is None:
-            mask = torch.ones_like(input_ids, dtype=torch.bool)
-        else:
-            mask = input_ids != self.config.pad_token_id
-        sentences = PackedSentences.of_mask(mask)
+    def _encode(self, embeddings: Tensor, gru: nn.GRU, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        sentences = PackedSentences.of_mask(present_tokens(input_ids, attention_mask, self.config))
         words = functional.embedding(sentences.pack(input_ids), embeddings, sparse=self.sparse_gradients)
         words = functional.dropout(words, self.config.dropout, self.training)
-        return functional.dropout(gru.last_states(words, sentences), self.config.dropout, self.training)
+        if not sentences.batch_sizes:
+            return words.new_zeros(len(input_ids), 2 * gru.hidden_size)
+        _, ends = gru(PackedSequence(words, torch.tensor(sentences.batch_sizes)))
+        vectors = sentences.by_row(ends.transpose(0, 1).flatten(1))
+        return functional.dropout(vectors, self.config.dropout, self.training)
+
+
+@torch.no_grad()
+def _initialize_gru(layer: nn.GRU) -> None:
+    for name, parameter in layer.named_parameters(recurse=False):
+        if name.startswith("bias"):
+            initialization.zeros_(parameter)
+            continue
+        values = torch.empty_like(parameter)
+        for block in values.split(layer.hidden_size):
+            if name.startswith("weight_hh"):
+                initialization.orthogonal_(block)
+            else:
+                initialization.xavier_uniform_(block)
+        initialization.copy_(parameter, values)
 
 
 ParallelBiGruModel.register_for_auto_class("AutoModel")

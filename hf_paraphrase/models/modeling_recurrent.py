@@ -7,20 +7,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_recurrent import RecurrentConfig
-
-# What is imported `as` itself is not needed here: only what this file imports travels with the weights.
-from .matrix_products import affine as affine
-from .packed_sentences import PackedSentences, counted_tokens, distinct_words
-from .recurrent_configuration import RecurrentLayersConfig as RecurrentLayersConfig
-from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell
+from .packed_sentences import PackedSentences
+from .recurrent_layers import initialize_layer, make_cell
 from .token_dropout import token_dropout, variational_mask
+from .word_vectors import WordVectorModel, counted_tokens, initialize_word_vectors
 
 
-class RecurrentModel(PreTrainedModel):
+class RecurrentModel(WordVectorModel):
     """The last state of a recurrent network, or the mean of its states (paper 001; Wieting and Gimpel 2017).
 
     With `cell="lstm"` and one direction these are the LSTM and the LSTM-average of paper 001: `pooling="last"` and
@@ -37,16 +35,14 @@ class RecurrentModel(PreTrainedModel):
 
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
-        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
     """
 
     config_class = RecurrentConfig
     base_model_prefix = "recurrent_encoder"
-    main_input_name = "input_ids"
-    sparse_gradients = False
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__(config)
+        assert config.embedding_size is not None
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
         halved = config.bidirectional and config.direction_merge == "concat"
         size = config.hidden_size // 2 if halved else config.hidden_size
@@ -56,7 +52,9 @@ class RecurrentModel(PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, RecurrentModel):
-            initialize_word_vectors(module.embeddings, self.config)
+            initialize_word_vectors(module.embeddings, self.config, uniform=self.config.cell == "gru")
+        elif isinstance(module, nn.Embedding):
+            super()._init_weights(module)
         else:
             initialize_layer(module, xavier=self.config.cell == "gru")
 
@@ -111,8 +109,7 @@ class RecurrentModel(PreTrainedModel):
     def _states(self, tokens: Tensor, sentences: PackedSentences) -> list[Tensor]:
         """Computes the states (total, dim) of each network for packed tokens (total,), in its reading order."""
         # The second network's first state is the one before the last word.
-        words, places = (tokens, None) if self.training else distinct_words(tokens)
-        vectors = functional.embedding(words, self.embeddings, sparse=self.sparse_gradients)
+        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
         cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
         if not sentences.batch_sizes:
             return [vectors.new_zeros(0, cell.size) for cell in cells]
@@ -129,11 +126,9 @@ class RecurrentModel(PreTrainedModel):
             )
             if config.variational_dropout > 0:
                 masks = [variational_mask(vectors, batch, cell.size, config.variational_dropout) for cell in cells]
-        states = [self.recurrent(vectors, sentences, masks[0], places)]
+        states = [self.recurrent(vectors, sentences, masks[0])]
         if self.recurrent_backward is not None:
-            mirror = sentences.reversal()
-            mirrored = (vectors[mirror], None) if places is None else (vectors, places[mirror])
-            states.append(self.recurrent_backward(mirrored[0], sentences, masks[1], mirrored[1]))
+            states.append(self.recurrent_backward(vectors[sentences.reversal()], sentences, masks[1]))
         return states
 
     def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:

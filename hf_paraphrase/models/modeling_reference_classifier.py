@@ -7,13 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel, initialization
+from transformers import initialization
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_reference_classifier import ReferenceClassifierConfig
+from .word_vectors import WordVectorModel, initialize_word_vectors, present_tokens
 
 
-class ReferenceClassifier(PreTrainedModel):
+class ReferenceClassifier(WordVectorModel):
     """A sentence vector and a softmax layer over two labels, 0 translation and 1 reference (paper 000, section 5.6.1).
 
     With v the mean of the word vectors (`body="avg"`) or the state of an LSTM behind the last word (`body="lstm"`),
@@ -30,10 +33,10 @@ class ReferenceClassifier(PreTrainedModel):
 
     config_class = ReferenceClassifierConfig
     base_model_prefix = "reference_classifier"
-    main_input_name = "input_ids"
 
     def __init__(self, config: ReferenceClassifierConfig) -> None:
         super().__init__(config)
+        assert config.hidden_size is not None
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
         self.lstm: nn.LSTM | None = None
         if config.body == "lstm":
@@ -44,10 +47,9 @@ class ReferenceClassifier(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, ReferenceClassifier):
-            vectors = torch.empty_like(module.embeddings).normal_(0.0, self.config.initializer_range)
-            if self.config.pad_token_id is not None:
-                vectors[self.config.pad_token_id] = 0.0
-            initialization.copy_(module.embeddings, vectors)
+            initialize_word_vectors(module.embeddings, self.config)
+        elif isinstance(module, nn.Embedding):
+            super()._init_weights(module)
         elif isinstance(module, nn.LSTM):
             size = module.hidden_size
             for name, parameter in module.named_parameters():
@@ -89,12 +91,7 @@ class ReferenceClassifier(PreTrainedModel):
         Returns:
             `logits` (batch, 2) and, with labels, `loss`, the mean cross-entropy in nats.
         """
-        if attention_mask is None:
-            mask = torch.ones_like(input_ids, dtype=torch.bool)
-            if self.config.pad_token_id is not None:
-                mask = input_ids != self.config.pad_token_id
-        else:
-            mask = attention_mask.bool()
+        mask = present_tokens(input_ids, attention_mask, self.config)
         vectors = self._states_behind(input_ids, mask) if self.lstm is not None else self._means(input_ids, mask)
         logits = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
         loss = None if labels is None else functional.cross_entropy(logits.float(), labels)

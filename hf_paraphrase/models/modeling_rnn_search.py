@@ -13,9 +13,6 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_rnn_search import RnnSearchConfig
-from .matrix_products import Linear, affine
-from .readout_loss import mean_cross_entropy
-from .rnn_search_layers import RnnSearchGru, RnnSearchWordDropout
 
 
 @dataclass
@@ -57,6 +54,58 @@ class RnnSearchCache:
         """Takes over, for every row, the state of the hypothesis that it continues."""
         self.state = self.state.index_select(0, beam_idx)
         self.context = self.context.index_select(0, beam_idx)
+
+
+class RnnSearchGru(nn.Module):
+    """One gated recurrent layer in the reference's form.
+
+    r = σ(W_r x + U_r h), z = σ(W_z x + U_z h), h~ = tanh(W x + U (r ⊙ h) + b), h' = z ⊙ h~ + (1 - z) ⊙ h.
+    The reset gate acts before the recurrent matrix and only the candidate has a bias, so `torch.nn.GRU` is not this
+    layer.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.input_weight = nn.Parameter(torch.empty(3 * hidden_size, input_size))
+        self.gate_weight = nn.Parameter(torch.empty(2 * hidden_size, hidden_size))
+        self.candidate_weight = nn.Parameter(torch.empty(hidden_size, hidden_size))
+        self.candidate_bias = nn.Parameter(torch.empty(hidden_size))
+
+    def project_inputs(self, inputs: Tensor) -> Tensor:
+        """Computes the inputs' part of the pre-activations, (…, 3 * hidden) in the order reset, update, candidate."""
+        projected = functional.linear(inputs, self.input_weight)
+        bias = torch.cat([self.candidate_bias.new_zeros(2 * self.hidden_size), self.candidate_bias])
+        return projected + bias.to(projected.dtype)
+
+    def step(self, projected: Tensor, state: Tensor, gates: Tensor | None = None) -> Tensor:
+        """Takes one step.
+
+        Args:
+            projected: All that does not come from the state, (rows, 3 * hidden).
+            state: The previous state, (rows, hidden).
+            gates: The state's part of the gates' pre-activations, (rows, 2 * hidden), if it is known already.
+        """
+        if gates is None:
+            gates = functional.linear(state, self.gate_weight)
+        from_gates, from_candidate = projected.split([2 * self.hidden_size, self.hidden_size], dim=-1)
+        reset, update = torch.sigmoid(from_gates + gates).chunk(2, dim=-1)
+        candidate = torch.tanh(from_candidate + functional.linear(reset * state, self.candidate_weight))
+        return torch.lerp(state, candidate.to(state.dtype), update.to(state.dtype))
+
+
+class RnnSearchWordDropout(nn.Module):
+    """Leaves out whole word embeddings while training and scales up the others (Gal and Ghahramani 2016 §4.2)."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, embedded: Tensor) -> Tensor:
+        """Drops embeddings, (rows, length, embedding)."""
+        if not self.training or not self.rate:
+            return embedded
+        return embedded * functional.dropout(embedded.new_ones(embedded.shape[:2]), self.rate).unsqueeze(-1)
 
 
 class RnnSearchEncoder(nn.Module):
@@ -118,16 +167,16 @@ class RnnSearchDecoder(nn.Module):
         self.embeddings = embeddings
         self.dropout = nn.Dropout(config.dropout)
         self.word_dropout = RnnSearchWordDropout(config.word_dropout)
-        self.start = Linear(hidden, hidden)
+        self.start = nn.Linear(hidden, hidden)
         self.gru = RnnSearchGru(config.embedding_size, hidden)
         self.attention_query = nn.Parameter(torch.empty(attention, hidden))
         self.attention_key = nn.Parameter(torch.empty(attention, 2 * hidden))
         self.attention_vector = nn.Parameter(torch.empty(attention))
         self.context_to_gru = nn.Parameter(torch.empty(3 * hidden, 2 * hidden))
         self.context_to_readout = nn.Parameter(torch.empty(readout, 2 * hidden))
-        self.state_to_readout = Linear(hidden, readout)
-        self.word_to_readout = Linear(config.embedding_size, readout, bias=False)
-        self.readout_to_output = Linear(readout // 2, config.embedding_size, bias=False)
+        self.state_to_readout = nn.Linear(hidden, readout)
+        self.word_to_readout = nn.Linear(config.embedding_size, readout, bias=False)
+        self.readout_to_output = nn.Linear(readout // 2, config.embedding_size, bias=False)
 
     def project_annotations(self, annotations: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Computes keys, values and additive mask of the attention, once per source sentence.
@@ -140,8 +189,8 @@ class RnnSearchDecoder(nn.Module):
             mask: 1 for real source units, (batch, source length); all real if not given.
         """
         annotations = self.dropout(annotations)
-        keys = affine(annotations, self.attention_key)
-        values = affine(annotations, torch.cat([self.context_to_gru, self.context_to_readout]))
+        keys = functional.linear(annotations, self.attention_key)
+        values = functional.linear(annotations, torch.cat([self.context_to_gru, self.context_to_readout]))
         if mask is None:
             mask = annotations.new_ones(annotations.shape[:2])
         penalty = (1.0 - mask.to(torch.float32)) * torch.finfo(torch.float32).min
@@ -185,7 +234,7 @@ class RnnSearchDecoder(nn.Module):
             if context is not None:
                 state = self.gru.step(projected[position] + context, state, gates)
             # One product serves the attention now and the gates of the next step.
-            gates, query = affine(state, recurrent).split(
+            gates, query = functional.linear(state, recurrent).split(
                 [2 * self.hidden_size, recurrent.shape[0] - 2 * self.hidden_size], dim=-1
             )
             weight = self._attend(query.view(batch, rows // batch, -1), keys, penalty)
@@ -276,7 +325,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         )
         self.encoder = RnnSearchEncoder(config, source)
         self.decoder = RnnSearchDecoder(config, target)
-        self.lm_head = Linear(config.embedding_size, config.vocab_size)
+        self.lm_head = nn.Linear(config.embedding_size, config.vocab_size)
         if config.share_embeddings:
             self._tied_weights_keys = {
                 **type(self)._tied_weights_keys,
@@ -296,9 +345,19 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         """Returns the target embeddings, the ones that the output layer can be tied to."""
         return self.decoder.embeddings
 
-    def get_output_embeddings(self) -> nn.Linear:
-        """Returns the output layer."""
-        return self.lm_head
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replaces the target embeddings, and with them those of the source if both sides share one table."""
+        assert isinstance(value, nn.Embedding)
+        self.decoder.embeddings = value
+        if self.config.share_embeddings:
+            self.encoder.embeddings = value
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes the target embeddings and the output layer; a table that both sides share serves both."""
+        layer: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
+        if self.config.share_embeddings:
+            self.config.source_vocab_size = self.config.vocab_size
+        return layer
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Shifts the labels one to the right, behind the start token; (batch, target length)."""
@@ -335,8 +394,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
 
         Returns:
             `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`
-            (rows, target length, vocabulary; None with labels in training mode, where they would cost memory),
-            `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
+            (rows, target length, vocabulary), `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
         """
         if encoder_outputs is None:
             if input_ids is None:
@@ -353,15 +411,10 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         if projections is None:
             projections = self.decoder.project_annotations(annotations, attention_mask)
         output, cache, attentions = self.decoder(decoder_input_ids, annotations, projections, past_key_values)
-        smoothing = self.config.label_smoothing if self.training else 0.0
-        loss = logits = None
-        # A layer that was exchanged, e.g. for an adapter, computes something else.
-        if labels is not None and self.training and type(self.lm_head) is Linear:
-            head = self.lm_head
-            loss = mean_cross_entropy(output, head.weight, head.bias, labels, smoothing)
-        else:
-            logits = self.lm_head(output)
-        if labels is not None and logits is not None:
+        logits = self.lm_head(output)
+        loss = None
+        if labels is not None:
+            smoothing = self.config.label_smoothing if self.training else 0.0
             loss = functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
         use_cache = self.config.use_cache and labels is None if use_cache is None else use_cache
         result = Seq2SeqLMOutput(

@@ -8,14 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel, initialization
+from transformers import initialization
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_sdae import SdaeConfig
-from .matrix_products import Linear
-from .packed_gru import PackedGru
-from .packed_sentences import PackedSentences, counted_tokens
-from .readout_loss import summed_cross_entropy
+from .packed_sentences import PackedSentences
+from .recurrent_layers import SingleBiasGru
+from .word_vectors import WordVectorModel, counted_tokens, embedding_layer
 
 
 @dataclass
@@ -40,14 +41,15 @@ class SdaeDecoder(nn.Module):
     def __init__(self, config: SdaeConfig) -> None:
         super().__init__()
         size = config.hidden_size
+        assert config.pad_token_id is not None
         self.end = config.pad_token_id
         self.embeddings = (
             None if config.share_embeddings else nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
         )
-        self.start = Linear(size, size)
-        self.recurrent = PackedGru(config.embedding_size, size, context_size=size)
-        self.readout = None if config.readout_size is None else Linear(size, config.readout_size, bias=False)
-        self.output = Linear(config.readout_size or size, config.vocab_size)
+        self.start = nn.Linear(size, size)
+        self.recurrent = SingleBiasGru(config.embedding_size, size, context_size=size)
+        self.readout = None if config.readout_size is None else nn.Linear(size, config.readout_size, bias=False)
+        self.output = nn.Linear(config.readout_size or size, config.vocab_size)
 
     def forward(self, embedding: Tensor, labels: Tensor, embeddings: Tensor) -> Tensor:
         """Computes the negative log-likelihood of some sentences, summed over words, ends and sentences.
@@ -83,10 +85,12 @@ class SdaeDecoder(nn.Module):
         )
         if self.readout is not None:
             states = self.readout(states)
-        return summed_cross_entropy(states, self.output.weight, self.output.bias, packing.pack(following))
+        logits = self.output(states)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return functional.cross_entropy(logits, packing.pack(following), reduction="sum")
 
 
-class SdaeModel(PreTrainedModel):
+class SdaeModel(WordVectorModel):
     """The sequential denoising autoencoder (Hill, Cho and Korhonen 2016, section 2; paper 004).
 
     A GRU reads a sentence to which noise was added; its last state is the sentence embedding, from which a second GRU
@@ -106,19 +110,40 @@ class SdaeModel(PreTrainedModel):
 
     config_class = SdaeConfig
     base_model_prefix = "sdae"
-    main_input_name = "input_ids"
     # The loss is a mean over the sentences of the batch: the Trainer divides it by the accumulation steps.
     accepts_loss_kwargs = False
 
     def __init__(self, config: SdaeConfig) -> None:
         super().__init__(config)
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
-        self.recurrent = PackedGru(config.embedding_size, config.hidden_size)
+        self.recurrent = SingleBiasGru(config.embedding_size, config.hidden_size)
         self.decoder = SdaeDecoder(config) if config.has_decoder else None
         self.post_init()
 
+    def get_output_embeddings(self) -> nn.Linear | None:
+        """Returns the layer that scores the words, if there is a decoder."""
+        return None if self.decoder is None else self.decoder.output
+
+    def set_output_embeddings(self, value: nn.Module) -> None:
+        """Replaces the layer that scores the words."""
+        if self.decoder is None:
+            raise ValueError("this model has no decoder, so that it has no output layer")
+        assert isinstance(value, nn.Linear)
+        self.decoder.output = value
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes the word vectors, those of the decoder too if it has its own, and the output layer."""
+        layer: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
+        if self.decoder is not None and self.decoder.embeddings is not None:
+            own = embedding_layer(self.decoder.embeddings)
+            self.decoder.embeddings = self._get_resized_embeddings(own, layer.weight.shape[0]).weight
+        return layer
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Embedding):
+            super()._init_weights(module)
+            return
         # Only a module's own parameters, each by a function that leaves loaded ones alone.
         for name, parameter in module.named_parameters(recurse=False):
             values = torch.empty_like(parameter)
@@ -129,7 +154,7 @@ class SdaeModel(PreTrainedModel):
                 if isinstance(module, SdaeModel):
                     values[self.config.pad_token_id] = 0.0
             else:
-                gates = 3 if isinstance(module, PackedGru) else 1
+                gates = 3 if isinstance(module, SingleBiasGru) else 1
                 for number, block in enumerate(values.chunk(gates)):
                     self._draw(block, name, candidate=number == 2)
             initialization.copy_(parameter, values)

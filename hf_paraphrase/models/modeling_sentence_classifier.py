@@ -61,6 +61,13 @@ class SentenceClassifier(PreTrainedModel):
             initialization.xavier_uniform_(module.weight)
             initialization.zeros_(module.bias)
 
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes the embeddings of the encoder."""
+        layer: nn.Embedding = self.encoder.resize_token_embeddings(*args, **kwargs)
+        self.config.vocab_size = layer.weight.shape[0]
+        self.config.sentence_encoder = self.encoder.config.to_diff_dict()
+        return layer
+
     def forward(
         self,
         input_ids: Tensor,

@@ -6,7 +6,7 @@ A saved folder of a model that uses this file holds a copy of it, because each f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -80,10 +80,12 @@ class PackedSentences:
 
     def mean(self, vectors: Tensor) -> Tensor:
         """Computes the mean of the packed vectors (total, dim) of each sentence (batch, dim); zero without any."""
-        sums = self.pad(vectors).sum(0)
-        # Sentences without tokens have the last ranks, and no column if no sentence has a token.
-        sums = functional.pad(sums, (0, 0, 0, self.ranks.shape[0] - sums.shape[0]))
-        return sums[self.ranks] / self.lengths.clamp_min(1).unsqueeze(1).to(sums.dtype)
+        return self.by_row(self.pad(vectors).sum(0)) / self.lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
+
+    def by_row(self, vectors: Tensor) -> Tensor:
+        """Puts vectors of sentences, by rank, in the order of the batch (batch, dim); zero without tokens."""
+        # Sentences without tokens have the last ranks.
+        return functional.pad(vectors, (0, 0, 0, len(self.ranks) - len(vectors)))[self.ranks]
 
     def last(self, vectors: Tensor) -> Tensor:
         """Returns the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
@@ -108,8 +110,9 @@ class PackedSentences:
         """Computes h_t - h_{t-1} for packed states (total, dim), with h_0 = 0."""
         if not self.batch_sizes:
             return states
-        first = states.new_zeros(self.batch_sizes[0], states.shape[1])
-        return states - torch.cat([first, self.previous(states)])
+        steps = states.split(self.batch_sizes)
+        previous = [before[: len(now)] for before, now in pairwise(steps)]
+        return states - torch.cat([torch.zeros_like(steps[0]), *previous])
 
     def pad(self, vectors: Tensor) -> Tensor:
         """Returns packed vectors (total, dim) as (steps, sentences with a token, dim), zero behind the end of one."""
@@ -124,11 +127,6 @@ class PackedSentences:
         flat = vectors.flatten(0, 1)
         return flat if flat.shape[0] == self.slots.shape[0] else flat[self.slots]
 
-    def previous(self, values: Tensor) -> Tensor:
-        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
-        parts = values.split(self.batch_sizes)
-        return torch.cat([values[:0], *(part[:size] for part, size in zip(parts, self.batch_sizes[1:], strict=False))])
-
     def share_of(self, mask: Tensor) -> Tensor:
         """Computes the number of tokens in `mask` (batch, length) over that of counted ones, (batch, 1, 1)."""
         return (mask.sum(1) / self.lengths.clamp_min(1)).view(-1, 1, 1)
@@ -141,46 +139,3 @@ def _true_places(mask: Tensor, count: int) -> Tensor:
         return flat.nonzero().squeeze(1)
     # A GPU would be waited for to learn how many there are.
     return flat.to(torch.uint8).argsort(descending=True, stable=True)[:count]
-
-
-def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Finds the different words among packed tokens, if it pays to multiply each of them once.
-
-    What a recurrent encoder computes of a word alone is half of its work, and in a batch the same words come again and
-    again. On a processor and where no gradient is wanted, the results of the different words are only copied.
-
-    Args:
-        tokens: Token ids (total,).
-
-    Returns:
-        Ids, and which of them each token is (total,); the tokens as they are and None where most come once.
-    """
-    if not torch.is_grad_enabled() and tokens.device.type == "cpu":
-        distinct, places = tokens.unique(return_inverse=True)
-        if 2 * distinct.shape[0] <= tokens.shape[0]:
-            return distinct, places
-    return tokens, None
-
-
-def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> tuple[Tensor, Tensor]:
-    """Finds the tokens of a batch that are not padding, and those among them that count.
-
-    Args:
-        input_ids: Token ids (batch, length).
-        attention_mask: Non-zero where a token is not padding (batch, length); None for all but `config.pad_token_id`.
-        config: Has `pad_token_id`, `unk_token_id` and `skip_unknown`.
-
-    Returns:
-        Both masks (batch, length), true at a token. They differ only with `skip_unknown`, which leaves out unknown
-        words of sentences that have others.
-    """
-    if attention_mask is not None:
-        mask = attention_mask.bool()
-    elif config.pad_token_id is None:
-        mask = torch.ones_like(input_ids, dtype=torch.bool)
-    else:
-        mask = input_ids != config.pad_token_id
-    if not config.skip_unknown:
-        return mask, mask
-    is_known = mask & (input_ids != config.unk_token_id)
-    return mask, torch.where(is_known.any(1, keepdim=True), is_known, mask)

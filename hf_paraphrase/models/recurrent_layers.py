@@ -1,4 +1,4 @@
-"""Recurrent layers over packed sentences and their initial weights, shared by the recurrent encoders."""
+"""Recurrent layers over packed sentences and their initial weights, shared by the models with recurrent networks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from transformers import initialization
-
-from .matrix_products import affine
 
 _STANDARD_DEVIATION = 0.1
 
@@ -19,7 +16,7 @@ _STANDARD_DEVIATION = 0.1
 class Packing(Protocol):
     """What a layer must know of the order of its inputs: `PackedSentences`.
 
-    (What a file that travels with weights imports, the model's own file must import too, so the fewer the better.)
+    (A file that travels with weights is copied only if the model's own file imports it, so imports are kept few.)
     """
 
     batch_sizes: list[int]
@@ -28,10 +25,7 @@ class Packing(Protocol):
         """Returns packed vectors (total, dim) as (steps, sentences, dim)."""
 
     def unpad(self, vectors: Tensor) -> Tensor:
-        """The other way round."""
-
-    def previous(self, values: Tensor) -> Tensor:
-        """Returns the packed values (total, dim) one step earlier of every token behind the first step."""
+        """The inverse of `pad`."""
 
 
 class SingleBiasLstm(nn.Module):
@@ -47,8 +41,7 @@ class SingleBiasLstm(nn.Module):
     uses) can be left out; so can the output gate, and then h_t = tanh(c_t).
 
     Without peepholes, with an output gate and without recurrent dropout this is the kernel of `torch.nn.LSTM`. That
-    class has two biases that are added to one another, which doubles the step of their sum under Adam; here the
-    second is a zero. All else runs in a loop of our own.
+    class adds two biases, which doubles the step of their sum under Adam; here the second is zero.
 
     Args:
         input_size: The dimension of x_t.
@@ -68,45 +61,40 @@ class SingleBiasLstm(nn.Module):
         # Of the gates i, f and o.
         self.peepholes = nn.Parameter(torch.empty(gates - 1, size)) if peepholes else None
 
-    def forward(
-        self,
-        vectors: Tensor,
-        packing: Packing,
-        recurrent_mask: Tensor | None = None,
-        places: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
         """Computes the hidden states.
 
         Args:
-            vectors: Packed inputs x_t (total, input_size), or different ones (inputs, input_size).
+            vectors: Packed inputs x_t (total, input_size).
             packing: Their order.
             recurrent_mask: Factors of the state that enters the products with U, the same at every step (sentences by
                 rank, size); None for 1.
-            places: Which of the vectors each x_t is (total,); None for one after the other. Without gradient only.
 
         Returns:
             Packed states h_t (total, size).
         """
-        if self.peepholes is None and self.output_gate and recurrent_mask is None and places is None:
+        if self.peepholes is None and self.output_gate and recurrent_mask is None:
             return self._fused(vectors, packing)
-        weight_input: Tensor = self.weight_input
-        weight_state: Tensor = self.weight_state
-        bias: Tensor = self.bias
-        peepholes: Tensor | None = self.peepholes
-        device = vectors.device.type
-        if torch.is_autocast_enabled(device):
-            dtype = torch.get_autocast_dtype(device)
-            vectors, weight_input, bias = vectors.to(dtype), weight_input.to(dtype), bias.to(dtype)
-            weight_state = weight_state.to(dtype)
-            peepholes = None if peepholes is None else peepholes.to(dtype)
-            recurrent_mask = None if recurrent_mask is None else recurrent_mask.to(dtype)
-        if torch.is_grad_enabled():
-            states: Tensor = _LstmSteps.apply(
-                vectors, weight_input, bias, weight_state, peepholes, recurrent_mask, packing
-            )
-            return states
-        gates = _of_tokens(affine(vectors, weight_input, bias), places)
-        return _run_lstm(gates, weight_state, peepholes, recurrent_mask, packing.batch_sizes)[0]
+        size, peepholes = self.size, self.peepholes
+        states: list[Tensor] = []
+        cell = vectors
+        for gates in functional.linear(vectors, self.weight_input, self.bias).split(packing.batch_sizes):
+            if states:
+                state, cell = states[-1][: len(gates)], cell[: len(gates)]
+                entering = state if recurrent_mask is None else state * recurrent_mask[: len(gates)]
+                gates = gates + functional.linear(entering, self.weight_state)
+            input_forget, candidate, *output = gates.split([2 * size, *[size] * (gates.shape[1] // size - 2)], dim=1)
+            if states and peepholes is not None:
+                input_forget = input_forget + (cell.unsqueeze(1) * peepholes[:2]).flatten(1)
+            into, forget = input_forget.sigmoid().chunk(2, dim=1)
+            new_cell = into * candidate.tanh()
+            cell = torch.addcmul(new_cell, forget, cell) if states else new_cell
+            if not output:
+                states.append(cell.tanh())
+                continue
+            last_gate = output[0] if peepholes is None else torch.addcmul(output[0], cell, peepholes[2])
+            states.append(last_gate.sigmoid() * cell.tanh())
+        return torch.cat(states)
 
     def _fused(self, vectors: Tensor, packing: Packing) -> Tensor:
         initial = vectors.new_zeros(1, packing.batch_sizes[0], self.size)
@@ -115,145 +103,20 @@ class SingleBiasLstm(nn.Module):
         if vectors.device.type != "cpu":
             sizes = torch.tensor(packing.batch_sizes)
             return torch.lstm(vectors, sizes, state, weights, True, 1, 0.0, self.training, False)[0]
-        # The packed form has no fast kernel on a CPU. A state depends on earlier words only, so that the padding
-        # behind a sentence needs no care.
+        # The packed form has no fast kernel on a CPU. A state depends on earlier words only, so padding behind a
+        # sentence does no harm.
         padded = packing.pad(vectors)
-        # oneDNN has a bfloat16 kernel for some processors only, and under autocast PyTorch asks for it on all.
-        exact = torch.is_autocast_enabled("cpu") and not torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        # Under autocast PyTorch asks oneDNN for a bfloat16 kernel, which exists for some processors only.
+        exact = torch.is_autocast_enabled("cpu") and not _has_bfloat16_kernel()
         with torch.autocast("cpu", enabled=False) if exact else nullcontext():
             return packing.unpad(torch.lstm(padded, state, weights, True, 1, 0.0, self.training, False, False)[0])
 
 
-def _of_tokens(products: Tensor, places: Tensor | None) -> Tensor:
-    return products if places is None else products.index_select(0, places)
-
-
-def _run_lstm(
-    gates: Tensor,
-    weight_state: Tensor,
-    peepholes: Tensor | None,
-    recurrent_mask: Tensor | None,
-    batch_sizes: list[int],
-) -> tuple[Tensor, Tensor]:
-    """Runs the recurrence; `gates` (total, gates * size) is overwritten. Returns states and cells (total, size)."""
-    size = weight_state.shape[1]
-    output_gate = weight_state.shape[0] == 4 * size
-    states = gates.new_empty(gates.shape[0], size)
-    cells = torch.empty_like(states)
-    state = cell = states
-    start = 0
-    for number in batch_sizes:
-        rows = slice(start, start + number)
-        now, input_forget = gates[rows], gates[rows, : 2 * size]
-        if start:
-            cell = cell[:number]
-            entering = state[:number] if recurrent_mask is None else state[:number] * recurrent_mask[:number]
-            now.copy_(affine(entering, weight_state, added=now))
-            if peepholes is not None:
-                input_forget.unflatten(1, (2, size)).addcmul_(cell.unsqueeze(1), peepholes[:2])
-        input_forget.sigmoid_()
-        candidate = now[:, 2 * size : 3 * size].tanh_()
-        new_cell = torch.mul(input_forget[:, :size], candidate, out=cells[rows])
-        if start:
-            new_cell.addcmul_(input_forget[:, size:], cell)
-        cell, state = new_cell, states[rows]
-        if output_gate:
-            output = now[:, 3 * size :]
-            if peepholes is not None:
-                output.addcmul_(cell, peepholes[2])
-            torch.mul(output.sigmoid_(), cell.tanh(), out=state)
-        else:
-            torch.tanh(cell, out=state)
-        start += number
-    return states, cells
-
-
-class _LstmSteps(torch.autograd.Function):
-    """The recurrence of :class:`SingleBiasLstm` with its gradient."""
-
-    # Going back step by step leaves only what depends on the step behind it; all products for the gradients of the
-    # parameters are taken once, over all tokens.
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        vectors: Tensor,
-        weight_input: Tensor,
-        bias: Tensor,
-        weight_state: Tensor,
-        peepholes: Tensor | None,
-        recurrent_mask: Tensor | None,
-        packing: Packing,
-    ) -> Tensor:
-        gates = affine(vectors, weight_input, bias)
-        states, cells = _run_lstm(gates, weight_state, peepholes, recurrent_mask, packing.batch_sizes)
-        ctx.save_for_backward(vectors, weight_input, weight_state, peepholes, recurrent_mask, gates, states, cells)
-        ctx.packing = packing
-        return states
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, of_states: Tensor) -> tuple[Tensor | None, ...]:
-        vectors, weight_input, weight_state, peepholes, recurrent_mask, gates, states, cells = ctx.saved_tensors
-        batch_sizes, size = ctx.packing.batch_sizes, weight_state.shape[1]
-        output_gate = weight_state.shape[0] == 4 * size
-        first = batch_sizes[0]
-        previous_cells = torch.cat([torch.zeros_like(cells[:first]), ctx.packing.previous(cells)])
-        # The derivatives of c_t and h_t by the gates before their sigmoid or tanh, and of h_t by c_t.
-        by_cell = cells.tanh()
-        factors = torch.empty_like(gates)
-        into, forget, candidate = gates[:, : 3 * size].split(size, dim=1)
-        torch.mul(into * (1 - into), candidate, out=factors[:, :size])
-        torch.mul(forget * (1 - forget), previous_cells, out=factors[:, size : 2 * size])
-        torch.mul(1 - candidate * candidate, into, out=factors[:, 2 * size : 3 * size])
-        if output_gate:
-            output = gates[:, 3 * size :]
-            torch.mul(output * (1 - output), by_cell, out=factors[:, 3 * size :])
-            by_cell = output * (1 - by_cell * by_cell)
-        else:
-            by_cell = 1 - by_cell * by_cell
-        of_states = of_states.clone(memory_format=torch.contiguous_format)
-        # From here on `factors` becomes the gradient by the gates before their sigmoid or tanh.
-        of_cell = states[:0]
-        end = gates.shape[0]
-        for step in range(len(batch_sizes) - 1, -1, -1):
-            start = end - batch_sizes[step]
-            now, of_state = factors[start:end], of_states[start:end]
-            of_later, of_cell = of_cell, of_state * by_cell[start:end]
-            of_cell[: of_later.shape[0]] += of_later
-            if output_gate:
-                now[:, 3 * size :].mul_(of_state)
-                if peepholes is not None:
-                    of_cell.addcmul_(now[:, 3 * size :], peepholes[2])
-            now[:, : 3 * size].unflatten(1, (3, size)).mul_(of_cell.unsqueeze(1))
-            if start:
-                entering = affine(now, weight_state.t())
-                if recurrent_mask is not None:
-                    entering *= recurrent_mask[: end - start]
-                before = start - batch_sizes[step - 1]
-                of_states[before : before + end - start] += entering
-                of_cell = of_cell * forget[start:end]
-                if peepholes is not None:
-                    of_cell.addcmul_(now[:, :size], peepholes[0]).addcmul_(now[:, size : 2 * size], peepholes[1])
-            end = start
-        entering = ctx.packing.previous(states)
-        if recurrent_mask is not None:
-            entering = entering * torch.cat([states[:0], *(recurrent_mask[:number] for number in batch_sizes[1:])])
-        of_peepholes: Tensor | None = None
-        if peepholes is not None:
-            sums = [(factors[:, :size] * previous_cells).sum(0), (factors[:, size : 2 * size] * previous_cells).sum(0)]
-            if output_gate:
-                sums.append((factors[:, 3 * size :] * cells).sum(0))
-            of_peepholes = torch.stack(sums)
-        return (
-            affine(factors, weight_input.t()) if ctx.needs_input_grad[0] else None,
-            affine(factors.t(), vectors.t()),
-            factors.sum(0),
-            affine(factors[first:].t(), entering.t()),
-            of_peepholes,
-            None,
-            None,
-        )
+def _has_bfloat16_kernel() -> bool:
+    """Whether oneDNN has an LSTM for bfloat16 here; builds of PyTorch without oneDNN lack the question itself."""
+    if not torch.backends.mkldnn.is_available():
+        return False
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 class BiaslessGateGru(nn.Module):
@@ -284,33 +147,90 @@ class BiaslessGateGru(nn.Module):
         self.weight_candidate = nn.Parameter(torch.empty(size, size))
         self.bias_candidate = nn.Parameter(torch.empty(size))
 
-    def forward(
-        self,
-        vectors: Tensor,
-        packing: Packing,
-        recurrent_mask: Tensor | None = None,
-        places: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
         """Computes the hidden states; see :meth:`SingleBiasLstm.forward`."""
         size = self.size
-        of_gates = _of_tokens(affine(vectors, self.weight_input[: 2 * size]), places)
-        of_candidates = _of_tokens(affine(vectors, self.weight_input[2 * size :], self.bias_candidate), places)
-        steps = (of_gates.split(packing.batch_sizes), of_candidates.split(packing.batch_sizes))
+        of_gates = functional.linear(vectors, self.weight_input[: 2 * size]).split(packing.batch_sizes)
+        of_candidates = functional.linear(vectors, self.weight_input[2 * size :], self.bias_candidate)
         states: list[Tensor] = []
-        for gates, candidate in zip(*steps, strict=True):
+        for gates, candidate in zip(of_gates, of_candidates.split(packing.batch_sizes), strict=True):
             if not states:
                 states.append(torch.sigmoid(gates[:, size:]) * self._activation(candidate))
                 continue
-            state = states[-1][: gates.shape[0]]
-            entering = state if recurrent_mask is None else state * recurrent_mask[: gates.shape[0]]
-            gates = affine(entering, self.weight_gates, added=gates).sigmoid()
-            reset, update = gates.chunk(2, dim=1)
-            candidate = self._activation(affine(reset * entering, self.weight_candidate, added=candidate))
-            states.append(torch.lerp(state, candidate, update))
+            state = states[-1][: len(gates)]
+            entering = state if recurrent_mask is None else state * recurrent_mask[: len(gates)]
+            reset, update = (gates + functional.linear(entering, self.weight_gates)).sigmoid().chunk(2, dim=1)
+            candidate = candidate + functional.linear(reset * entering, self.weight_candidate)
+            states.append(torch.lerp(state, self._activation(candidate), update))
         return torch.cat(states)
 
     def _activation(self, values: Tensor) -> Tensor:
         return functional.leaky_relu(values, self.negative_slope) if self.leaky else values.tanh()
+
+
+class SingleBiasGru(nn.Module):
+    """The GRU of Hill et al.'s code, which is that of `torch.nn.GRU` with one bias instead of two and a context.
+
+        r_t = sigmoid(W_r x_t + C_r c + b_r + U_r h_{t-1})
+        z_t = sigmoid(W_z x_t + C_z c + b_z + U_z h_{t-1})
+        n_t = tanh(W_n x_t + C_n c + b_n + r_t * (U_n h_{t-1}))
+        h_t = (1 - z_t) * n_t + z_t * h_{t-1}
+
+    The context c is the same at every step of a sentence; without one, C is left out.
+
+    Args:
+        input_size: The dimension of x_t.
+        size: The dimension of h_t.
+        context_size: The dimension of c; None for no context.
+    """
+
+    def __init__(self, input_size: int, size: int, context_size: int | None = None) -> None:
+        super().__init__()
+        self.size = size
+        # One matrix each, (reset, update, candidate) below one another.
+        self.weight_input = nn.Parameter(torch.empty(3 * size, input_size))
+        self.weight_state = nn.Parameter(torch.empty(3 * size, size))
+        self.weight_context = None if context_size is None else nn.Parameter(torch.empty(3 * size, context_size))
+        self.bias = nn.Parameter(torch.empty(3 * size))
+
+    def forward(
+        self, vectors: Tensor, packing: Packing, initial: Tensor | None = None, context: Tensor | None = None
+    ) -> Tensor:
+        """Computes the hidden states.
+
+        Under autocast the products have the lower precision, while states and gates stay fp32: over many steps the
+        small changes of a state would be rounded away.
+
+        Args:
+            vectors: Packed inputs x_t (total, input_size).
+            packing: Their order.
+            initial: h_0 (sentences by rank, size); None for zeros.
+            context: c (sentences by rank, context_size).
+
+        Returns:
+            Packed states h_t (total, size).
+        """
+        size, dtype = self.size, vectors.dtype
+        if not packing.batch_sizes:
+            return vectors.new_zeros(0, size)
+        inputs = functional.linear(vectors, self.weight_input, self.bias).to(dtype)
+        added: Tensor | None = None
+        if self.weight_context is not None:
+            assert context is not None
+            added = functional.linear(context, self.weight_context).to(dtype)
+        state = vectors.new_zeros(packing.batch_sizes[0], size) if initial is None else initial.to(dtype)
+        states: list[Tensor] = []
+        for gates in inputs.split(packing.batch_sizes):
+            state = state[: len(gates)]
+            if added is not None:
+                gates = gates + added[: len(gates)]
+            of_state, of_candidate = functional.linear(state, self.weight_state).to(dtype).split([2 * size, size], 1)
+            reset_update, candidate = gates.split([2 * size, size], 1)
+            reset, update = (reset_update + of_state).sigmoid().chunk(2, dim=1)
+            candidate = torch.addcmul(candidate, reset, of_candidate).tanh()
+            state = torch.lerp(candidate, state, update)
+            states.append(state)
+        return torch.cat(states)
 
 
 def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | BiaslessGateGru:
@@ -345,23 +265,3 @@ def initialize_layer(module: nn.Module, *, xavier: bool) -> None:
             initialization.copy_(parameter, values)
         else:
             initialization.normal_(parameter, 0.0, _STANDARD_DEVIATION)
-
-
-@torch.no_grad()
-def initialize_word_vectors(embeddings: nn.Parameter, config: Any) -> None:
-    """Draws the initial word vectors; that of padding is zero.
-
-    Args:
-        embeddings: The vectors (words, dim).
-        config: Its `initializer_range` is the standard deviation, or with the cell `gru` the bound of a uniform
-            distribution (paper 003, section 3.2).
-    """
-    vectors = torch.empty_like(embeddings)
-    bound = config.initializer_range
-    if config.cell == "gru":
-        vectors.uniform_(-bound, bound)
-    else:
-        vectors.normal_(0.0, bound)
-    if config.pad_token_id is not None:
-        vectors[config.pad_token_id] = 0.0
-    initialization.copy_(embeddings, vectors)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from ..models.matrix_products import affine
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .int8_products import Int8Product
 
@@ -105,7 +105,7 @@ class Product:
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Multiplies (rows, input size), giving (rows, output size)."""
-        return affine(inputs, self.weight, self.bias)
+        return functional.linear(inputs, self.weight, self.bias)
 
 
 class DecoderMatrices:

@@ -61,7 +61,7 @@ def test_what_comes_out_is_a_whole_encoder_folder_without_decoder(text, tmp_path
     card = (folder / "README.md").read_text()
     assert "The decoder was left out" in card and f"| 12 | {results['dev_loss']:.3f} |" in card
     names = {path.name for path in folder.iterdir()}
-    assert {"model.safetensors", "modeling_sdae.py", "packed_gru.py", "modules.json"} <= names
+    assert {"model.safetensors", "modeling_sdae.py", "recurrent_layers.py", "modules.json"} <= names
     assert not {"checkpoints", "job.json"} & names
 
 

@@ -127,16 +127,6 @@ def test_sparse_gradients_equal_dense_ones(settings):
     torch.testing.assert_close(*gradients)
 
 
-def test_gradient_agrees_with_finite_differences():
-    model = make().double().train()
-    ids, mask = padded(ROWS, 8)
-
-    def function(embeddings):
-        return torch.func.functional_call(model, {"embeddings": embeddings}, (ids, mask)).pooler_output
-
-    assert torch.autograd.gradcheck(function, (model.embeddings.detach().requires_grad_(),), fast_mode=True)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

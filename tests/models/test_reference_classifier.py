@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
@@ -91,13 +90,8 @@ def test_the_order_of_words_matters_to_the_lstm_alone():
     assert not torch.allclose(new("lstm")(there).logits, new("lstm")(back).logits, atol=1e-4)
 
 
-@pytest.mark.parametrize("body", BODIES)
-def test_a_saved_classifier_opens_with_the_auto_class_and_equal_logits(body, tmp_path):
-    model = new(body)
-    model.save_pretrained(tmp_path)
-    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path)
-    assert type(loaded) is ReferenceClassifier and loaded(IDS).logits.equal(model(IDS).logits)
-    assert AutoConfig.from_pretrained(tmp_path).id2label == {0: "translation", 1: "reference"}
+def test_the_labels_have_names():
+    assert ReferenceClassifierConfig().id2label == {0: "translation", 1: "reference"}
 
 
 @pytest.mark.parametrize(
@@ -112,24 +106,3 @@ def test_a_saved_classifier_opens_with_the_auto_class_and_equal_logits(body, tmp
 def test_configurations_that_make_no_sense_are_refused(settings, expected):
     with pytest.raises(ValueError, match=expected):
         ReferenceClassifierConfig(**settings)
-
-
-SCRIPT = """
-import sys, torch
-from transformers import AutoModelForSequenceClassification
-for body in ("avg", "lstm"):
-    model = AutoModelForSequenceClassification.from_pretrained(body, trust_remote_code=True).eval()
-    assert model.__class__.__module__.startswith("transformers_modules")
-    logits = model(torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])).logits
-    torch.testing.assert_close(logits, torch.load(body + ".pt", weights_only=True), atol=1e-6, rtol=0)
-assert "hf_paraphrase" not in sys.modules
-"""
-
-
-def test_the_classifier_opens_where_the_package_is_not(tmp_path, run_python):
-    for body in BODIES:
-        model = new(body)
-        model.save_pretrained(tmp_path / body)
-        torch.save(model(IDS[:2]).logits.detach(), tmp_path / f"{body}.pt")
-    result = run_python(SCRIPT, folder=tmp_path)
-    assert result.returncode == 0, result.stderr

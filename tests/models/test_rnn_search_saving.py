@@ -72,40 +72,6 @@ def test_initial_weights_are_as_documented():
     assert xavier.decoder.context_to_gru.abs().max().item() == pytest.approx((6 / 180) ** 0.5, rel=0.01)
 
 
-SCRIPT = """
-import sys, torch
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "hf_paraphrase":
-            raise ImportError(name)
-sys.meta_path.insert(0, Block())
-from transformers import AutoModelForSeq2SeqLM
-model = AutoModelForSeq2SeqLM.from_pretrained("model", trust_remote_code=True).eval()
-assert model.__class__.__module__.startswith("transformers_modules")
-expected = torch.load("expected.pt", weights_only=True)
-ids, mask = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
-labels = torch.tensor([[5, 2], [4, 2]])
-torch.testing.assert_close(model(ids, mask, labels=labels).logits, expected["logits"], atol=1e-6, rtol=0)
-found = model.generate(ids, attention_mask=mask, num_beams=3, num_return_sequences=3, max_length=6)
-assert torch.equal(found, expected["nbest"])
-assert "hf_paraphrase" not in sys.modules
-"""
-
-
-def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path, run_python):
-    model = make(tie_word_embeddings=True, share_embeddings=True, source_vocab_size=VOCABULARY)
-    model.save_pretrained(tmp_path / "model")
-    ids, mask = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
-    with torch.inference_mode():
-        expected = {
-            "logits": model(ids, mask, labels=torch.tensor([[5, 2], [4, 2]])).logits.clone(),
-            "nbest": model.generate(ids, attention_mask=mask, num_beams=3, num_return_sequences=3, max_length=6),
-        }
-    torch.save(expected, tmp_path / "expected.pt")
-    result = run_python(SCRIPT, folder=tmp_path)
-    assert result.returncode == 0, result.stderr
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -5,14 +5,10 @@ import torch
 from padded_rows import padded
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.modeling_sdae import SdaeModel
-from hf_paraphrase.models.packed_gru import PackedGru
-from hf_paraphrase.models.packed_sentences import PackedSentences
-from hf_paraphrase.models.readout_loss import summed_cross_entropy
 
 ROWS = [[5, 6, 7], [8], [], [9, 5, 5, 11, 3, 2], [1, 4], [7, 7, 7, 7, 7]]
 SAID = [[5, 6, 7, 4], [8, 2], [3], [9, 5, 11, 3], [], [7, 7]]
@@ -104,63 +100,6 @@ def test_with_fewer_labels_than_sentences_the_others_are_only_embedded():
     torch.testing.assert_close(output.loss, model(ids[:2], mask[:2], labels=labels_of(SAID[:2], 5)).loss)
 
 
-@pytest.mark.parametrize("with_initial", [False, True])
-@pytest.mark.parametrize("context_size", [None, 3])
-def test_gradient_of_the_layer_agrees_with_finite_differences(with_initial, context_size):
-    torch.manual_seed(0)
-    layer = PackedGru(3, 4, context_size).double()
-    for parameter in layer.parameters():
-        nn.init.normal_(parameter, 0.0, 0.5)
-    packing = PackedSentences.of_mask(padded(ROWS, 6)[1].bool())
-    sentences, total = packing.batch_sizes[0], sum(packing.batch_sizes)
-    values = [torch.randn(total, 3).double()]
-    values += [torch.randn(sentences, 4).double()] if with_initial else []
-    values += [torch.randn(sentences, context_size).double()] if context_size else []
-    names = [name for name, _ in layer.named_parameters()]
-    leaves = [*values, *(parameter.detach() for parameter in layer.parameters())]
-
-    def function(*leaves):
-        named = dict(zip(names, leaves[len(values) :], strict=True))
-        given = list(leaves[1 : len(values)])
-        initial = given.pop(0) if with_initial else None
-        context = given.pop(0) if context_size else None
-        return torch.func.functional_call(layer, named, (leaves[0], packing, initial, context))
-
-    assert torch.autograd.gradcheck(function, tuple(leaf.requires_grad_() for leaf in leaves), fast_mode=True)
-    with torch.no_grad():
-        torch.testing.assert_close(function(*leaves), function(*leaves))
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_cross_entropy_in_blocks_is_that_of_pytorch(smoothing, monkeypatch):
-    from hf_paraphrase.models import readout_loss
-
-    torch.manual_seed(0)
-    states, weight, bias = torch.randn(23, 5), torch.randn(11, 5), torch.randn(11)
-    targets = torch.randint(11, (23,))
-    leaves = [item.requires_grad_() for item in (states, weight, bias)]
-    expected = functional.cross_entropy(states @ weight.T + bias, targets, reduction="sum", label_smoothing=smoothing)
-    gradients = torch.autograd.grad(2 * expected, leaves)
-    for block, cached in ((1 << 25, 1 << 18), (77, 22), (1, 1)):
-        monkeypatch.setattr(readout_loss, "_BLOCK_ELEMENTS", block)
-        monkeypatch.setattr(readout_loss, "_CACHED_ELEMENTS", cached)
-        found = summed_cross_entropy(states, weight, bias, targets, smoothing)
-        torch.testing.assert_close(found, expected)
-        for mine, theirs in zip(torch.autograd.grad(2 * found, leaves), gradients, strict=True):
-            torch.testing.assert_close(mine, theirs)
-        with torch.no_grad():
-            torch.testing.assert_close(summed_cross_entropy(states, weight, bias, targets, smoothing), expected)
-        frozen = summed_cross_entropy(states, weight.detach(), bias.detach(), targets, smoothing)
-        torch.testing.assert_close(torch.autograd.grad(2 * frozen, states)[0], gradients[0])
-
-
-def test_a_very_unlikely_word_costs_what_it_costs_and_not_infinity():
-    loss = summed_cross_entropy(
-        torch.tensor([[1.0]]), torch.tensor([[0.0], [-500.0]]), torch.zeros(2), torch.tensor([1])
-    )
-    assert loss.item() == pytest.approx(500.0)
-
-
 def test_under_autocast_loss_and_gradients_are_nearly_the_same_and_stay_fp32():
     model = make(size=16, vocab_size=50)
     ids, mask = padded(ROWS, 8)
@@ -203,24 +142,12 @@ def test_skipped_unknown_words_are_as_if_they_were_not_there_save_in_sentences_o
     torch.testing.assert_close(mean, output.pooler_output)
 
 
-@pytest.mark.parametrize("settings", [*VARIANTS, {"has_decoder": False}])
-def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(settings, tmp_path):
-    model = make(**settings)
-    model.save_pretrained(tmp_path)
-    loaded = AutoModel.from_pretrained(tmp_path)
-    assert type(loaded) is SdaeModel and all(item.requires_grad for item in loaded.parameters())
-    for name, value in model.state_dict().items():
-        assert torch.equal(loaded.state_dict()[name], value), name
-    ids, mask = padded(ROWS, 8)
-    assert torch.equal(loaded(ids, mask).pooler_output, model(ids, mask).pooler_output)
-
-
 def test_without_a_decoder_it_encodes_alike_and_says_that_it_cannot_reconstruct():
     model = make()
     bare = SdaeModel(SdaeConfig(**{**model.config.to_dict(), "has_decoder": False}))
     bare.load_state_dict({name: value for name, value in model.state_dict().items() if "decoder" not in name})
     ids, mask = padded(ROWS, 8)
-    assert torch.equal(bare(ids, mask).pooler_output, model(ids, mask).pooler_output)
+    torch.testing.assert_close(bare(ids, mask).pooler_output, model(ids, mask).pooler_output)
     with pytest.raises(ValueError, match="no decoder"):
         bare(ids, mask, labels=labels_of(SAID, 6))
 

@@ -1,0 +1,94 @@
+"""What the configurations of our models have in common; it travels with each of them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from transformers import PreTrainedConfig
+
+_DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
+
+
+class ModelConfig(PreTrainedConfig):
+    """Fields and checks that our configurations share.
+
+    Args:
+        pad_token_id: The id that fills up short sentences of a batch; it never counts.
+        initializer_range: The standard deviation of the random initial word vectors.
+    """
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """The allowed values of fields that name one of several kinds."""
+
+    pad_token_id: int | None = 0
+    initializer_range: float = 0.01
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Checks the fields."""
+        for name, allowed in self.choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        dropouts = {name: getattr(self, name) for name in _DROPOUTS if hasattr(self, name)}
+        for name, probability in dropouts.items():
+            if not 0.0 <= probability < 1.0:
+                raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
+        if sum(probability > 0 for probability in dropouts.values()) > 1:
+            raise ValueError(f"{', '.join(dropouts)} exclude each other: set all but one of them to 0")
+        if getattr(self, "skip_unknown", False) and self.unk_token_id is None:
+            raise ValueError("skip_unknown needs unk_token_id, the id that it skips")
+        super().__post_init__(**kwargs)
+
+
+class RecurrentLayersConfig(ModelConfig):
+    """Configuration of word vectors and of the recurrent layers over them.
+
+    Args:
+        vocab_size: The number of word vectors.
+        hidden_size: The dimension of the sentence embedding.
+        cell: `lstm` (papers 000 and 001) or `gru` (paper 003).
+        peepholes: Whether the gates of the LSTM see its cell through diagonal weights. None: they do, as in the
+            reference code of paper 000.
+        output_gate: Whether the LSTM has an output gate; without one its state is tanh of its cell.
+        candidate_activation: The function f of the GRU's candidate state, `leaky_relu` (paper 003) or `tanh`.
+        negative_slope: The slope of the leaky ReLU below zero; the paper is silent, 0.2 is TensorFlow's default.
+        bidirectional: Whether a second network reads each sentence from its end.
+        direction_merge: How the states of both become one, `concat` or `sum`.
+        unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
+        skip_unknown: Whether unknown words are left out like padding instead, save in sentences of nothing else.
+        dropout: The probability with which a single component of a word vector is dropped in training.
+        word_dropout: The probability with which a whole word vector is dropped in training.
+        variational_dropout: The probability with which a component of the word vectors, and one of the recurrent
+            state on its way into the next step, is dropped in training, the same at every step of a sentence (Gal and
+            Ghahramani 2016). At most one of the three may be above 0.
+        initializer_range: The standard deviation of the random initial word vectors (`lstm`), or the bound of their
+            uniform distribution (`gru`, paper 003 section 3.2).
+    """
+
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+        "cell": ("lstm", "gru"),
+        "candidate_activation": ("leaky_relu", "tanh"),
+        "direction_merge": ("concat", "sum"),
+    }
+
+    vocab_size: int = 30_000
+    hidden_size: int = 300
+    cell: str = "lstm"
+    peepholes: bool | None = None
+    output_gate: bool = True
+    candidate_activation: str = "leaky_relu"
+    negative_slope: float = 0.2
+    bidirectional: bool = False
+    direction_merge: str = "concat"
+    unk_token_id: int | None = 1
+    skip_unknown: bool = False
+    dropout: float = 0.0
+    word_dropout: float = 0.0
+    variational_dropout: float = 0.0
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Fills in `peepholes` and checks that the fields fit together."""
+        if self.peepholes is None:
+            self.peepholes = self.cell == "lstm"
+        if self.cell == "gru" and (self.peepholes or not self.output_gate):
+            raise ValueError("peepholes and output_gate are for cell='lstm': a GRU has neither")
+        super().__post_init__(**kwargs)

@@ -1,0 +1,87 @@
+"""What models with a table of word vectors have in common; it travels with their weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel, initialization
+
+
+class WordVectorModel(PreTrainedModel):
+    """A model whose word vectors are a parameter of its own, `embeddings` (vocab_size, dim).
+
+    Attributes:
+        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
+    """
+
+    main_input_name = "input_ids"
+    sparse_gradients = False
+    embeddings: nn.Parameter
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Returns a layer whose weight is the parameter `embeddings` itself."""
+        return embedding_layer(self.embeddings)
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Takes over the weight of an embedding layer."""
+        weight = value.weight
+        assert isinstance(weight, nn.Parameter)
+        self.embeddings = weight
+
+
+def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
+    """Returns an embedding layer whose weight is the given parameter (words, dim)."""
+    words, dim = vectors.shape
+    layer = nn.Embedding(words, dim, _weight=vectors.detach())
+    layer.weight = vectors
+    return layer
+
+
+@torch.no_grad()
+def initialize_word_vectors(embeddings: nn.Parameter, config: Any, *, uniform: bool = False) -> None:
+    """Draws the initial word vectors; that of padding is zero.
+
+    Args:
+        embeddings: The vectors (words, dim).
+        config: Its `initializer_range` is the standard deviation, or the bound of the uniform distribution.
+        uniform: Whether the distribution is uniform, as in paper 003 (section 3.2).
+    """
+    vectors = torch.empty_like(embeddings)
+    bound = config.initializer_range
+    if uniform:
+        vectors.uniform_(-bound, bound)
+    else:
+        vectors.normal_(0.0, bound)
+    if config.pad_token_id is not None:
+        vectors[config.pad_token_id] = 0.0
+    initialization.copy_(embeddings, vectors)
+
+
+def present_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> Tensor:
+    """Returns which tokens of a batch are no padding (batch, length), by the mask or by `config.pad_token_id`."""
+    if attention_mask is not None:
+        return attention_mask.bool()
+    if config.pad_token_id is None:
+        return torch.ones_like(input_ids, dtype=torch.bool)
+    return input_ids != config.pad_token_id
+
+
+def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> tuple[Tensor, Tensor]:
+    """Finds the tokens of a batch that are not padding, and those among them that count.
+
+    Args:
+        input_ids: Token ids (batch, length).
+        attention_mask: Non-zero where a token is not padding (batch, length); None for all but `config.pad_token_id`.
+        config: Has `pad_token_id`, `unk_token_id` and `skip_unknown`.
+
+    Returns:
+        Both masks (batch, length), true at a token. They differ only with `skip_unknown`, which leaves out unknown
+        words of sentences that have others.
+    """
+    mask = present_tokens(input_ids, attention_mask, config)
+    if not config.skip_unknown:
+        return mask, mask
+    is_known = mask & (input_ids != config.unk_token_id)
+    return mask, torch.where(is_known.any(1, keepdim=True), is_known, mask)
