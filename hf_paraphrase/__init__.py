@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from .translation.back_translator import BackTranslator
     from .translation.evaluate import evaluate_translation
     from .translation.lexical_table import estimate_lexical_table
-    from .translation.paraphrase import paraphrase, paraphrase_file
     from .translation.paraphraser import Paraphraser
+    from .translation.paraphrasing import paraphrase, paraphrase_file
     from .translation.search_settings import SearchOptions
     from .translation.train import train_translation
 

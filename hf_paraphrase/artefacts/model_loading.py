@@ -51,9 +51,12 @@ def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | No
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
     """Refuses weights of another class of the same model type, which computes something else with them."""
     code = class_of_folder(folder, model_class._auto_class or "AutoModel")
-    if code is not None and code.rpartition(".")[2] != model_class.__name__:
+    file, name = model_class.__module__.rpartition(".")[2], model_class.__name__
+    # One of our classes is in one file; one of a user's may be in a file that was renamed.
+    is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
+    if code is not None and (code if is_ours else code.rpartition(".")[2]) != (f"{file}.{name}" if is_ours else name):
         raise ModelError(
-            f"the model is of a class of its own, `{code[:80]}`, and not {model_class.__name__}",
+            f"the model is of a class of its own, `{code[:80]}`, and not {name}",
             path=folder,
             remedy="open it with the Auto class of transformers and trust_remote_code=True",
         )

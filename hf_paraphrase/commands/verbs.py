@@ -130,7 +130,7 @@ JOURNEYS = {
         ),
         "paraphrase": Verb(
             "paraphrase sentences by a round trip through other languages",
-            "translation.paraphrase:paraphrase_file",
+            "translation.paraphrasing:paraphrase_file",
         ),
         "score": Verb(
             "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",

@@ -223,6 +223,8 @@ class DataFolder:
                     first += batch.num_rows
                     if kept.num_rows:
                         yield pa.Table.from_batches([kept])
+                    if first >= stop:
+                        break
             row += rows
 
 

@@ -139,10 +139,10 @@ class ModelCatalogue:
             yield opened
 
     @contextmanager
-    def _opened(self, key: tuple[str, ...], load: Callable[[], Any]) -> Iterator[Any]:
+    def _opened(self, key: tuple[str, ...], opener: Callable[[], Any]) -> Iterator[Any]:
         with self.work():
             with self._lock:
-                entry = self._open.pop(key, None) or (load(), Lock())
+                entry = self._open.pop(key, None) or (opener(), Lock())
                 while len(self._open) >= _MOST_OPEN:
                     del self._open[next(iter(self._open))]
                 self._open[key] = entry

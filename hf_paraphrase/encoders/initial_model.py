@@ -55,7 +55,7 @@ def _type_of_transformer(folder: Path) -> str | None:
         return "sentence-transformers" if (folder / "modules.json").is_file() else None
     model_type = read_json_object(path, ModelError).get("model_type")
     ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
-    return None if model_type is None or model_type in ours else str(model_type)
+    return None if model_type is None or str(model_type) in ours else str(model_type)
 
 
 def initial_encoder(

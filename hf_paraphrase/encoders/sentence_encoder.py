@@ -592,7 +592,7 @@ def _is_third_party(folder: Path) -> bool:
         return any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
     model_type = read_json_object(path, ModelError).get("model_type")
     own = {*MODELS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}
-    return model_type is not None and model_type not in own
+    return model_type is not None and str(model_type) not in own
 
 
 def _check_truncation(dimension: int, truncate_dim: int) -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .evaluate import evaluate_translation
     from .lexical_table import estimate_lexical_table
     from .loading import load_translation_model
-    from .paraphrase import paraphrase, paraphrase_file
     from .paraphraser import Paraphraser
+    from .paraphrasing import paraphrase, paraphrase_file
     from .scoring import score_translations
     from .search_settings import SearchConstraints, SearchOptions
     from .train import train_translation

@@ -92,7 +92,7 @@ def padded_sources(
     return units.to(model.device), mask.to(model.device)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def hypothesis_scores(
     model: PreTrainedModel,
     sources: Tensor,

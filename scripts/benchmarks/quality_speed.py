@@ -292,7 +292,7 @@ def quality(encoder: Compared, arguments: argparse.Namespace, output: Path) -> d
 
     sts = results("--suite", "sts", "--data", arguments.data, "--protocols", "paper")
     mean = sts["means"]["22 sets"]
-    columns = {f"22 sets ({mean['present']} present)": mean["pearson"], "STS16": sts["dev_mean"]}
+    columns = {f"22 sets ({len(mean['sets'])} of 22 sets)": mean["pearson"], "STS16": sts["dev_mean"]}
     sets = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
     columns["STS-B dev"] = sets.get("STS-B dev")
     for name, place in map(named_place, arguments.labelled):

@@ -72,7 +72,7 @@ def work(archive):
         ran.append(words[0])
     assert ran == [
         "prepare", "filter", "train-tokenizer", "train-tokenizer", "train-encoder", "train-encoder", "train-encoder",
-        "evaluate", "prepare", "train-encoder", "evaluate",
+        "evaluate", "prepare", "filter", "train-encoder", "evaluate",
     ]  # fmt: skip
     return folder
 

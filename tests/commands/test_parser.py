@@ -202,7 +202,7 @@ OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "n
 WORDS = """
     by column columns commit_message dev_split device exclude filters gettext_package keep lang language license
     measures model_source_lang model_target_lang pivots protocols query ray_address repo_id report_to revision
-    shard source_lang source_language split target_column target_lang task_prefix tasks test_part test_split
+    shard source_lang source_language split subset target_column target_lang task_prefix tasks test_part test_split
     train_split tuning_part url
 """
 """The options of text that name nothing on the disk."""

@@ -89,7 +89,8 @@ def test_a_text_file_in_place_of_a_data_folder_is_told_how_to_become_one(tmp_pat
     words = ["train-encoder", "--pairs", str(tmp_path / "train.en"), "--output", str(tmp_path / "m")]
     assert main(words) == 2
     err = capsys.readouterr().err
-    assert "train.en: this is a file, not a data folder" in err and "hf-paraphrase prepare pairs --tsv" in err
+    assert "train.en: neither a data folder nor a file of JSON lines, CSV or Parquet" in err
+    assert "hf-paraphrase prepare pairs --tsv" in err
 
 
 def test_pairs_in_place_of_bitext_are_told_by_their_columns_and_not_by_a_missing_split(pairs, tmp_path, capsys):

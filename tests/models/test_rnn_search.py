@@ -48,7 +48,7 @@ def test_padding_on_either_side_never_changes_logits(side):
     together = model(**batch(side, width=12)).logits
     for index, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         alone = model(input_ids=torch.tensor([source]), labels=torch.tensor([target])).logits[0]
-        torch.testing.assert_close(together[index, : len(target)], alone, atol=1e-6, rtol=0)
+        torch.testing.assert_close(together[index, : len(target)], alone, atol=3e-6, rtol=0)
 
 
 def test_loss_is_the_mean_negative_log_likelihood_over_real_target_units():

@@ -14,14 +14,7 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .bitext import prepare_bitext
-    from .builder import (
-        BitextBuilder,
-        OpusparcusBuilder,
-        PairsBuilder,
-        PpdbBuilder,
-        SimpwikiBuilder,
-        SourceBuilder,
-    )
+    from .builder import SourceBuilder
     from .pairs import prepare_pairs
     from .pivot import prepare_pivot
     from .preparation import prepare

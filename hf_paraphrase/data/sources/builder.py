@@ -13,7 +13,6 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +100,6 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
             if isinstance(error.__cause__, HfParaphraseError):
                 raise error.__cause__ from None
             raise
-
-
-BitextBuilder = partial(SourceBuilder, "bitext")
-OpusparcusBuilder = partial(SourceBuilder, "opusparcus")
-PairsBuilder = partial(SourceBuilder, "pairs")
-PpdbBuilder = partial(SourceBuilder, "ppdb")
-SimpwikiBuilder = partial(SourceBuilder, "simpwiki")
 
 
 def part_features(schema: pa.Schema, part: Part) -> datasets.Features:

@@ -193,7 +193,14 @@ def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
 
 def _read_scored(path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads a SemEval set with the scores in its third field."""
-    yield from _read_columns(["sentence1", "sentence2", "score"], 0, path, errors)
+    sides = [Field("sentence1"), Field("sentence2")]
+    for lines, table in read_typed_fields(path, [*sides, Field("score")], errors):
+        scored = has_words(table.column("score").combine_chunks())
+        errors.left_out["unscored"] += int((~scored).sum())
+        rows = table.filter(pa.array(scored))
+        texts = {name: rows.column(name).combine_chunks() for name in rows.column_names}
+        for _, pairs in typed([(lines[scored], texts)], [*sides, _SCORE], path, errors):
+            yield from pairs.to_pylist()
 
 
 def _check_aligned(path: Path, other: Path, remedy: str) -> None:

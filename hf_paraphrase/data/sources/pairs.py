@@ -55,6 +55,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         "or: a data set of the Hub, such as sentence-transformers/all-nli, or a folder of Parquet, JSON or CSV files, "
         "whatever load_dataset opens; --split says which split of it",
         "",
+        path=True,
     )
     subset: str | None = setting("the configuration of --dataset, such as pair", None, only_with="dataset")
     columns: str = setting(

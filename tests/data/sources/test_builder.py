@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from hf_paraphrase.data.sources import BitextBuilder, SourceBuilder, SourceRows
+from hf_paraphrase.data.sources import SourceBuilder, SourceRows
 from hf_paraphrase.data.sources.bitext import BitextSource
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -18,7 +18,7 @@ def tsv(tmp_path):
 
 
 def prepared(**settings):
-    builder = BitextBuilder(source_lang="fr", target_lang="en", **settings)
+    builder = SourceBuilder("bitext", source_lang="fr", target_lang="en", **settings)
     builder.download_and_prepare()
     return builder.as_dataset()
 
@@ -33,7 +33,8 @@ def test_builder_gives_the_rows_of_the_corpus_in_every_split(tmp_path, tsv):
 
 
 def test_a_slice_and_a_stream_of_a_split_agree_with_the_whole(tmp_path, tsv):
-    builder = BitextBuilder(tsv=str(tsv), source_lang="fr", target_lang="en", cache_dir=str(tmp_path / "cache"))
+    settings = {"tsv": str(tsv), "source_lang": "fr", "target_lang": "en"}
+    builder = SourceBuilder("bitext", **settings, cache_dir=str(tmp_path / "cache"))
     builder.download_and_prepare()
     rows = builder.as_dataset(split="train").to_list()
     assert builder.as_dataset(split="train[:10%]").to_list() == rows[:4]
@@ -75,7 +76,8 @@ def test_bad_input_reaches_the_caller_as_it_is(tmp_path, tsv):
 
 
 def test_builder_can_be_pickled_for_worker_processes(tmp_path, tsv):
-    builder = BitextBuilder(tsv=str(tsv), source_lang="fr", target_lang="en", cache_dir=str(tmp_path / "cache"))
+    settings = {"tsv": str(tsv), "source_lang": "fr", "target_lang": "en"}
+    builder = SourceBuilder("bitext", **settings, cache_dir=str(tmp_path / "cache"))
     builder.download_and_prepare()
     rows = [
         row for _, table in pickle.loads(pickle.dumps(builder))._generate_tables("train") for row in table.to_pylist()

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.sources import OpusparcusBuilder
+from hf_paraphrase.data.sources import SourceBuilder
 from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusSource, pairs_at_quality
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
@@ -195,13 +195,13 @@ def test_builder_names_give_language_quality_and_configuration(distribution, tmp
     table = tmp_path / "table.tsv"
     table.write_text("fr\t90\t4\n")
     common = {"data_dir": str(distribution), "cache_dir": str(tmp_path / "cache")}
-    builder = OpusparcusBuilder(config_name="fr.90", quality_table=str(table), **common)
+    builder = SourceBuilder("opusparcus", "fr.90", quality_table=str(table), **common)
     builder.download_and_prepare()
     assert builder.as_dataset(split="train").to_list() == rows(distribution, first=4)[0]
-    labelled = OpusparcusBuilder(config_name="fr.labelled", **common)
+    labelled = SourceBuilder("opusparcus", "fr.labelled", **common)
     labelled.download_and_prepare()
     assert labelled.as_dataset(split="test").to_list() == rows(distribution, "labelled.test")[0]
     assert set(labelled.as_dataset()) == {"validation", "test"}
     for name in ("it", "fr.best", None):
         with pytest.raises(UsageError, match="no configuration"):
-            OpusparcusBuilder(config_name=name, **common)
+            SourceBuilder("opusparcus", name, **common)
