@@ -207,7 +207,7 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     bitext = [steps.path("bitext")]
     training = {"bitext": bitext, **size, **schedule, "epochs": settings.nmt_epochs, "seed": seed}
     steps.run("train-nmt", train_translation, "rnn_search", **training)
-    model = {"model": [steps.path("rnn_search")], "bitext": steps.path("bitext")}
+    model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
     names = ("num_beams", "num_return_sequences", "max_sentences")
     search = {name: getattr(settings, name) for name in names}

@@ -79,7 +79,8 @@ def _no_bars_in_logs() -> Iterator[None]:
         yield
         return
     if "tqdm" not in sys.modules:
-        # Read when it is imported, which a verb without bars need not wait for.
+        # Read when it is imported, for which a verb without bars need not wait. Bars that may be shown are made with
+        # `disable=None`: where standard error is a terminal.
         os.environ.setdefault("TQDM_DISABLE", "1")
         yield
         return

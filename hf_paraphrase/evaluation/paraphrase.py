@@ -409,7 +409,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
     def measure(scorer: Scorer) -> Scores:
         total = len(seeds) * sum(len(task.folds) for task in tasks)
-        with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total) as bar:
+        with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total or None) as bar:
             results = evaluate_detection(
                 scorer, tasks, seeds=seeds, both_orders=settings.both_orders, progress=bar.update
             )

@@ -105,7 +105,7 @@ class ShardedOutput(Artefact):
         left = [shard for shard in shards if not shard.is_finished(staging)]
         total = sum(shard.rows for shard in shards)
         done = total - sum(shard.rows for shard in left)
-        bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown, file=sys.stderr)
+        bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown or None, file=sys.stderr)
         with bar:
             if self.options.computes_here:
                 made = run_shards(job, left, staging, workers=workers, progress=bar.update)

@@ -169,7 +169,7 @@ def _add(
     from tqdm.auto import tqdm
 
     rows = len(_read_keys(place, encoder.dimension))
-    progress = tqdm(total=len(missing), unit=" texts", desc=place.name, disable=not show_progress_bar)
+    progress = tqdm(total=len(missing), unit=" texts", desc=place.name, disable=not show_progress_bar or None)
     try:
         with (place / _VECTORS).open("ab") as vectors, (place / _KEYS).open("ab") as keys, progress:
             vectors.truncate(rows * 2 * encoder.dimension)

@@ -125,7 +125,9 @@ class InvertedLists:
     def similar_pairs(self, threshold: float, probes: int, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
         """Compares every vector with those of the lists near it; see :func:`~.paraphrase_mining.similar_pairs`."""
         least = threshold - float32_error(self._vectors.shape[1])
-        with tqdm(total=len(self._vectors), unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
+        with tqdm(
+            total=len(self._vectors), unit=" sentences", desc="mine", disable=not show_progress_bar or None
+        ) as progress:
             for start in range(0, len(self._vectors), _MINED_AT_A_TIME):
                 block = self._vectors[start : start + _MINED_AT_A_TIME]
                 limits, _, rows = self._index.range_search(block, least, params=self._parameters(probes))

@@ -79,7 +79,7 @@ def similar_pairs(vectors: Vectors, threshold: float, *, show_progress_bar: bool
     Each pair comes once, the smaller row first.
     """
     rows = len(vectors)
-    with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar) as progress:
+    with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar or None) as progress:
         num_pairs = 0
         for start in range(0, rows, _ROWS):
             block = unit_vectors(vectors[start : start + _ROWS], "vectors", vectors, start)

@@ -92,7 +92,7 @@ def _build_into(
     approximate = settings.method == "approximate"
     with (
         tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
-        tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not approximate) as placed,
+        tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not approximate or None) as placed,
         _named(corpus.path),
     ):
         made = build_index(

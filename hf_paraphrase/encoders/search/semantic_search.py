@@ -98,7 +98,10 @@ def paraphrase_mining(
     # Most pairs are found from both of their sides.
     best = BestPairs(2 * max_pairs)
     for start in tqdm(
-        range(0, len(vectors), query_chunk_size), desc="compare", unit=" blocks", disable=not show_progress_bar
+        range(0, len(vectors), query_chunk_size),
+        desc="compare",
+        unit=" blocks",
+        disable=not show_progress_bar or None,
     ):
         queries = vectors[start : start + query_chunk_size]
         rows, cosines = nearest_neighbours(

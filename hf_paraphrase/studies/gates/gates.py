@@ -119,7 +119,9 @@ def word_gates(
     tokens = _tokens(encoder, sentences)
     lengths = [len(ids) for ids, _, _ in tokens]
     parts: list[NDArray[np.float64]] = [np.empty((0, 5))] * len(sentences)
-    with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar) as progress:
+    with tqdm(
+        total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar or None
+    ) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
                 parts[row] = part

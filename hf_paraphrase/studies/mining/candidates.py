@@ -49,7 +49,7 @@ def candidate_blocks(
     """
     size = min(n, len(target_vectors))
     with tqdm(
-        total=len(source_vectors), unit=" sentences", desc="candidates", disable=not show_progress_bar
+        total=len(source_vectors), unit=" sentences", desc="candidates", disable=not show_progress_bar or None
     ) as progress:
         for number, start in enumerate(range(0, len(source_vectors), SOURCES_PER_BLOCK)):
             part = slice(start, min(start + SOURCES_PER_BLOCK, len(source_vectors)))
@@ -133,7 +133,10 @@ def approximate_candidates(
     rows = np.empty((len(source_vectors), size), np.int64)
     cosines = np.empty(rows.shape, np.float32)
     with tqdm(
-        total=len(rows), unit=" sentences", desc="candidates (approximate)", disable=not show_progress_bar
+        total=len(rows),
+        unit=" sentences",
+        desc="candidates (approximate)",
+        disable=not show_progress_bar or None,
     ) as progress:
         for start in range(0, len(rows), SOURCES_PER_BLOCK):
             part = slice(start, start + SOURCES_PER_BLOCK)

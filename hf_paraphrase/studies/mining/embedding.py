@@ -142,7 +142,10 @@ def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size:
     with (
         NpyWriter(path, encoder.encoder.dimension) as writer,
         tqdm(
-            total=len(collection), unit=" sentences", desc=f"encode {path.stem}", disable=not show_progress_bar
+            total=len(collection),
+            unit=" sentences",
+            desc=f"encode {path.stem}",
+            disable=not show_progress_bar or None,
         ) as progress,
     ):
         for start in range(0, len(collection), _SENTENCES_AT_A_TIME):

@@ -154,7 +154,7 @@ class MiningRun:
             )
         opened, sources, targets = self._classifiers[classifier]
         values = np.empty(len(source), np.float64)
-        with tqdm(total=len(source), unit=" pairs", desc="classify", disable=not self._progress) as progress:
+        with tqdm(total=len(source), unit=" pairs", desc="classify", disable=not self._progress or None) as progress:
             for start in range(0, len(source), _PAIRS_AT_A_TIME):
                 part = slice(start, start + _PAIRS_AT_A_TIME)
                 values[part] = sigmoid(opened.score(sources[source[part]], targets[target[part]]))
