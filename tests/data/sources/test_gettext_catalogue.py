@@ -189,7 +189,7 @@ def test_a_malformed_catalogue_among_others_is_skipped_whole_and_counted(tmp_pat
         ("a.po", b"", "empty"),
         ("a.po", header().encode() + b'\nmsgid "x"\nmsgstr "caf\xe9"\n', "not a well-formed gettext catalogue.*0xe9"),
         ("a.mo", b"not compiled", "not a well-formed gettext catalogue"),
-        ("a.po", gzip.compress(header().encode()), r"compressed, .* add \.gz"),
+        ("a.po", gzip.compress(header().encode(), mtime=0), r"compressed, .* add \.gz"),
         ("a.po.gz", gzip.compress(b'msgid "x"\nmsgstr "y"\n' * 50, mtime=0)[:-9], "damaged or truncated"),
         ("a.txt", b"x", "neither in .po nor in .mo"),
     ],
