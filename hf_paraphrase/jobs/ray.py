@@ -97,7 +97,7 @@ def run_on_ray(
 def _explained(error: Any, shard: Shard) -> Exception:
     """Returns what a worker raised, or says why there was no worker."""
     cause = getattr(error, "cause", None)
-    if isinstance(cause, Exception) and not isinstance(cause, ImportError):
+    if isinstance(cause, Exception) and "No module named" not in str(error):
         return cause
     return UsageError(
         f"no worker made rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
