@@ -36,7 +36,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     assert {"avg", "untrained/avg", "gran", "untrained/gran", "chance"} < set(results["scores"])
     # No baseline learns anything, so that their scores are the same in every run.
     baselines = {name: round(100 * scores["top_1"], 1) for name, scores in results["scores"].items() if "*" in name}
-    assert baselines == {"word overlap *": 33.6, "weighted trigrams *": 40.9}
+    assert baselines == {"word overlap *": 33.2, "weighted trigrams *": 41.2}
 
     cache = str(tmp_path / "cache")
     sides = [set(load_dataset(str(output / "bitext"), split="train", cache_dir=cache)["target"])]
