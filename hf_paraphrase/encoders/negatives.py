@@ -83,8 +83,8 @@ def admissible_negatives(
         Booleans (end - begin, sentences).
     """
     admissible = torch.ones(end - begin, sentences, dtype=torch.bool, device=device)
-    row, related = torch.from_numpy(np.stack(relations.of(begin, end))).to(device)
-    admissible[row, related] = False
+    row, related = relations.of(begin, end)
+    admissible.view(-1)[torch.from_numpy(row * sentences + related).to(device)] = False
     if negatives_from == "opposite":
         is_second = torch.arange(sentences, device=device) >= relations.pairs
         admissible &= is_second[begin:end].unsqueeze(1) != is_second
