@@ -37,6 +37,7 @@ def _of_re2(*ranges: tuple[int, int]) -> str:
 
 
 _INVISIBLE = re.compile(f"[{_of_python(*_CONTROLS, *_IGNORABLE)}]+")
+_BLANK = re.compile(rf"[\s{_of_python(*_CONTROLS, *_IGNORABLE)}]*")
 _VISIBLE = rf"[^\t-\r\x1c-\x20\x{{85}}\p{{Z}}{_of_re2(*_CONTROLS, *_IGNORABLE)}]"
 _PLAIN = r"^[\t-\r\x1c-~]*$"
 """What needs none of the rules but those for case and white space: ASCII without control characters."""
@@ -51,7 +52,7 @@ def same_text(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Returns whether a text is empty, or white space and invisible characters only."""
-    return not _INVISIBLE.sub("", text).strip()
+    return _BLANK.fullmatch(text) is not None
 
 
 def words_of(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.same_text import is_blank
 from ..tokenization.token_ids import TokenIds
 from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
 from ..training.threads import available_threads, in_threads
@@ -18,10 +19,6 @@ CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
 CHARACTERS_OF_A_THREAD = 1 << 15
 """Characters from which on it pays to let another thread tokenise some of them."""
-_BLANK = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    chr(number) for number in (*range(0x2000, 0x2010), 0xAD, 0x2060, 0x2800, 0x3164, 0xFEFF)
-)
-"""White space and characters that show nothing, which word tokenizers take for an unknown word."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class TextTokens:
         """Makes a list of one text or several, each with a prompt before it; refuses what is no text."""
         listed = list_of_texts(texts)
         if self.reading.blank_is_empty:
-            blank = [row for row, text in enumerate(listed) if not text.isascii() and not text.strip(_BLANK)]
+            blank = [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]
             for row in blank:
                 listed[row] = ""
         return [prompt + text for text in listed] if prompt else listed

@@ -15,14 +15,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from ..artefacts.hub_models import BUILTIN
 from ..errors import ModelError
 from .english_trigrams import english_trigram_frequencies
 
@@ -242,3 +243,30 @@ UNTRAINED_BASELINES: dict[str, Scorer] = {
     ),
 }
 """The untrained baselines by the names that `evaluate --baseline` takes."""
+
+BASELINES = (*UNTRAINED_BASELINES, BUILTIN)
+"""What `evaluate --baseline` takes: baselines without training, and the built-in encoder."""
+
+
+def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
+    """Returns a baseline."""
+    if name in UNTRAINED_BASELINES:
+        return UNTRAINED_BASELINES[name]
+    return replace(scorers(name, device=device, batch_size=batch_size)[0], kind="baseline")
+
+
+def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = ()) -> list[Scorer]:
+    """Opens an encoder of any library.
+
+    Returns:
+        The whole encoder, then one for each size.
+    """
+    from ..encoders.sentence_encoder import SentenceEncoder
+
+    whole = SentenceEncoder.from_pretrained(name, device=device)
+    parts = {size: whole.truncated(size) for size in sizes}
+    options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
+    return [
+        Scorer.model(name, partial(whole.encode, **options)),
+        *(Scorer.truncated(name, partial(part.encode, **options), size) for size, part in parts.items()),
+    ]

@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..registry import SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
-from .compared_models import BASELINES
+from .baselines import BASELINES
 from .sts import PAPER, PROTOCOLS
 from .transfer.tasks import TASKS
 

@@ -16,8 +16,7 @@ from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
-from .baselines import truncated_name
-from .compared_models import baseline, scorers
+from .baselines import baseline, scorers, truncated_name
 from .evaluate_settings import EvaluateSettings
 from .suite import Benchmark, Scores, Suite, model_fingerprints
 
