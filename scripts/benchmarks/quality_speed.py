@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.numpy import save_file
 
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDER
 from hf_paraphrase.commands import main as run_command
@@ -179,7 +180,7 @@ def compared_encoders(arguments: argparse.Namespace, folder: Path) -> list[Compa
             found += model2vec_folder(f"model2vec of {name}", str(made))
     for name, place in map(named_place, arguments.model2vec):
         found += model2vec_folder(name, place)
-    found += wordllama()
+    found += wordllama(folder / "wordllama")
     for count, (name, place) in enumerate(map(named_place, arguments.glove)):
         found.append(word_averages(name, Path(place), folder / f"vectors-{count}"))
     found.append(weighted_trigrams())
@@ -224,8 +225,8 @@ def model2vec_folder(name: str, place: str) -> Iterator[Compared]:
         yield Compared(name, place, ways, bytes_below(Path(place)), int(model.dim))
 
 
-def wordllama() -> Iterator[Compared]:
-    """Opens the table that is in the package `wordllama`."""
+def wordllama(folder: Path) -> Iterator[Compared]:
+    """Opens the table that is in the package `wordllama`, and writes it as a folder of model2vec for `evaluate`."""
     package = _installed("wordllama")
     if package is None:
         return
@@ -234,9 +235,15 @@ def wordllama() -> Iterator[Compared]:
     root, kind = Path(package.__file__).parent, "l2_supercat"
     model = package.WordLlama.load(kind, cache_dir=root, disable_download=True)
     size = sum(path.stat().st_size for part in ("weights", "tokenizers") for path in root.glob(f"{part}/{kind}*"))
+    folder.mkdir()
+    save_file({"embeddings": model.embedding}, folder / "model.safetensors")
+    model.tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "config.json").write_text(
+        json.dumps({"model_type": "model2vec", "normalize": False, "max_length": None})
+    )
     dimension = int(model.embedding.shape[1])
     ways = {"": model.embed, f"batch {_LARGER_BATCH}": partial(model.embed, batch_size=_LARGER_BATCH)}
-    yield Compared(f"WordLlama {dimension}", "wordllama", ways, size, dimension, is_baseline=True)
+    yield Compared(f"WordLlama {dimension}", str(folder), ways, size, dimension)
 
 
 def word_averages(name: str, path: Path, folder: Path) -> Compared:
