@@ -69,15 +69,7 @@ class PairCollator:
         return batch
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind.
-
-        Args:
-            epochs: The epoch of each pair (pairs,).
-            pairs: The number of each pair (pairs,).
-
-        Returns:
-            All first sentences, then their partners in the same order, then the negatives of the pairs.
-        """
+        """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind."""
         sentences = self._unscrambled(epochs, pairs)
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]

@@ -107,11 +107,7 @@ class Encoded:
 
 @recipe(EncodeSettings)
 def encode(settings: EncodeSettings) -> Encoded:
-    """Embeds the lines of a text file, or columns of a data folder.
-
-    Returns:
-        The file that was made, and what is in it.
-    """
+    """Embeds the lines of a text file, or columns of a data folder."""
     if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
         raise InputError("no such file", path=Path(settings.input), remedy="check --input")
     if not settings.columns and Path(settings.input).is_dir():

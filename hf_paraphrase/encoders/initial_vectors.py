@@ -20,7 +20,7 @@ from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..tokenization.token_ids import TokenIds
-from ..training.word_vectors import UNKNOWN_WORDS, Coverage, WordVectors, is_header, read_word_vectors
+from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
 from .sentence_encoder import SentenceEncoder
 from .static_tables import CONCATENATION, find_table, open_tokenizer, read_table, unknown_token
@@ -124,20 +124,12 @@ def read_saved_vectors(
     first: int = 0,
     pieces: Sequence[str] | None = None,
 ) -> WordVectors:
-    """Reads the vectors of words from a saved model.
+    """Reads the vectors of words from a saved model, with that of its unknown word (:data:`UNKNOWN_WORDS`).
 
-    A word-level model has a vector for each of its words. Of one over sub-word pieces a word has what it adds to a
-    sentence: the sum of the vectors of its pieces, unknown pieces left out. If the new model has the very
-    vocabulary of the old one, the pieces keep their own vectors.
-
-    Args:
-        folder: The model folder.
-        words: The wanted words.
-        first: Of a word-level model, keep the first N words too: its own vocabulary.
-        pieces: The vocabulary of the new model by id, to find out whether it is the same.
-
-    Returns:
-        The vectors; the model's vector of the unknown word is among them, as :data:`UNKNOWN_WORDS` has it.
+    A word-level model has a vector for each of its words, of which the `first` are kept too. Of one over sub-word
+    pieces a word has what it adds to a sentence: the sum of the vectors of its pieces, unknown pieces left out. If
+    `pieces`, the vocabulary of the new model by id, is the very vocabulary of the old one, they keep their own
+    vectors.
     """
     folder = Path(folder)
     located = find_table(folder)
@@ -214,11 +206,7 @@ def _whole_words(
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:
-    """Reads words from a file, one a line, or the words of a file of word vectors or counts: what stands first.
-
-    Returns:
-        The words in the order of the file, each once.
-    """
+    """Reads words from a file, one a line, or the words of a file of word vectors or counts: what stands first."""
     path = Path(path)
     words: dict[str, None] = {}
     for number, line in numbered_lines(path):
@@ -231,24 +219,11 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
     return list(words)
 
 
-def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
-    """Refuses initial vectors that have nothing to do with the pairs."""
-    if coverage.tokens and not coverage.tokens_with_vector:
-        raise InputError(
-            "no word of the pairs has a vector here",
-            path=source,
-            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
-        )
-
-
 def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     """Returns which word each token of a vocabulary stands for.
 
     Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
     turns this word into that token alone; one from inside a word (`##ing`) stands for none.
-
-    Returns:
-        The words by id, None for none (vocabulary,).
     """
     backend = tokenizer.backend_tokenizer
     tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))

@@ -106,11 +106,7 @@ class _Part:
 
 @recipe(JoinSettings)
 def join_encoders(settings: JoinSettings) -> SentenceEncoder:
-    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record.
-
-    Returns:
-        The encoder.
-    """
+    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
     with Artefact(

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..artefacts.files import read_json_object
 from ..artefacts.model_loading import check_model_type, class_of_folder
 from ..errors import ModelError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
@@ -220,20 +221,25 @@ def own_classes() -> dict[str, type[PreTrainedModel]]:
     return {found.__name__: found for found in classes}
 
 
+def third_party_type(folder: Path) -> str | None:
+    """Returns the model type of a folder of transformers or sentence-transformers; None of one of our types."""
+    path = folder / "config.json"
+    if not path.is_file():
+        known = any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
+        return "sentence-transformers" if known else None
+    model_type = read_json_object(path, ModelError).get("model_type")
+    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
+    return None if model_type is None or str(model_type) in ours else str(model_type)
+
+
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`."""
-    model_type = encoder_type(folder)
-    return model_class(model_type) if isinstance(model_type, str) else model_type
-
-
-def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
-    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own."""
+    """Returns the model class of a folder of one of our sentence encoders, or of one of a user's own."""
     own = own_classes()
     types = [*SENTENCE_ENCODERS, *(model_type.config_class.model_type for model_type in own.values())]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     code = class_of_folder(folder, "AutoModel")
     if model_type in SENTENCE_ENCODERS and code in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
-        return model_type
+        return model_class(model_type)
     name = str(code).rpartition(".")[2]
     if name in own and own[name].config_class.model_type == model_type:
         return own[name]

@@ -52,10 +52,9 @@ class Relations:
             self._occurrences = csr_array((ones, (self._texts, every)), shape=(len(texts), len(keys)))
 
     def of(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Lists the related sentences of the sentences from `begin` up to `end`.
+        """Lists the related sentences of those from `begin` up to `end`.
 
-        Returns:
-            A sentence, counted from `begin`, and one that is related to it (relations,).
+        A sentence, counted from `begin`, and a related one.
         """
         pairs = np.arange(begin, end) % self.pairs
         if not self._has_duplicates:

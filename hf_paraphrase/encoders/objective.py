@@ -17,6 +17,7 @@ from .collator import PairCollator
 from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, compositional_penalty, described_loss, drift_penalty
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives
+from .padded_batches import evaluation_mode
 
 _FILE = "objective.safetensors"
 
@@ -202,7 +203,7 @@ class PairObjective(Objective):
                 )
             pool = self.mega_batch = MegaBatch.of(self.batches, self.collator, epoch, start, end)
             bare = trainer.accelerator.unwrap_model(model)
-            with trainer.evaluation_mode(bare):
+            with evaluation_mode(bare):
                 pool.choose(
                     lambda ids, mask: trainer.embed(bare, ids, mask),
                     batch_size=2 * self.batches.batch_pairs,

@@ -74,16 +74,7 @@ class OnnxModel:
         return OnnxModel, (self.path, self.config)
 
     def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **kwargs: Any) -> SimpleNamespace:
-        """Embeds a batch of sentences.
-
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: Non-zero where a token counts (batch, length).
-            **kwargs: What `forward` of a model takes; all outputs of the graph are computed anyway.
-
-        Returns:
-            An object with `pooler_output` (batch, hidden_size).
-        """
+        """Embeds a batch of sentences from ids and mask (batch, length): `pooler_output` (batch, hidden_size)."""
         import numpy as np
         import torch
 

@@ -119,15 +119,9 @@ class PooledTransformer(nn.Module):
 
 
 def pooled(poolings: Sequence[str], hidden: Tensor, mask: Tensor) -> Tensor:
-    """Makes one vector of the token vectors of each text.
+    """Makes one vector of the token vectors (texts, length, dim) of each text, padded behind.
 
-    Args:
-        poolings: What is done, one beside the other.
-        hidden: Token vectors (texts, length, dim), padded behind.
-        mask: 1 where there is a token (texts, length).
-
-    Returns:
-        (texts, dim times the number of poolings).
+    Poolings lie side by side.
     """
     weights = mask.unsqueeze(2).to(hidden.dtype)
 
@@ -163,13 +157,8 @@ def open_transformer(
 ) -> tuple[PooledTransformer, Any, Reading]:
     """Opens a folder of sentence-transformers or transformers; nothing is fetched.
 
-    Args:
-        folder: The folder.
-        dtype: The type in which the transformer computes, e.g. `bfloat16`; float32 by default. Pooling is in float32.
-        trust_remote_code: Run the code that is in the folder.
-
-    Returns:
-        The model in evaluation mode, its tokenizer, and what is done with texts before it and embeddings after it.
+    The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
+    mode, come its tokenizer and what is done with texts before it and with embeddings after it.
     """
     from transformers import AutoModel
 

@@ -31,21 +31,13 @@ def random_trigrams(
     constant: float | None = None,
     seed: int = 0,
 ) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
-    """Makes a tokenizer over the trigrams of a text and a random vector for each of them.
+    """Makes a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
 
     The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p). The frequencies p and the
-    constant a are those of the baseline, in which trigrams over the space between two words count fully; or p is the
-    trigram's share of those of the text, these included. Its direction depends on nothing but it and the seed.
-
-    Args:
-        sentences: The text.
-        dimension: The number of components.
-        max_size: The greatest number of trigrams, the most frequent ones; None for all. Others are left out of a mean.
-        constant: a, with p counted on the text; None for those of the baseline.
-        seed: Seed of the vectors; with 0 they are those of the baseline, but for their lengths.
-
-    Returns:
-        The tokenizer, and the vectors by its ids (vocabulary, dimension), zero for what is not a trigram.
+    constant a are those of the baseline, in which trigrams over the space between two words count fully; or, with a
+    `constant` a, p is the trigram's share of those of the text, these included. Its direction depends on nothing but
+    it and the seed; with 0 they are those of the baseline. The `max_size` most frequent ones are kept, others left
+    out.
     """
     from ..evaluation.baselines import random_vector, trigram_weights
 

@@ -43,15 +43,10 @@ class Sentences:
         return TokenIds(self.tokens, self.offsets)  # type: ignore[arg-type]
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int | None) -> tuple[Tensor, Tensor]:
-        """Makes a batch of some of the sentences, padded on the right.
+        """Makes a batch of some of the sentences (rows,), padded on the right.
 
-        Args:
-            rows: The numbers of the sentences (rows,).
-            pad_token_id: Fills up short sentences; None for a token of theirs, so that in training no row of a table
-                seems to occur that does not.
-
-        Returns:
-            `input_ids` and `attention_mask` (rows, length), int64.
+        `input_ids` and `attention_mask`, int64. Short sentences are filled up with `pad_token_id`; None is a token of
+        theirs, so that in training no row of a table seems to occur that does not.
         """
         if pad_token_id is None:
             some = self.ids.of_texts(rows[:1])
@@ -68,12 +63,6 @@ class Sentences:
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """Returns the sentences of these numbers (rows,), in their order."""
         return Sentences(*self.ids.take(rows), self.keys[rows])
-
-
-def token_places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns for each token of sentences laid end to end its sentence and its place in it, both (total,)."""
-    sentence = np.repeat(np.arange(len(lengths)), lengths)
-    return sentence, np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
 
 def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

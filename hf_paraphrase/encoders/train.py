@@ -40,10 +40,7 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
 
     Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, in the place of
-    a folder or name.
-
-    Returns:
-        The encoder; its `results`, as in `provenance.json`, say how it was scored.
+    a folder or name. The `results` of the encoder, as in `provenance.json`, say how it was scored.
     """
     from ..artefacts.provenance import read_provenance
     from .sentence_encoder import SentenceEncoder
@@ -95,7 +92,7 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 
 def _inputs(settings: EncoderSettings) -> list[str]:
-    vocabulary = (settings.tokenizer, settings.word_list, settings.initial_vectors, settings.frequency_counts)
+    vocabulary = (settings.tokenizer, settings.word_list, settings.initial_vectors)
     studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
     return [
         item
@@ -125,11 +122,11 @@ class _EncoderTraining:
         from tqdm.auto import tqdm
         from transformers import EarlyStoppingCallback
 
+        from .encoder_vocabulary import untrained_model
         from .initial_model import initial_encoder
         from .kinds import DROPOUTS
         from .sentence_encoder import SentenceEncoder
         from .trainer import EncoderTrainer, EncoderTrainingArguments
-        from .untrained import untrained_model
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
@@ -173,7 +170,7 @@ class _EncoderTraining:
 
     def _vocabulary(self) -> EncoderVocabulary:
         from ..data.folder import DataFolder
-        from .untrained import new_vocabulary, sentences_of
+        from .encoder_vocabulary import new_vocabulary, sentences_of
 
         settings = self.settings
         sentences: Callable[[], Any] = partial(
@@ -312,8 +309,7 @@ class _EncoderTraining:
             )
         if not settings.frequency_weights:
             return start
-        counts = "the pairs" if settings.frequency_counts is None else to_path(settings.frequency_counts).name
-        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
+        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g})"
 
 
 def report_encoder(

@@ -127,12 +127,6 @@ class VocabularySettings(Settings):
         above=0,
         only_with="frequency_weights",
     )
-    frequency_counts: str | None = setting(
-        f"take p from this file instead: text, or lines of a word and its count, {PLAIN_OR_COMPRESSED}",
-        None,
-        only_with="frequency_weights",
-        path=True,
-    )
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
@@ -225,10 +219,9 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         return encoder_kind(self.model_type) if self.model_type in ENCODERS else EncoderKind(self.model_type, 1.0)
 
     def _take_kind(self, initial_model: str) -> str | None:
-        """Takes the type of encoder from the model to continue from; one that is given must be the same.
+        """Takes the type of the model to continue from.
 
-        Returns:
-            The type of a transformer, which stays out of the checks of ours.
+        Returns that of a transformer, which our checks do not concern.
         """
         from .initial_model import initial_kind
 

@@ -28,16 +28,16 @@ from .augmentation import Augmentation
 from .collator import PairCollator
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
 from .encoded_pairs import EncodedPairs, encode_pairs
+from .encoder_vocabulary import untrained_encoder
 from .initial_model import trainable
 from .kinds import DROPOUTS
 from .losses import LABELS, asks_for, new_loss
 from .model_folder import write_checkpoint, write_model_files, write_saved_card
 from .objective import Objective, PairObjective
-from .padded_batches import forward_options
+from .padded_batches import evaluation_mode, forward_options
 from .pooled_transformer import PooledTransformer, save_transformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
-from .untrained import untrained_encoder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -268,18 +268,8 @@ class EncoderTrainer(SparseGradientTrainer):
         if not model.training or not drops:
             return vectors.detach()
         bare = self.accelerator.unwrap_model(model)
-        with self.evaluation_mode(bare):
+        with evaluation_mode(bare):
             return self.embed(bare, ids, mask)
-
-    @contextmanager
-    def evaluation_mode(self, model: nn.Module) -> Iterator[None]:
-        """Switches dropout off in the block."""
-        training = model.training
-        model.eval()
-        try:
-            yield
-        finally:
-            model.train(training)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
@@ -331,7 +321,7 @@ class EncoderTrainer(SparseGradientTrainer):
     ) -> dict[str, float]:
         """Scores the model and reports the result; nothing without an evaluator or pairs to score on."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
-        with self.evaluation_mode(self.model), self.trained_encoder() as encoder:
+        with evaluation_mode(self.model), self.trained_encoder() as encoder:
             scores = {} if pairs is None else pair_scores(encoder, pairs, self.pair_metrics)
             scores |= {} if self.evaluator is None else scores_of(self.evaluator, encoder)
         if not scores:

@@ -119,17 +119,6 @@ def test_word_vectors_reach_the_pieces_that_spell_words(pairs, tmp_path, capsys)
     assert rows["▁common"].tolist() == [1, 2, 3] and "unused" not in rows
 
 
-def test_frequencies_of_another_text_and_constant_make_the_weights(pairs, tmp_path):
-    (tmp_path / "v.txt").write_text("common 1 1\na1 1 1\nb1 1 1\n")
-    (tmp_path / "counts").write_text("common 90\nb1 10\n")
-    flags = ("--frequency-weights", "--frequency-counts", tmp_path / "counts", "--frequency-constant", 0.1)
-    assert run(pairs, tmp_path / "m", "--initial-vectors", tmp_path / "v.txt", *flags) == 0
-    rows = table_of(tmp_path / "m")[0]
-    for word, weight in (("common", 0.1 / 1.0), ("b1", 0.1 / 0.2), ("a1", 1.0)):
-        np.testing.assert_allclose(rows[word], weight, rtol=1e-6)
-    assert "frequency-weighted (a = 0.1, counts)" in (tmp_path / "m" / "README.md").read_text()
-
-
 def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_path, capsys):
     assert run(pairs, tmp_path / "m", "--skip-unknown", "true", "--hidden-size", 3) == 0
     encoder = SentenceEncoder.from_pretrained(tmp_path / "m")

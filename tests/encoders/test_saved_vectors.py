@@ -14,7 +14,6 @@ from hf_paraphrase.encoders.initial_vectors import (
     SAVED_MODEL,
     SENTENCE_ENCODER,
     SIDE_BY_SIDE,
-    check_coverage,
     kind_of_source,
     read_initial_vectors,
     read_saved_vectors,
@@ -28,7 +27,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.word_vectors import Coverage, initial_embeddings
+from hf_paraphrase.training.word_vectors import initial_embeddings
 
 WORDS = ["the", "cat", "sat", "down"]
 
@@ -179,13 +178,6 @@ def test_another_number_of_components_than_wanted_is_refused(ours, tmp_path):
     for source in (ours, tmp_path / "v"):
         with pytest.raises(UsageError, match="--hidden-size 7, but the initial vectors have"):
             read_initial_vectors(source, WORDS, dimension=7)
-
-
-def test_vectors_without_any_word_of_the_pairs_are_refused():
-    with pytest.raises(InputError, match="no word of the pairs has a vector") as caught:
-        check_coverage(Coverage(10, 3, 50, 0), "v.txt")
-    assert caught.value.path == "v.txt"
-    check_coverage(Coverage(10, 3, 50, 1), "v.txt")
 
 
 def test_tokens_stand_for_the_words_that_they_alone_spell(tmp_path):

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from .objectives import DistillationObjective
     from .run import distill
     from .teacher_vectors import TeacherVectors, UnitVectors
-    from .texts import EncodedTexts, Texts, corpora_of, encode_texts, read_texts
-    from .trainer import DistillationTrainer
-    from .training_arguments import DistillationTrainingArguments
+    from .texts import Texts, corpora_of, encode_texts, read_texts
+    from .trainer import DistillationTrainer, DistillationTrainingArguments
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

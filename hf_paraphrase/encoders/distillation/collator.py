@@ -9,12 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...tokenization.token_ids import TokenIds
 from ...training.batches import Item
-from ..token_rows import token_places
 from .letters import Letters
 from .local_table import LocalIds
 from .teacher_vectors import TeacherVectors
-from .texts import EncodedTexts
 
 
 @dataclass
@@ -22,24 +21,19 @@ class DistillationTexts:
     """What a student is trained on.
 
     Attributes:
+        texts: Their token ids, which may be a map of a file.
         targets: What the teachers say of the same texts.
     """
 
-    texts: EncodedTexts
+    texts: TokenIds
     targets: TeacherVectors
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.targets)
 
 
 class TextCollator:
-    """Makes a batch from numbers of texts.
-
-    Args:
-        data: The texts and their targets.
-        vocabulary_size: The number of rows of the student's table.
-        letters: The n-grams of the tokens.
-    """
+    """Makes a batch from numbers of texts."""
 
     def __init__(self, data: DistillationTexts, *, vocabulary_size: int, letters: Letters | None = None) -> None:
         self.data = data
@@ -59,15 +53,13 @@ class TextCollator:
             `ngram_offsets` (tokens of the batch,), where those of each token begin.
         """
         numbers = np.array([number for _, number in items], np.int64)
-        tokens, lengths = self.data.texts.take(numbers)
-        rows, local = self._ids(tokens if len(tokens) else np.zeros(1, np.int32))
-        text, position = token_places(lengths)
-        ids = np.zeros((len(numbers), max(1, int(lengths.max(initial=0)))), np.int64)
-        ids[text, position] = local[: len(tokens)]
+        texts = self.data.texts.take(numbers)
+        rows, local = self._ids(texts.ids if len(texts.ids) else np.zeros(1, np.int32))
+        ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)
         batch = {
             "rows": rows,
             "input_ids": ids,
-            "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64),
+            "attention_mask": mask.astype(np.int64),
             "targets": self.data.targets.take(numbers),
         }
         if self.letters is not None and self._buckets is not None:

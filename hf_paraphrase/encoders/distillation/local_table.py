@@ -59,16 +59,7 @@ class LocalIds:
 
 
 def local_table(embeddings: Tensor, inputs: dict[str, Tensor], letters: Letters | None) -> Tensor:
-    """Gathers the rows of a batch, with the sums of their n-grams.
-
-    Args:
-        embeddings: The table of tokens (vocabulary, dimension).
-        inputs: A batch of :class:`~.collator.TextCollator`.
-        letters: The n-grams of the tokens.
-
-    Returns:
-        The rows (tokens of the batch, dimension).
-    """
+    """Gathers the rows (tokens of the batch, dimension) of a batch, with the sums of their n-grams."""
     rows: Tensor = _Rows.apply(embeddings, inputs["rows"])
     if letters is None or not len(inputs["ngrams"]):
         return rows

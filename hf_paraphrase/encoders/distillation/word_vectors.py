@@ -29,11 +29,7 @@ def distill_word_vectors(
     dimension: int = DISTILLED_DIMENSION,
     show_progress_bar: bool = False,
 ) -> WordVectors:
-    """Makes vectors of words: each is encoded by the teacher, then projected on the principal components.
-
-    Returns:
-        The words in their order and their vectors.
-    """
+    """Makes vectors of words: each is encoded by the teacher, then projected on the principal components."""
     vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
     most = min(vectors.shape)
     if dimension > most:
@@ -49,13 +45,6 @@ def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArra
 
     It is the full decomposition, in float64 over the covariance: the same as scikit-learn's `PCA` but for signs, which
     are set so that the largest entry of each direction is positive.
-
-    Args:
-        vectors: (rows, components).
-        dimension: How many directions to keep, at most `components`.
-
-    Returns:
-        float32 (rows, dimension), each column with mean 0, the columns uncorrelated and in falling variance.
     """
     centre = vectors.mean(0, dtype=np.float64)
     covariance = np.zeros((vectors.shape[1], vectors.shape[1]))

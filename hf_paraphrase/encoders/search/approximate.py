@@ -107,9 +107,8 @@ class InvertedLists:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Finds the k rows of the greatest cosine to each query (queries, dim) in its nearest lists.
 
-        Returns:
-            Row numbers (queries, k), the nearest first, -1 where the lists hold fewer; and their cosines (queries, k)
-            in double precision. Zero vectors are not found.
+        Rows (queries, k), the nearest first, are -1 where the lists hold fewer; cosines are in double precision. Zero
+        vectors are not found.
         """
         _, rows = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=self._parameters(probes))
         cosines, units = np.empty(rows.shape), unit_vectors(queries, "queries")

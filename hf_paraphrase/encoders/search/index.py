@@ -20,8 +20,7 @@ from .build import build_index
 from .index_folder import rewrite_index
 from .nearest_neighbours import nearest_neighbours
 from .paraphrase_mining import BestPairs, MinedPairs, similar_pairs
-from .sentence_table import text_keys
-from .stored_index import ENCODER_FOLDER, StoredIndex
+from .stored_index import ENCODER_FOLDER, StoredIndex, text_keys
 from .vector_file import cosine_of_rows
 
 METHODS = ("exact", "approximate")
@@ -54,17 +53,12 @@ class Neighbour:
 class SearchIndex(StoredIndex):
     """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
-    Searching maps vectors into memory and reads sentences as they are needed. An index can be pickled and copied: the
-    copy opens the folder again.
+    Its vectors are mapped into memory. An index can be pickled and copied: the copy opens the folder again.
 
     Args:
         folder: The index folder.
         encoder: The encoder of the queries, or its name; by default the one that the folder holds.
         device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
-
-    Raises:
-        InputError: If the folder is not an index, incomplete or damaged.
-        ModelError: If the encoder gives other vectors than those in the index.
     """
 
     def __init__(
@@ -115,20 +109,10 @@ class SearchIndex(StoredIndex):
             texts = queries[first : first + _QUERIES_PER_BLOCK]
             vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
-            nearest = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
-            rows = np.concatenate([item[0] for item in nearest]) if nearest else np.empty(0, np.int64)
-            table = self.sentences.take(rows)
-            columns = [table.column(name).to_pylist() for name in ("sentence", "position")]
-            place = 0
-            for numbers, scores in nearest:
-                part = slice(place, place + len(numbers))
-                place += len(numbers)
-                yield [
-                    Neighbour(sentence, score, row, position)
-                    for sentence, score, row, position in zip(
-                        columns[0][part], scores.tolist(), numbers.tolist(), columns[1][part], strict=True
-                    )
-                ]
+            for rows, scores in self.nearest(vectors, k, method=method, probes=probes, without_keys=keys):
+                found = self.sentences.take(rows)
+                columns = found["sentence"].to_pylist(), scores.tolist(), rows.tolist(), found["position"].to_pylist()
+                yield [Neighbour(*values) for values in zip(*columns, strict=True)]
 
     def nearest(
         self,
@@ -146,13 +130,10 @@ class SearchIndex(StoredIndex):
 
         Args:
             vectors: Unit (or zero) vectors (queries, dim), float32.
-            k: As for :meth:`neighbours`.
+            k: How many of each.
             method: As for :meth:`neighbours`.
             probes: As for :meth:`neighbours`.
             without_keys: For each query the key of a text that is left out (queries,).
-
-        Returns:
-            For each query the rows (found,), int64, and their cosines (found,), float64; zero vectors are not found.
         """
         check_count("k", k)
         if self.uses_lists(method):
@@ -264,7 +245,7 @@ class SearchIndex(StoredIndex):
             )
         rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
         stored = self.vectors.take(rows)
-        now = self._texts.embed(self.sentences.sentences(rows))
+        now = self._texts.embed(self.sentences["sentence"].take(rows).to_pylist())
         # Zero vectors have cosine 0 with themselves.
         same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
         if not same.all():

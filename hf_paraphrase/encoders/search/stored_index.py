@@ -7,13 +7,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import xxhash
 from numpy.typing import NDArray
 
 from ...artefacts.files import open_array, read_json_object
+from ...data.folder import DataFolder
 from ...errors import InputError
 from .approximate import LISTS_FILE, InvertedLists
-from .sentence_table import SentenceTable
 from .vector_file import VectorFile
+
+SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
+"""A corpus: each sentence, and its place in the input, from 1."""
 
 SETTINGS_FILE = "index.json"
 VECTORS_FILE = "vectors.npy"
@@ -57,26 +62,24 @@ class IndexSettings:
     def read_from(cls, folder: Path) -> IndexSettings:
         """Reads `index.json`."""
         path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
-        if not folder.is_dir():
-            what = "this is a file, not an index folder" if folder.exists() else "no such index folder"
-            raise InputError(what, path=folder, remedy=remedy)
         if not path.exists():
-            raise InputError(f"not an index folder: it has no {SETTINGS_FILE}", path=folder, remedy=remedy)
+            what = f"not an index folder: it has no {SETTINGS_FILE}" if folder.exists() else "no such index folder"
+            raise InputError(what, path=folder, remedy=remedy)
         content = read_json_object(path)
         if content.get("format") != _FORMAT:
             raise InputError(f"an index of format {_FORMAT} is expected", path=path, remedy=remedy)
         try:
-            settings = cls(**content)
+            return cls(**content)
         except TypeError as error:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
-        sizes = [value for name, value in asdict(settings).items() if name != "recall"]
-        if not all(type(value) is int and value >= 0 for value in sizes):
-            raise InputError("a size in it is not a number", path=path, remedy=remedy)
-        return settings
 
 
 class StoredIndex:
-    """The folder of an index, without its encoder."""
+    """The folder of an index, without its encoder.
+
+    Attributes:
+        sentences: Its sentences and their positions, in memory; the vectors, which are far more, are mapped.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,17 +89,13 @@ class StoredIndex:
         """Reads the folder again, after it has changed."""
         self.settings = IndexSettings.read_from(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
-        self.sentences = SentenceTable(self.folder)
+        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names)
         self._lists: InvertedLists | None = None
         self._keys: NDArray[np.uint64] | None = None
         expected = (self.settings.rows, self.settings.dimension)
         if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
-            raise InputError(
-                f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is "
-                "expected",
-                path=self.folder,
-                remedy=_REMEDY,
-            )
+            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
+            raise InputError(f"{what} expected", path=self.folder, remedy=_REMEDY)
 
     def __len__(self) -> int:
         return self.settings.rows
@@ -118,3 +117,9 @@ class StoredIndex:
                 raise InputError("not one key a sentence", path=path, remedy=_REMEDY)
             self._keys = np.array(keys)
         return self._keys
+
+
+def text_keys(texts: list[str]) -> NDArray[np.uint64]:
+    """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
+    plain = (" ".join(text.lower().split()).encode() for text in texts)
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, plain), np.uint64, len(texts))

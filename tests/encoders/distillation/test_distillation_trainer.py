@@ -13,12 +13,12 @@ from hf_paraphrase.encoders.distillation.collator import DistillationTexts, Text
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
 from hf_paraphrase.encoders.distillation.objectives import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-from hf_paraphrase.encoders.distillation.texts import EncodedTexts
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -34,7 +34,7 @@ def data_of(tokenizer, seed=0):
     vectors = generator.normal(size=(len(tokenizer), SIZE))
     means = np.stack([vectors[tokens[a:b]].mean(0) for a, b in pairwise(ends)])
     unit = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
-    return DistillationTexts(EncodedTexts(tokens, ends), TeacherVectors([UnitVectors(unit, np.arange(TEXTS))]))
+    return DistillationTexts(TokenIds(tokens, ends), TeacherVectors([UnitVectors(unit, np.arange(TEXTS))]))
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
     ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 4 + 2 * batches)]]
     data = DistillationTexts(
-        EncodedTexts(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
+        TokenIds(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
         TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
     )
     collate = TextCollator(data, vocabulary_size=42)

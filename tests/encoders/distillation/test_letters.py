@@ -66,9 +66,9 @@ KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
     from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
     from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-    from hf_paraphrase.encoders.distillation.texts import EncodedTexts
     from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
     from hf_paraphrase.encoders.kinds import new_encoder
+    from hf_paraphrase.tokenization.token_ids import TokenIds
 
     words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
     vocabulary = EncoderVocabulary(words, [len(words)], words, None)
@@ -88,7 +88,7 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
     ids = [row or [] for row in vocabulary.tokenizer(lines)["input_ids"]]
     ends = np.cumsum([0, *map(len, ids)])
-    encoded = EncodedTexts(np.array([token for row in ids for token in row], np.int32), ends)
+    encoded = TokenIds(np.array([token for row in ids for token in row], np.int32), ends)
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])
     collate = TextCollator(
         DistillationTexts(encoded, targets),

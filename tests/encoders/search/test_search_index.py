@@ -1,25 +1,20 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import random
 import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tiny_encoders import write_average
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.search.approximate import LISTS_FILE, default_lists, default_probes
 from hf_paraphrase.encoders.search.build import build_index
 from hf_paraphrase.encoders.search.index import SearchIndex
-from hf_paraphrase.encoders.search.sentence_table import SENTENCES, RepeatedTexts, SentenceTable, text_keys
+from hf_paraphrase.encoders.search.stored_index import text_keys
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 
@@ -95,31 +90,6 @@ def test_repeated_sentences_are_kept_on_demand_in_the_order_of_the_corpus(model,
     (found,) = index.neighbours(["w1 w2"], 20)
     assert [item.row for item in found] == list(range(2, 62, 3))
     assert [item.position for item in found] == list(range(3, 63, 3))
-
-
-def test_sentences_are_taken_from_any_group_in_any_order(tmp_path):
-    texts = [f"sentence {number}" for number in range(25)]
-    tables = [
-        pa.table({"sentence": texts[start : start + 4], "position": range(start + 1, min(start + 4, 25) + 1)})
-        for start in range(0, 25, 4)
-    ]
-    write_split(tmp_path, "train", [SENTENCES.empty_table(), *tables], SENTENCES, rows_per_shard=8)
-    table, rows = SentenceTable(tmp_path), np.array([24, 0, 7, 8, 8, 3])
-    assert len(table) == 25 and table.sentences(rows) == [texts[row] for row in rows]
-    assert table.take(rows).column("position").to_pylist() == [row + 1 for row in rows]
-    assert table.take(np.empty(0, np.int64)).num_rows == 0
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(st.text("ab ", max_size=3), max_size=6), max_size=5))
-def test_a_text_is_new_once(blocks):
-    seen, repeated = set(), RepeatedTexts()
-    for block in blocks:
-        expected = []
-        for text in block:
-            expected.append(text not in seen)
-            seen.add(text)
-        assert repeated.new(block).tolist() == expected
 
 
 def test_keys_forget_case_and_spacing_and_nothing_else():
@@ -237,7 +207,7 @@ def pairs_of(index, **options):
 
 def brute_force(index, *, keep_identical=False):
     vectors = index.vectors[0 : len(index)].astype(np.float64)
-    texts = [" ".join(text.lower().split()) for text in index.sentences.sentences(np.arange(len(index)))]
+    texts = [" ".join(text.lower().split()) for text in index.sentences["sentence"].to_pylist()]
     scores = vectors @ vectors.T
     found = zip(*np.nonzero(np.triu(scores, 1) >= 0.75), strict=True)
     return {(int(i), int(j)): scores[i, j] for i, j in found if keep_identical or texts[i] != texts[j]}
@@ -301,12 +271,6 @@ def test_the_encoder_of_another_index_is_refused(folder, tmp_path, seed, dimensi
         (lambda folder: (folder / "index.json").write_text("["), "damaged"),
         (lambda folder: (folder / "index.json").write_text("{}"), "format 1 is expected"),
         (lambda folder: (folder / "index.json").write_text('{"format": 1}'), "damaged"),
-        (
-            lambda folder: (folder / "index.json").write_text(
-                json.dumps({"format": 1, "rows": 10, "dimension": -1, "zero_rows": 0})
-            ),
-            "not a number",
-        ),
         (lambda folder: (folder / "vectors.npy").unlink(), "cannot read"),
         (lambda folder: (folder / "vectors.npy").write_bytes(b"\x93NUMPY"), "not a readable NumPy file"),
         (lambda folder: np.save(folder / "vectors.npy", np.zeros((9, 8), np.float32)), "is expected"),
