@@ -7,7 +7,6 @@ parameters, `negatives`, `candidates` and `labels`; see :func:`asks_for`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
@@ -92,15 +91,6 @@ class EncoderLoss(nn.Module):
         self.margin = self.default_margin if margin is None else margin
         if not self.margin >= 0:
             raise ValueError(f"margin must not be negative, not {self.margin}")
-
-    @property
-    def settings(self) -> dict[str, float]:
-        """What was chosen, by name."""
-        return {"margin": self.margin}
-
-    def extra_repr(self) -> str:
-        """Returns the settings for the module's representation."""
-        return ", ".join(f"{name}={value}" for name, value in self.settings.items())
 
 
 class MarginLoss(EncoderLoss):
@@ -198,19 +188,3 @@ class RankingLoss(nn.Module):
         counts = candidates[:pairs, pairs:].clone()
         counts[own, own] = True
         return nn.functional.cross_entropy((self.scale * cosines).masked_fill(~counts, -torch.inf), own)
-
-
-def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:
-    """Computes 0.5 * weight * ||theta_c||^2 over the compositional parameters, i.e. all but the word vectors.
-
-    The factor 0.5 stands in the reference code, not in paper 000 (equation 3), where the weight is 0.
-    """
-    total: Tensor | float = 0.0
-    for parameter in parameters:
-        total = total + parameter.square().sum()
-    return 0.5 * weight * total
-
-
-def drift_penalty(embeddings: Tensor, initial: Tensor, weight: float) -> Tensor:
-    """Computes 0.5 * weight * ||W - W_init||^2 for word vectors (words, dim) (paper 000, equation 4)."""
-    return 0.5 * weight * (embeddings - initial).square().sum()

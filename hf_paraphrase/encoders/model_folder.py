@@ -89,6 +89,19 @@ def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[M
     )
 
 
+def dev_results(trainer: Any) -> dict[str, Any]:
+    """Returns how a trained encoder was scored, for its record."""
+    scores, kept = trainer.scores(), trainer.best_scores()
+    untrained = next((entry for entry in scores if entry["step"] == 0), None)
+    return {
+        "dev_untrained": None if untrained is None else untrained["dev_mean"],
+        "dev_best": None if kept is None else kept["dev_mean"],
+        "best_epoch": None if kept is None else kept["epoch"],
+        "steps": trainer.state.global_step,
+        "dev_scores": scores,
+    }
+
+
 def sizes_of(model: PreTrainedModel) -> dict[str, int]:
     """Counts the token vectors and the parameters of an encoder, for its record."""
     return {
@@ -177,16 +190,17 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
             "hidden_size": encoder.dimension,
             "third_party": is_third_party,
             "truncate_dim": encoder.truncate_dim,
-            "source": None,
             **({"library_name": "sentence-transformers"} if is_third_party else {}),
-            **({} if source is None else _card_of_source(source, artefact.staging)),
+            **_card_of_source(source, artefact.staging),
         }
         artefact.finish(card=Card("copied_encoder", values, kind="model_cards"))
     return Path(output)
 
 
-def _card_of_source(source: Path, staging: Path) -> dict[str, Any]:
+def _card_of_source(source: Path | None, staging: Path) -> dict[str, Any]:
     """Returns what a card says of the folder that a copy comes from, whose record is put beside it."""
+    if source is None:
+        return {"source": None, "metadata": "", "model_license": None}
     has_record = (source / PROVENANCE).is_file()
     if has_record:
         shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)

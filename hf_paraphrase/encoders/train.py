@@ -228,11 +228,10 @@ class _EncoderTraining:
         from ..data.pair_rows import sides_of
         from .initial_model import name_on_card
         from .losses import described_loss
-        from .model_folder import card_values, dev_measurement, sizes_of
+        from .model_folder import card_values, dev_measurement, dev_results, sizes_of
 
         settings, model = self.settings, trainer.model
         scores, kept = trainer.scores(), trainer.best_scores()
-        untrained = next((entry for entry in scores if entry["step"] == 0), None)
         studies: dict[str, Any] = {}
         for name in EXTENSIONS:
             studies |= EXTENSIONS[name].unused
@@ -244,11 +243,7 @@ class _EncoderTraining:
             "pairs_not_paraphrases": pairs.not_paraphrases,
             **studies,
             "coverage": None if self.coverage is None else vars(self.coverage),
-            "dev_untrained": None if untrained is None else untrained["dev_mean"],
-            "dev_best": None if kept is None else kept["dev_mean"],
-            "best_epoch": None if kept is None else kept["epoch"],
-            "steps": trainer.state.global_step,
-            "dev_scores": scores,
+            **dev_results(trainer),
             **sizes_of(model),
         }
         bitext = "source" in sides_of(settings.pairs)

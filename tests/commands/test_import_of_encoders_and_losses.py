@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +15,7 @@ from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import train_settings
 from hf_paraphrase.encoders.kinds import StateOptions
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.registry import LOSSES, Registry
+from hf_paraphrase.registry import Registry
 from hf_paraphrase.settings import Settings, setting
 
 OWN = '''
@@ -190,17 +188,6 @@ def test_a_loss_with_a_line_in_the_registry_has_the_flags_of_an_imported_one(fol
     assert "--temperature is for --loss mine (leave it out)" in done.stderr
     assert "divides the cosines [default: 0.1]" in done.stdout
     assert json.loads((folder / "by_line" / "provenance.json").read_text())["settings"]["temperature"] == 0.2
-
-
-def test_the_losses_are_asked_for_options_without_importing_those_that_have_none():
-    program = "import sys, hf_paraphrase.encoders.train\nprint('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "False\n", done.stderr
-
-
-@pytest.mark.parametrize("name", train_settings._OPTIONS_HERE)
-def test_a_loss_that_is_not_asked_for_options_has_none_of_its_own(name):
-    assert not hasattr(LOSSES[name], "options")
 
 
 def test_an_option_that_the_verb_has_already_is_refused(monkeypatch):

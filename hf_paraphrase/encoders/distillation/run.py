@@ -197,7 +197,7 @@ class _Distillation:
 
     def _write(self, trainer: DistillationTrainer, texts: Texts, encoded: TokenIds, targets: TeacherVectors) -> None:
         from ..initial_model import name_on_card
-        from ..model_folder import card_values, dev_measurement, sizes_of, write_model_files
+        from ..model_folder import card_values, dev_measurement, dev_results, sizes_of, write_model_files
         from .objectives import turn_to_principal_axes
         from .texts import described
 
@@ -207,19 +207,14 @@ class _Distillation:
             turn_to_principal_axes(model, encoded, settings.principal_components, seed=settings.seed)
         by_components = _scores_by_components(trainer, settings)
         names = [Path(teacher).resolve().name for teacher in settings.teacher]
-        untrained = next((entry for entry in scores if entry["step"] == 0), None)
         results = {
             "texts": len(texts),
             "left_out": dict(texts.left_out),
             "contamination": texts.contamination,
             "teachers": dict(zip(names, (vectors.dimension for vectors in targets.teachers), strict=True)),
             "coverage": None if self.coverage is None else vars(self.coverage),
-            "dev_untrained": None if untrained is None else untrained["dev_mean"],
-            "dev_best": None if best is None else best["dev_mean"],
-            "best_epoch": None if best is None else best["epoch"],
+            **dev_results(trainer),
             "dev_by_components": by_components,
-            "steps": trainer.state.global_step,
-            "dev_scores": scores,
             **sizes_of(model),
         }
         folders = [item for item in settings.text if Path(item).is_dir()]

@@ -10,8 +10,6 @@ from hf_paraphrase.encoders.distillation.letters import Letters, character_ngram
 from hf_paraphrase.encoders.distillation.local_table import LocalIds, call_with_table, local_table
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
-SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
-
 
 def test_the_ngrams_are_those_of_the_spelling_with_its_marks():
     assert character_ngrams("<cat>", 3, 4) == ["<ca", "cat", "at>", "<cat", "cat>"]
@@ -48,14 +46,6 @@ def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
     before = embeddings.clone()
     torch.testing.assert_close(letters.folded(embeddings), expected)
     assert torch.equal(embeddings, before)
-
-
-def test_ids_are_numbered_by_those_that_occur():
-    local = LocalIds(20)
-    rows, places = local(np.array([7, 3, 7, 19, 1]))
-    assert rows.tolist() == [1, 3, 7, 19] and rows[places].tolist() == [7, 3, 7, 19, 1]
-    rows, places = local(np.array([5]))
-    assert rows.tolist() == [5] and places.tolist() == [0]
 
 
 KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent", {}), ("word-trigram", {})]
