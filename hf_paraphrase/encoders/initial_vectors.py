@@ -23,7 +23,7 @@ from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
 from .sentence_encoder import SentenceEncoder
-from .static_tables import CONCATENATION, find_table, open_tokenizer, read_table, unknown_token
+from .static_tables import CONCATENATION, check_ids, find_table, open_tokenizer, read_table, unknown_token
 from .word_averages import TableAverages
 
 if TYPE_CHECKING:
@@ -37,14 +37,11 @@ FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
     "distilled from the sentence encoder",
 )
 _REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
-_PIECES_AT_A_TIME = 10_000
+_WORDS_AT_A_TIME = 10_000
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
-    """Returns what kind of initial vectors a path, or `builtin`, holds.
-
-    A file, a model with a table of vectors, one with several side by side, or another model.
-    """
+    """Returns whether a path, or `builtin`, is a file, a model with one table or several, or another model."""
     path = fetched_folder(source) or Path(source)
     if path.is_dir():
         if (path / PARTS_FILE).is_file():
@@ -139,12 +136,7 @@ def read_saved_vectors(
     tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
     vocabulary = tokenizer.get_vocab()
     table = read_table(place / "model.safetensors", name)
-    if (highest := max(vocabulary.values(), default=-1)) >= len(table):
-        raise ModelError(
-            f"`{name}` has the shape {table.shape}, the tokenizer ids up to {highest}",
-            path=place,
-            remedy="the tokenizer files belong to another model",
-        )
+    check_ids(tokenizer, table, place)
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     unknown = unknown_token(tokenizer)
@@ -193,16 +185,13 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
 def _whole_words(
     tokenizer: Tokenizer, words: Sequence[str], table: NDArray[np.float32], unknown_id: int | None
 ) -> tuple[list[str], list[NDArray[np.float32]]]:
-    kept, rows = [], []
-    for start in range(0, len(words), _PIECES_AT_A_TIME):
-        block = words[start : start + _PIECES_AT_A_TIME]
-        encoded = tokenizer.encode_batch_fast(block, add_special_tokens=False)
-        for word, item in zip(block, encoded, strict=True):
-            ids = [token for token in item.ids if token != unknown_id]
-            if ids:
-                kept.append(word)
-                rows.append(table[ids].sum(0))
-    return kept, rows
+    pieces = [
+        [token for token in item.ids if token != unknown_id]
+        for start in range(0, len(words), _WORDS_AT_A_TIME)
+        for item in tokenizer.encode_batch_fast(words[start : start + _WORDS_AT_A_TIME], add_special_tokens=False)
+    ]
+    known = {word: ids for word, ids in zip(words, pieces, strict=True) if ids}
+    return list(known), [table[ids].sum(0) for ids in known.values()]
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..artefacts.files import opening, quiet_transformers, read_json, read_json_object
 from ..artefacts.model_loading import check_complete, open_tokenizer_folder
-from ..artefacts.weights import read_header, read_headers
+from ..artefacts.weights import read_headers
 from ..errors import ModelError
 from .static_tables import module_folder, module_kind
 from .text_tokens import Reading, special_counts
@@ -350,14 +350,11 @@ def _read_dense(folder: Path) -> DenseLayer:
     path = folder / _WEIGHTS
     if not path.is_file():
         raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
-    shapes = {key: entry.shape for key, entry in read_header(path).items()}
-    outputs, inputs = settings.get("out_features"), settings.get("in_features")
-    bias = "linear.bias" in shapes
-    if shapes != {"linear.weight": (outputs, inputs)} | ({"linear.bias": (outputs,)} if bias else {}):
-        raise ModelError("the weights do not fit the settings", path=path, remedy="copy the model again")
-    layer = DenseLayer(int(str(inputs)), int(str(outputs)), bias=bias, activation=name)
     with opening("the dense layer", path):
-        layer.load_state_dict({key: value.float() for key, value in load_file(path).items()})
+        weights = {key: value.float() for key, value in load_file(path).items()}
+        sizes = settings["in_features"], settings["out_features"]
+        layer = DenseLayer(*sizes, bias="linear.bias" in weights, activation=name)
+        layer.load_state_dict(weights)
     return layer
 
 

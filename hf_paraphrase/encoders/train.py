@@ -92,20 +92,10 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 
 def _inputs(settings: EncoderSettings) -> list[str]:
-    vocabulary = (settings.tokenizer, settings.word_list, settings.initial_vectors)
+    start = (settings.initial_model, settings.tokenizer, settings.word_list, settings.initial_vectors)
     studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
-    return [
-        item
-        for item in (
-            settings.pairs,
-            settings.initial_model,
-            settings.hard_negatives,
-            *vocabulary,
-            settings.dev_data,
-            *studies,
-        )
-        if item is not None
-    ]
+    inputs = (settings.pairs, settings.hard_negatives, *start, settings.dev_data, *studies)
+    return [item for item in inputs if item is not None]
 
 
 class _EncoderTraining:

@@ -237,7 +237,7 @@ def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, po
     ("settings", "message"),
     [
         ({"activation_function": "os.system"}, "is not supported"),
-        ({"out_features": 7}, "do not fit"),
+        ({"out_features": 7}, "the dense layer cannot be opened"),
     ],
 )
 def test_a_dense_layer_that_is_invalid_is_refused(bert, tmp_path, settings, message):

@@ -406,7 +406,7 @@ FOREIGN_DAMAGES = {
     "no tokenizer.json": lambda f: (f / "tokenizer.json").unlink(),
     "is not finite": lambda f: rewrite(f, embeddings=torch.full((len(PIECES), 6), torch.nan)),
     "the tokenizer has ids up to": lambda f: rewrite(f, embeddings=torch.zeros(3, 6)),
-    "names rows": lambda f: rewrite(f, mapping=torch.full((len(PIECES),), 999)),
+    "the table of word vectors cannot be opened": lambda f: rewrite(f, mapping=torch.full((len(PIECES),), 999)),
     "the weights cannot be opened": lambda f: (f / "model.safetensors").write_bytes(b"abc"),
 }
 
