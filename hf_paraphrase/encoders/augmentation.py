@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedTokenizerFast
 
-    from .encoded_pairs import EncodedPairs
-    from .token_rows import Sentences
+    from .encoded_pairs import EncodedPairs, Sentences
 
 
 class Augmentation:

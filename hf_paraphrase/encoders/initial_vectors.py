@@ -21,7 +21,6 @@ from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
-from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
 from .sentence_encoder import SentenceEncoder
 from .static_tables import CONCATENATION, check_ids, find_table, open_tokenizer, read_table, unknown_token
 from .word_averages import TableAverages
@@ -30,12 +29,15 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
+
 FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
     "word vectors",
     "saved model",
     "tables side by side",
     "distilled from the sentence encoder",
 )
+DISTILLED_DIMENSION = 256
+"""How many components are kept unless another number is asked for."""
 _REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
 _WORDS_AT_A_TIME = 10_000
 
@@ -223,3 +225,43 @@ def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     texts = [backend.decode([token], skip_special_tokens=False).strip() for token in range(len(tokens))]
     encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
     return [text if item.ids == [row] else None for row, (text, item) in enumerate(zip(texts, encoded, strict=True))]
+
+
+def distill_word_vectors(
+    teacher: SentenceEncoder,
+    words: Sequence[str],
+    *,
+    dimension: int = DISTILLED_DIMENSION,
+    show_progress_bar: bool = False,
+) -> WordVectors:
+    """Makes vectors of words: each is encoded by the teacher, then projected on the principal components."""
+    vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
+    most = min(vectors.shape)
+    if dimension > most:
+        kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
+        raise InputError(
+            f"{dimension} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)"
+        )
+    return WordVectors(list(words), principal_components(vectors, dimension), len(words))
+
+
+def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
+    """Projects centred vectors on the directions of their greatest variance, without whitening.
+
+    It is the full decomposition, in float64 over the covariance: the same as scikit-learn's `PCA` but for signs, which
+    are set so that the largest entry of each direction is positive.
+    """
+    centre = vectors.mean(0, dtype=np.float64)
+    covariance = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for block in _blocks(vectors):
+        centred = block - centre
+        covariance += centred.T @ centred
+    directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :dimension]
+    largest = directions[np.abs(directions).argmax(0), np.arange(dimension)]
+    directions = directions * np.where(largest < 0, -1.0, 1.0)
+    parts = [((block - centre) @ directions).astype(np.float32) for block in _blocks(vectors)]
+    return np.concatenate(parts) if parts else np.zeros((0, dimension), np.float32)
+
+
+def _blocks(vectors: NDArray[np.float32], size: int = 1 << 14) -> list[NDArray[np.float32]]:
+    return [vectors[start : start + size] for start in range(0, len(vectors), size)]

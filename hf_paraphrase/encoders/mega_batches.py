@@ -16,9 +16,8 @@ from torch import Tensor
 from ..errors import InputError
 from ..training.batches import EpochBatches
 from ..training.processes import gather_rows, num_processes, process_index
-from .collator import PairCollator
+from .encoded_pairs import PairCollator, Sentences
 from .negatives import NONE, choose_negatives
-from .token_rows import Sentences
 
 _FILE = "mega_batch.safetensors"
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ..errors import InputError, UsageError
 from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
-from .collator import PairCollator
+from .encoded_pairs import PairCollator
 from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, described_loss
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives

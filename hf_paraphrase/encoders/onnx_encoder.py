@@ -108,4 +108,9 @@ def load_onnx_folder(
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
-    return OnnxModel(Path(folder) / ONNX_FILE, config), open_tokenizer_folder(folder)
+    model = OnnxModel(Path(folder) / ONNX_FILE, config)
+    shapes = {item.name: item.shape for item in model.session.get_outputs()}
+    if shapes.get(_EMBEDDING, [None])[-1] != config.hidden_size:
+        what = f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components"
+        raise ModelError(what, path=folder, remedy="export it again")
+    return model, open_tokenizer_folder(folder)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, languages_read
 from ..artefacts.remote_paths import to_path
-from ..errors import InputError, UsageError, no_folder
+from ..errors import UsageError, naming, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
 from ..registry import ENCODERS, EXTENSIONS
@@ -159,7 +159,6 @@ class _EncoderTraining:
             self._write(trainer, pairs)
 
     def _vocabulary(self) -> EncoderVocabulary:
-        from ..data.folder import DataFolder
         from .encoder_vocabulary import new_vocabulary, sentences_of
 
         settings = self.settings
@@ -168,15 +167,8 @@ class _EncoderTraining:
         )
         for extension in self.extensions:
             sentences = partial(lambda plain, extended: extended.sentences(plain()), sentences, extension)
-        try:
+        with naming(settings.pairs):
             return new_vocabulary(settings, sentences)
-        except InputError as error:
-            if error.path is not None:
-                raise
-            rows = DataFolder(settings.pairs).count()
-            raise InputError(
-                f"{rows:,} pairs, but {error.message}", path=settings.pairs, remedy=error.remedy
-            ) from error
 
     def _pairs(
         self, vocabulary: EncoderVocabulary, loss: nn.Module, encoder: SentenceEncoder | None

@@ -25,9 +25,8 @@ from ..training.epoch_trainer import EpochTrainingArguments, training_batches
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
 from .augmentation import Augmentation
-from .collator import PairCollator
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
-from .encoded_pairs import EncodedPairs, encode_pairs
+from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import untrained_encoder
 from .initial_model import trainable
 from .kinds import DROPOUTS
@@ -396,11 +395,6 @@ class EncoderTrainer(SparseGradientTrainer):
 
     def _write_saved_card(self, folder: Path) -> None:
         args, items, scores = self.args, self.objective.items, self.scores()
-        described = self.objective.card(self)
-        if type(self).compute_loss is not EncoderTrainer.compute_loss:
-            # A trainer of the user may follow another gradient than that of its loss module.
-            described |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
-            described |= {"loss_source": None, "searches_negatives": False}
         known = {
             items: self.batches.size,
             "updates": self.state.global_step,
@@ -416,7 +410,7 @@ class EncoderTrainer(SparseGradientTrainer):
             "seed": args.seed,
             "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
             **known,
-            **described,
+            **self.objective.card(self),
         }
         # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.distillation.word_vectors import principal_components
+from hf_paraphrase.encoders.initial_vectors import principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 

@@ -11,8 +11,7 @@ from huggingface_hub import ModelCard
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.join import join_encoders
-from hf_paraphrase.encoders.random_trigrams import random_trigrams
+from hf_paraphrase.encoders.join import join_encoders, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
 from hf_paraphrase.evaluation.baselines import weighted_trigram_similarity

@@ -16,8 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.mega_batches import MegaBatch, MegaBatchSchedule
 from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.batches import EpochBatches, PairItems

@@ -2,7 +2,7 @@
 
 Teachers and plain text go in, an encoder comes out whose cosines are like those of the teachers. `run` is the recipe:
 `texts` reads the text, `teacher_vectors` keeps what the teachers say of it, `trainer` trains the student with
-`objectives`, and `letters` lets words see their spelling. `word_vectors` distils words alone, without training.
+`objectives`, and `letters` lets words see their spelling.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .collator import DistillationTexts
     from .letters import Letters
+    from .local_table import DistillationTexts
     from .objectives import DistillationObjective
     from .run import distill
     from .teacher_vectors import TeacherVectors, UnitVectors

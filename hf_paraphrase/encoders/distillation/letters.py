@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from ...tokenization.encoder_pieces import SPACE
 from ...tokenization.token_ids import ranges
-from ..token_rows import ends_of
+from ..encoded_pairs import ends_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...errors import InputError, UsageError
+from ...errors import UsageError, naming
 from ...messages import log
 from ...settings import flag, recipe
 from ...tokenization.token_ids import id_counts
@@ -70,7 +70,7 @@ class _Distillation:
         from tqdm.auto import tqdm
 
         from ...training.devices import is_bf16
-        from .collator import DistillationTexts
+        from .local_table import DistillationTexts
         from .teacher_vectors import check_teachers
         from .trainer import DistillationTrainer, DistillationTrainingArguments
 
@@ -143,12 +143,8 @@ class _Distillation:
     def _vocabulary(self, texts: Texts) -> EncoderVocabulary:
         from ..encoder_vocabulary import new_vocabulary
 
-        try:
+        with naming(self.settings.text[0]):
             return new_vocabulary(self.settings, partial(iter, texts))
-        except InputError as error:
-            if error.path is not None:
-                raise
-            raise InputError(error.message, path=self.settings.text[0], remedy=error.remedy) from error
 
     def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, TokenIds]:
         """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""

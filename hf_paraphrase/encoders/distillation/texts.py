@@ -22,7 +22,7 @@ from ...data.sentences import SentenceCorpus
 from ...errors import InputError
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
-from ..token_rows import GrowingArray, ends_of
+from ..encoded_pairs import GrowingArray, ends_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

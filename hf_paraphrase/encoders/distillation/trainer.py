@@ -24,9 +24,8 @@ from ..kinds import check_own_class
 from ..objective import Objective
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer
-from .collator import DistillationTexts, TextCollator
 from .letters import Letters
-from .local_table import TABLE, call_with_table, local_table
+from .local_table import TABLE, DistillationTexts, TextCollator, call_with_table, local_table
 from .objectives import DistillationObjective, initial_projection
 from .settings import ObjectiveSettings
 
@@ -74,7 +73,7 @@ class TextObjective(Objective):
         return self.collator(items)
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Computes the loss of a batch of :class:`~.collator.TextCollator`, a mean over its texts."""
+        """Computes the loss of a batch of :class:`~.local_table.TextCollator`, a mean over its texts."""
         encoder = trainer.accelerator.unwrap_model(model)
         table = local_table(encoder.get_parameter(TABLE), inputs, self.letters)
         vectors = call_with_table(model, encoder, table, inputs, **trainer.forward_options)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from ...data.arrow_arrays import int64_array, text_array
 from ...data.folder import write_split
 from ...errors import InputError, ModelError, UsageError
 from ..known_texts import KnownTexts
@@ -123,7 +124,8 @@ class _Builder:
                 if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
                     raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
                 self._add(writer, vectors, text_keys(texts))
-                yield pa.table({"sentence": texts, "position": [position for _, position in rows]}, SENTENCES)
+                positions = np.array([position for _, position in rows])
+                yield pa.table({"sentence": text_array(texts), "position": int64_array(positions)})
             progress(len(block))
 
     def _is_new(self, text: str) -> bool:
@@ -142,7 +144,7 @@ class _Builder:
         kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
         for start in range(0, len(kept), _ROWS_PER_GROUP):
             rows = kept[start : start + _ROWS_PER_GROUP]
-            table = earlier.sentences.take(rows)
+            table = earlier.sentences_of(rows)
             for text in table["sentence"].to_pylist():
                 self._is_new(text)
             self._add(writer, earlier.vectors.take(rows), earlier.keys[rows])
@@ -158,7 +160,8 @@ class _Builder:
 
 def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Gives the rows in groups of one size, so that the blocks of the input change no byte of the output."""
-    waiting = SENTENCES.empty_table()
+    # `empty_table` would import pandas.
+    waiting = pa.Table.from_batches([], SENTENCES)
     for table in tables:
         waiting = pa.concat_tables([waiting, table.cast(SENTENCES)])
         whole = waiting.num_rows - waiting.num_rows % _ROWS_PER_GROUP

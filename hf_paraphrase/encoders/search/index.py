@@ -17,10 +17,9 @@ from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .build import build_index
-from .index_folder import rewrite_index
 from .nearest_neighbours import nearest_neighbours
-from .paraphrase_mining import BestPairs, MinedPairs, similar_pairs
-from .stored_index import ENCODER_FOLDER, StoredIndex, text_keys
+from .semantic_search import BestPairs, MinedPairs, similar_pairs
+from .stored_index import ENCODER_FOLDER, StoredIndex, rewrite_index, text_keys
 from .vector_file import cosine_of_rows
 
 METHODS = ("exact", "approximate")
@@ -110,7 +109,7 @@ class SearchIndex(StoredIndex):
             vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
             for rows, scores in self.nearest(vectors, k, method=method, probes=probes, without_keys=keys):
-                found = self.sentences.take(rows)
+                found = self.sentences_of(rows)
                 columns = found["sentence"].to_pylist(), scores.tolist(), rows.tolist(), found["position"].to_pylist()
                 yield [Neighbour(*values) for values in zip(*columns, strict=True)]
 
@@ -245,7 +244,7 @@ class SearchIndex(StoredIndex):
             )
         rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
         stored = self.vectors.take(rows)
-        now = self._texts.embed(self.sentences["sentence"].take(rows).to_pylist())
+        now = self._texts.embed(self.sentences_of(rows)["sentence"].to_pylist())
         # Zero vectors have cosine 0 with themselves.
         same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
         if not same.all():

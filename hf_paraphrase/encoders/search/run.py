@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -18,16 +18,16 @@ from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
-from ...errors import InputError, UsageError
+from ...errors import InputError, UsageError, naming
 from ...messages import log
 from ...settings import recipe
 from ..sentence_encoder import SentenceEncoder
-from .index_folder import copy_encoder, finish_index, metadata_of, rewrite_index
 from .search_settings import SearchSettings
+from .stored_index import copy_encoder, finish_index, metadata_of, rewrite_index
 
 if TYPE_CHECKING:
     from .index import Neighbour, SearchIndex
-    from .paraphrase_mining import MinedPairs
+    from .semantic_search import MinedPairs
     from .stored_index import IndexSettings
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
@@ -93,7 +93,7 @@ def _build_into(
     with (
         tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
         tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not approximate or None) as placed,
-        _named(corpus.path),
+        naming(corpus.path),
     ):
         made = build_index(
             encoder,
@@ -123,17 +123,6 @@ def _build_into(
             f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
         )
     return made
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Names the file in errors about its sentences."""
-    try:
-        yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(error.message, path=path, remedy=error.remedy) from error
 
 
 def _change(settings: SearchSettings) -> Searched:
@@ -249,7 +238,7 @@ def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]
     """Reads the sentences of mined pairs, block by block."""
     for first in range(0, len(pairs), _PAIRS_PER_BATCH):
         part = slice(first, first + _PAIRS_PER_BATCH)
-        sides = [index.sentences["sentence"].take(rows[part]) for rows in (pairs.first, pairs.second)]
+        sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
         yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
 
 

@@ -1,20 +1,28 @@
-"""An index folder as it is on disk: settings, vectors, sentences, keys and lists."""
+"""An index folder as it is on disk: settings, vectors, sentences, keys and lists, its card, and how it is replaced."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from ...artefacts.artefact import Artefact, Card, is_ours
 from ...artefacts.files import open_array, read_json_object
+from ...artefacts.provenance import inherited_metadata, read_provenance
+from ...data.arrow_arrays import int64_array
 from ...data.folder import DataFolder
-from ...errors import InputError
+from ...data.sentences import SentenceCorpus
+from ...errors import InputError, ModelError, OutputError
 from .approximate import LISTS_FILE, InvertedLists
+from .search_settings import SearchSettings
 from .vector_file import VectorFile
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
@@ -100,6 +108,10 @@ class StoredIndex:
     def __len__(self) -> int:
         return self.settings.rows
 
+    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
+        """Takes some rows (rows,) in their order, with the columns `sentence` and `position`."""
+        return self.sentences.take(int64_array(rows))
+
     @property
     def lists(self) -> InvertedLists:
         """The inverted lists, opened at first use."""
@@ -123,3 +135,71 @@ def text_keys(texts: list[str]) -> NDArray[np.uint64]:
     """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
     plain = (" ".join(text.lower().split()).encode() for text in texts)
     return np.fromiter(map(xxhash.xxh3_64_intdigest, plain), np.uint64, len(texts))
+
+
+def rewrite_index(
+    index: StoredIndex,
+    build: Callable[[Path], IndexSettings],
+    *,
+    corpus: SentenceCorpus | None = None,
+    settings: SearchSettings | None = None,
+) -> int:
+    """Replaces an index folder by what `build` writes into a folder; the index then reads the new one.
+
+    The licence of the corpus that sentences were added from is put on the card. Returns how many sentences the index
+    has more than before.
+    """
+    folder, before = index.folder, len(index)
+    if not is_ours(folder):
+        raise OutputError("only an index that `hf-paraphrase search` made can be changed", path=folder)
+    record = read_provenance(folder)
+    known, earlier = record["results"], record["settings"]
+    names = {
+        "sources": known.get("sources") or [Path(str(earlier.get("corpus"))).name],
+        "encoder": known.get("encoder") or Path(str(earlier.get("model"))).name,
+        "columns": known.get("columns") or earlier.get("columns"),
+        "kept": known.get("kept", earlier.get("keep_repeated")) or (settings is not None and settings.keep_repeated),
+    }
+    metadata = inherited_metadata(folder)
+    if corpus is not None:
+        names["sources"] = list(dict.fromkeys([*names["sources"], corpus.path.resolve().name]))
+        metadata = {key: list(dict.fromkeys([*metadata[key], *metadata_of(corpus)[key]])) for key in metadata}
+    inputs = [folder, *([] if corpus is None else [corpus.path])]
+    with Artefact(folder, command="search", settings=settings or {}, inputs=inputs, overwrite=True) as artefact:
+        made = build(artefact.staging)
+        if (folder / ENCODER_FOLDER).is_dir():
+            copy_encoder(folder / ENCODER_FOLDER, artefact.staging)
+        finish_index(artefact, made, metadata, names)
+    index.reopen()
+    return len(index) - before
+
+
+def metadata_of(corpus: SentenceCorpus) -> dict[str, list[str]]:
+    """Returns the licences and languages of a corpus, as far as its card names them."""
+    return inherited_metadata(corpus.path) if corpus.columns else {"license": [], "language": []}
+
+
+def finish_index(
+    artefact: Artefact, made: IndexSettings, metadata: Mapping[str, Any], names: Mapping[str, Any]
+) -> None:
+    """Writes the card and record of an index folder."""
+    source = ", ".join(names["sources"])
+    results = {**vars(made), **names}
+    values = {
+        **metadata,
+        "title": f"Search index of {source}",
+        "source": source,
+        "keep_repeated": names["kept"],
+        "splits": DataFolder(artefact.staging).sizes(),
+        **results,
+    }
+    artefact.finish(results=results, card=Card("search_index", values))
+
+
+def copy_encoder(model: Path, folder: Path) -> None:
+    """Copies the encoder into the index, so that the folder is complete in itself."""
+    ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
+    try:
+        shutil.copytree(model, folder / ENCODER_FOLDER, ignore=ignored)
+    except (OSError, shutil.Error) as error:
+        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error

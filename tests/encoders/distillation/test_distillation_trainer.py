@@ -8,8 +8,8 @@ import torch
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
-from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
+from hf_paraphrase.encoders.distillation.local_table import DistillationTexts, TextCollator
 from hf_paraphrase.encoders.distillation.objectives import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary

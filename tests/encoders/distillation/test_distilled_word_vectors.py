@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_teachers import WORDS, write_teacher
 
-from hf_paraphrase.encoders.distillation.word_vectors import distill_word_vectors, principal_components
+from hf_paraphrase.encoders.initial_vectors import distill_word_vectors, principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 

@@ -54,7 +54,7 @@ KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent
 @pytest.mark.parametrize(("kind", "settings"), KINDS)
 @pytest.mark.parametrize("with_letters", [True, False])
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
-    from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
+    from hf_paraphrase.encoders.distillation.local_table import DistillationTexts, TextCollator
     from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
     from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
     from hf_paraphrase.encoders.kinds import new_encoder

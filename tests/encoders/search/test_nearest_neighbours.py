@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.encoders.search.paraphrase_mining import BestPairs, similar_pairs
-from hf_paraphrase.encoders.search.semantic_search import semantic_search
+from hf_paraphrase.encoders.search.semantic_search import BestPairs, semantic_search, similar_pairs
 from hf_paraphrase.encoders.search.vector_file import VectorFile, cosine_of_rows
 from hf_paraphrase.errors import InputError
 
@@ -94,7 +93,7 @@ def test_the_cosine_of_a_pair_does_not_depend_on_its_company():
 
 @pytest.mark.parametrize("rows", [4096, 64, 7])
 def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr("hf_paraphrase.encoders.search.paraphrase_mining._ROWS", rows)
+    monkeypatch.setattr("hf_paraphrase.encoders.search.semantic_search._ROWS", rows)
     unit = vectors(300, 6)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     unit[200] = unit[3]
