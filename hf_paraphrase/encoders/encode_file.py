@@ -165,14 +165,10 @@ class EncodeSettings(ShardSettings, DeviceSettings):
 
 @dataclass(frozen=True)
 class Encoded:
-    """What was embedded.
+    """What was embedded: how many lines or rows, of how many components, and how many texts were empty, with zeros.
 
-    Attributes:
-        path: The NumPy file, which `np.load` opens: float32 (rows, dimension); or the data folder, with `shard`, while
-            parts are missing, that of the incomplete work.
-        rows: How many lines or rows there were.
-        dimension: The number of components of an embedding.
-        empty: How many of the texts were empty; they are embedded to zeros.
+    `path` is the NumPy file, float32 (rows, dimension), or the data folder; with `shard`, while parts are missing,
+    that of the incomplete work.
     """
 
     path: Path

@@ -111,10 +111,6 @@ class GrowingArray:
         mapped = np.memmap(self._file, self._kind, "r") if self._file.tell() else np.empty(0, self._kind)
         return np.asarray(mapped)
 
-    def close(self) -> None:
-        """Closes the file; what is mapped stays."""
-        self._file.close()
-
 
 class TokenArrays:
     """Sentences that grow in files without a name."""
@@ -123,13 +119,6 @@ class TokenArrays:
         self.rows = 0
         kinds: tuple[type[np.generic], ...] = (np.int32, np.int64, np.int64)
         self._tokens, self._lengths, self._keys = (GrowingArray(kind, scratch, "the token ids") for kind in kinds)
-
-    def __enter__(self) -> TokenArrays:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for array in (self._tokens, self._lengths, self._keys):
-            array.close()
 
     def append(self, rows: list[NDArray[np.int32]]) -> None:
         """Adds sentences."""
@@ -251,49 +240,49 @@ def encode_pairs(
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []
-    with TokenArrays(scratch) as arrays, TokenArrays(scratch) as given:
-        for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
-            labels = np.ones(batch.num_rows, np.float32)
-            # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
-            if graded and (labelled or batch.column(graded).null_count < batch.num_rows):
-                labels = _labels(batch, graded, source, start)
-            if not labelled:
-                unlike += int((labels == 0).sum())
-                batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
-            texts = source.texts(batch)
-            first, second = (_rows(tokenize(side)) for side in texts)
-            kept = np.array([bool(len(one) and len(other)) for one, other in zip(first, second, strict=True)], bool)
-            places = np.flatnonzero(kept)
-            dropped += len(kept) - len(places)
-            arrays.append([side[place] for place in places for side in (first, second)])
-            all_labels.append(labels[kept])
-            if source.negatives:
-                negatives = source.negatives_of(batch)
-                counts.append(np.array([len(negatives[place]) for place in places], np.int64))
-                # A text without tokens stays: it is similar to nothing.
-                given.append(_rows(tokenize([text for place in places for text in negatives[place]])))
-            if read is not None:
-                read([side[place] for place in places for side in texts])
-        if not arrays.rows:
-            reason = "the data set has no pairs"
-            if unlike:
-                reason = "no pair is labelled as a paraphrase"
-            elif dropped:
-                reason = "no usable pairs: every pair has an empty side"
-            raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
-        if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
-            log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
-        found = arrays.finish()
-        return EncodedPairs(
-            found.tokens,
-            found.offsets,
-            found.keys,
-            np.concatenate(all_labels) if labelled else None,
-            dropped,
-            unlike,
-            given.finish() if given.rows else None,
-            ends_of(np.concatenate(counts)) if given.rows else None,
-        )
+    arrays, given = TokenArrays(scratch), TokenArrays(scratch)
+    for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
+        labels = np.ones(batch.num_rows, np.float32)
+        # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
+        if graded and (labelled or batch.column(graded).null_count < batch.num_rows):
+            labels = _labels(batch, graded, source, start)
+        if not labelled:
+            unlike += int((labels == 0).sum())
+            batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
+        texts = source.texts(batch)
+        first, second = (_rows(tokenize(side)) for side in texts)
+        kept = np.array([bool(len(one) and len(other)) for one, other in zip(first, second, strict=True)], bool)
+        places = np.flatnonzero(kept)
+        dropped += len(kept) - len(places)
+        arrays.append([side[place] for place in places for side in (first, second)])
+        all_labels.append(labels[kept])
+        if source.negatives:
+            negatives = source.negatives_of(batch)
+            counts.append(np.array([len(negatives[place]) for place in places], np.int64))
+            # A text without tokens stays: it is similar to nothing.
+            given.append(_rows(tokenize([text for place in places for text in negatives[place]])))
+        if read is not None:
+            read([side[place] for place in places for side in texts])
+    if not arrays.rows:
+        reason = "the data set has no pairs"
+        if unlike:
+            reason = "no pair is labelled as a paraphrase"
+        elif dropped:
+            reason = "no usable pairs: every pair has an empty side"
+        raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
+    if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
+        log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
+    found = arrays.finish()
+    return EncodedPairs(
+        found.tokens,
+        found.offsets,
+        found.keys,
+        np.concatenate(all_labels) if labelled else None,
+        dropped,
+        unlike,
+        given.finish() if given.rows else None,
+        ends_of(np.concatenate(counts)) if given.rows else None,
+    )
 
 
 def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:

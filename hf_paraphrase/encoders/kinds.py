@@ -305,15 +305,9 @@ def new_encoder(
 ) -> PreTrainedModel:
     """Makes an encoder with random weights.
 
-    Args:
-        kind: One of :data:`~hf_paraphrase.registry.ENCODERS`.
-        vocabulary: Its tokens, an :class:`~.encoder_vocabulary.EncoderVocabulary`.
-        hidden_size: Components of the sentence embedding (of each part, in a concatenation); None for those of the
-            word vectors.
-        embedding_size: Components of the word vectors; None for those of the sentence embedding, and 300 if neither is
-            given.
-        seed: Seed of the weights.
-        **settings: Settings of the configuration; those that are None keep the configuration's own default.
+    `hidden_size` is that of the sentence embedding (of each part, in a concatenation), `embedding_size` that of the
+    word vectors; each is the other where it is None, and both are 300 if neither is given. Settings of the
+    configuration that are None keep its own default.
     """
     from transformers import set_seed
 

@@ -110,13 +110,7 @@ class MarginLoss(EncoderLoss):
     source = "Wieting, Mallinson and Gimpel 2017, equations 2 to 5"
 
     def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
-        """Computes the loss, a scalar.
-
-        Args:
-            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
-                order, then any others that serve as negatives.
-            negatives: The index of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
-        """
+        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
         unit = normalize_rows(vectors)
         pairs = negatives.shape[0] // 2
         positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
@@ -142,13 +136,7 @@ class ContrastiveLoss(EncoderLoss):
     source = "Sjöblom, Creutz and Aulamo 2018, section 3.2"
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Computes the loss, a scalar.
-
-        Args:
-            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
-                order.
-            labels: 1 for a paraphrase, 0 for another pair (pairs,).
-        """
+        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
         first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
         distance = 1.0 - (first * second).sum(1)
         hinge = (self.margin - distance).clamp_min(0.0).square()
@@ -174,13 +162,7 @@ class RankingLoss(nn.Module):
         self.scale = scale
 
     def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
-        """Computes the loss, a scalar.
-
-        Args:
-            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
-                order, then the negatives that were given.
-            candidates: Which of them may be the negative of which sentence (2 * pairs, 2 * pairs + more), bool.
-        """
+        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
         pairs = len(candidates) // 2
         unit = normalize_rows(vectors)
         cosines = unit[:pairs] @ unit[pairs:].T

@@ -42,10 +42,7 @@ class Objective(nn.Module):
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """Computes the loss of a batch, with gradient, and the embeddings of this process.
 
-        Args:
-            trainer: The trainer.
-            model: The encoder, possibly wrapped.
-            inputs: A batch, and in training its `place`: the epoch and its number in the epoch.
+        In training a batch has its `place`: the epoch and its number in the epoch.
         """
         raise NotImplementedError
 

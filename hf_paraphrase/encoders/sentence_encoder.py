@@ -434,10 +434,7 @@ class SentenceEncoder:
     ) -> NDArray[np.float32]:
         """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
 
-        Args:
-            first: As for :meth:`similarity`.
-            second: As many texts or embeddings.
-            **options: Passed to `encode`.
+        Both may be embeddings, as for :meth:`similarity`.
         """
         rows, others = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape != others.shape:
@@ -498,11 +495,8 @@ class SentenceEncoder:
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
 
-        The licence and the base model that the card of its folder names are on the new card too.
-
-        Args:
-            folder: The folder; it appears whole or not at all.
-            overwrite: Replace an existing one.
+        It appears whole or not at all. The licence and the base model that the card of its folder names are on the new
+        card too.
         """
         from .model_folder import save_copy
 

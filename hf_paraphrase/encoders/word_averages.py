@@ -33,13 +33,11 @@ _TOKENS_THAT_PAY = 1 << 24
 
 
 class TableAverages:
-    """The embeddings of an averaging encoder whose table is an array.
+    """The embeddings of an averaging encoder whose table (vocabulary, columns) is an array.
 
-    Args:
-        table: The vectors (vocabulary, columns), float32.
-        skipped_id: The id of unknown words, if they count in texts of nothing else only; None if all words count.
-        part_sizes: The numbers of vectors of the parts of a concatenation, whose means are concatenated.
-        part_weights: The share of each of them in the cosine of two sentences; None where they count by their length.
+    Unknown words, of `skipped_id`, count in texts of nothing else only; None counts them all. The means of the parts
+    of a concatenation are laid side by side, each with its share of the cosine of two sentences, if `part_weights` has
+    them.
     """
 
     def __init__(

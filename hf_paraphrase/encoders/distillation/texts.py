@@ -116,25 +116,22 @@ def read_texts(
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     words_from: int | None = None
-    try:
-        for block, are_words in _blocks(corpora, words):
-            if are_words:
-                words_from = sum(map(len, keys))
-            kept = [text for text in block if 0 < len(text) <= max_characters]
-            left_out["long"] += sum(len(text) > max_characters for text in block)
-            left_out["empty"] += sum(not text for text in block)
-            if held_out is not None and kept:
-                table, report = held_out.reported(pa.table({"text": kept}))
-                add_report(contamination, report["contamination"])
-                left_out["contaminated"] += len(kept) - table.num_rows
-                kept = table.column("text").to_pylist()
-            encoded = [text.encode() for text in kept]
-            characters.append(b"".join(encoded))
-            keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))
-            lengths.append(np.array([len(text) for text in encoded], np.int64))
-        mapped = characters.map()
-    finally:
-        characters.close()
+    for block, are_words in _blocks(corpora, words):
+        if are_words:
+            words_from = sum(map(len, keys))
+        kept = [text for text in block if 0 < len(text) <= max_characters]
+        left_out["long"] += sum(len(text) > max_characters for text in block)
+        left_out["empty"] += sum(not text for text in block)
+        if held_out is not None and kept:
+            table, report = held_out.reported(pa.table({"text": kept}))
+            add_report(contamination, report["contamination"])
+            left_out["contaminated"] += len(kept) - table.num_rows
+            kept = table.column("text").to_pylist()
+        encoded = [text.encode() for text in kept]
+        characters.append(b"".join(encoded))
+        keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))
+        lengths.append(np.array([len(text) for text in encoded], np.int64))
+    mapped = characters.map()
     all_keys = np.concatenate(keys)
     # The first of equal ones, in the order of the text.
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
@@ -181,11 +178,8 @@ def encode_texts(
     lookup = lookup_for(backend)
     tokens = GrowingArray(np.int32, scratch, "the tokenised text")
     lengths = [np.zeros(0, np.int64)]
-    try:
-        for block in texts.blocks():
-            token_ids = ids_of(backend, block, lookup)
-            tokens.append(token_ids.ids)
-            lengths.append(token_ids.lengths)
-        return TokenIds(tokens.map(), ends_of(np.concatenate(lengths)))
-    finally:
-        tokens.close()
+    for block in texts.blocks():
+        token_ids = ids_of(backend, block, lookup)
+        tokens.append(token_ids.ids)
+        lengths.append(token_ids.lengths)
+    return TokenIds(tokens.map(), ends_of(np.concatenate(lengths)))

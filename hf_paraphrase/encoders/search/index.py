@@ -33,14 +33,10 @@ Nearest = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A sentence of the corpus that is near a query.
+    """A sentence of the corpus that is near a query, with their cosine and its row in the index, from 0.
 
-    Attributes:
-        sentence: Its text.
-        score: The cosine of the two embeddings.
-        row: Its row in the index, from 0.
-        position: Its line or row in the input that the index was built from, from 1; what was added later is counted
-            on.
+    `position` is its line or row in the input that the index was built from, from 1; what was added later is counted
+    on.
     """
 
     sentence: str
@@ -203,15 +199,8 @@ class SearchIndex(StoredIndex):
     def add(self, sentences: str | Sequence[str], *, keep_repeated: bool = False, batch_size: int = 256) -> int:
         """Adds sentences at the end; those that are there are not encoded again.
 
-        The folder is replaced in one step, and this object then reads the new one.
-
-        Args:
-            sentences: The sentences; empty ones are left out.
-            keep_repeated: Add a sentence that the index has already once more.
-            batch_size: Sentences in a padded batch of the encoder.
-
-        Returns:
-            How many the index has more than before.
+        The folder is replaced in one step, and this object then reads the new one. A sentence that the index has is
+        added once more with `keep_repeated`; empty ones are left out. Returns how many the index has more than before.
         """
         texts = list_of_texts(sentences)
         return self._rewritten([texts], keep_repeated=keep_repeated, batch_size=batch_size)

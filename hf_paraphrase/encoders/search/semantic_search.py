@@ -32,13 +32,9 @@ _ROWS = 2048
 
 @dataclass(frozen=True)
 class MinedPairs:
-    """Pairs of rows of an index, the greatest cosine first.
+    """Pairs of rows of an index and their cosines, each (pairs,), the greatest cosine and the earlier row first.
 
-    Attributes:
-        first: The row of the sentence that comes earlier (pairs,).
-        second: The row of the other one (pairs,).
-        scores: Their cosine (pairs,), float64.
-        found: How many pairs there were before the best were kept.
+    `found` says how many pairs there were before the best were kept.
     """
 
     first: NDArray[np.int64]
