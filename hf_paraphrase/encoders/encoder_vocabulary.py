@@ -29,8 +29,6 @@ from .kinds import encoder_kind, new_encoder
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-    from .train_settings import NewEncoderSettings
-
 
 @dataclass
 class EncoderVocabulary:
@@ -201,7 +199,7 @@ def untrained_encoder(
     return new_encoder(name, vocabulary, seed=seed, **settings), tokenizer
 
 
-def new_vocabulary(settings: NewEncoderSettings, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
+def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
     """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
     kind = encoder_kind(settings.model_type)
     common: dict[str, Any] = {
@@ -234,7 +232,7 @@ def new_vocabulary(settings: NewEncoderSettings, sentences: Callable[[], Iterabl
 
 
 def untrained_model(
-    settings: NewEncoderSettings,
+    settings: Any,
     vocabulary: EncoderVocabulary,
     counts: Callable[[int], NDArray[np.int64]],
     *,

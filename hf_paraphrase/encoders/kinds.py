@@ -37,8 +37,8 @@ DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
 
 
 @dataclass(kw_only=True)
-class UnknownWordOptions(Settings):
-    """What an average or a recurrent encoder does with unknown words."""
+class EncoderOptions(Settings):
+    """The settings of our configurations that not every encoder has; None is the configuration's own default."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -47,28 +47,12 @@ class UnknownWordOptions(Settings):
         "as in paper 000 [default: false]",
         None,
     )
-
-
-@dataclass(kw_only=True)
-class AverageOptions(UnknownWordOptions):
-    """The settings of averages of vectors."""
-
-    GROUP: ClassVar[str] = "model"
-
     initial_distribution: str | None = setting(
         "distribution of the random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or "
         "uniform from -0.01 to 0.01 (paper 003) as those of a gru always are [default: normal]",
         None,
         choices=["normal", "uniform"],
     )
-
-
-@dataclass(kw_only=True)
-class RecurrentOptions(UnknownWordOptions):
-    """The settings of what has a recurrent network."""
-
-    GROUP: ClassVar[str] = "model"
-
     cell: str | None = setting(
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
     )
@@ -106,14 +90,6 @@ class RecurrentOptions(UnknownWordOptions):
         at_least=0,
         below=1,
     )
-
-
-@dataclass(kw_only=True)
-class GateOptions(RecurrentOptions):
-    """The settings of gated averages of word vectors."""
-
-    GROUP: ClassVar[str] = "model"
-
     variational_dropout_of: str | None = setting(
         "what gran's variational dropout acts on, beside the recurrent state: words, the word vectors wherever they "
         "go, or network, those that enter the recurrent network and the gate, while those that are averaged stay "
@@ -122,14 +98,6 @@ class GateOptions(RecurrentOptions):
         choices=["words", "network"],
         only_with="variational_dropout",
     )
-
-
-@dataclass(kw_only=True)
-class StateOptions(RecurrentOptions):
-    """The settings of a recurrent encoder whose embedding is made of its states."""
-
-    GROUP: ClassVar[str] = "model"
-
     output_gate: bool | None = setting(
         "whether the lstm of a recurrent encoder has an output gate [default: true]",
         None,
@@ -151,6 +119,7 @@ class EncoderKind:
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
         options: The settings of its configuration that not every encoder has: a dataclass of keywords, each None for
             the configuration's own default. They are flags of `train-encoder`, refused for other encoders.
+        only: Those of these that it has; None for all.
         words: Whether words, or the tokens of a given tokenizer, are among its tokens.
         trigrams: Whether character trigrams are.
         own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.
@@ -159,6 +128,7 @@ class EncoderKind:
     model: str | type[PreTrainedModel]
     epochs: float = 20.0
     options: type[Settings] = Settings
+    only: tuple[str, ...] | None = None
     words: bool = True
     trigrams: bool = False
     own_embedding_size: bool = False
@@ -166,7 +136,7 @@ class EncoderKind:
     @property
     def option_names(self) -> list[str]:
         """The names of its options."""
-        return option_names(self.options)
+        return option_names(self.options) if self.only is None else list(self.only)
 
     @property
     def model_class(self) -> type[PreTrainedModel]:
@@ -179,10 +149,18 @@ class EncoderKind:
         return config_class(self.model) if isinstance(self.model, str) else self.model.config_class
 
 
-AVG = EncoderKind("avg", options=AverageOptions)
-GRAN = EncoderKind("gran", 3.0, GateOptions)
-RECURRENT = EncoderKind("recurrent", 3.0, StateOptions, own_embedding_size=True)
-TRIGRAM = EncoderKind("avg", options=AverageOptions, words=False, trigrams=True)
+_AVERAGE = ("skip_unknown", "initial_distribution")
+_RECURRENT = (
+    "skip_unknown",
+    *("cell", "peepholes", "candidate_activation", "negative_slope"),
+    *("bidirectional", "direction_merge", "variational_dropout"),
+)
+AVG = EncoderKind("avg", options=EncoderOptions, only=_AVERAGE)
+GRAN = EncoderKind("gran", 3.0, EncoderOptions, (*_RECURRENT, "variational_dropout_of"))
+RECURRENT = EncoderKind(
+    "recurrent", 3.0, EncoderOptions, (*_RECURRENT, "output_gate", "pooling"), own_embedding_size=True
+)
+TRIGRAM = EncoderKind("avg", options=EncoderOptions, only=_AVERAGE, words=False, trigrams=True)
 WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 
 

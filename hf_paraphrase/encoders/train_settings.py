@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import AverageOptions, EncoderKind, GateOptions, StateOptions, check_options, encoder_kind, option_names
+from .kinds import EncoderKind, EncoderOptions, check_options, encoder_kind, option_names
 
 S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
@@ -158,7 +158,7 @@ class VocabularySettings(Settings):
 
 
 @dataclass(kw_only=True)
-class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySettings):
+class NewEncoderSettings(EncoderOptions, VocabularySettings):
     """What is trained: a new encoder, with its kind, sizes and tokens, or one to continue from."""
 
     GROUP: ClassVar[str] = "model"

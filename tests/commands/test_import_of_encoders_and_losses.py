@@ -13,7 +13,7 @@ import torch
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import train_settings
-from hf_paraphrase.encoders.kinds import StateOptions
+from hf_paraphrase.encoders.kinds import EncoderOptions
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.registry import Registry
 from hf_paraphrase.settings import Settings, setting
@@ -203,5 +203,5 @@ def test_an_option_that_the_verb_has_already_is_refused(monkeypatch):
     with pytest.raises(UsageError, match=r"--batch-size is an option of the verb \(give yours another name\)"):
         train_settings.train_encoder_settings()
     # One that extends options of ours has them by inheritance.
-    Loss.options = dataclass(kw_only=True)(type("More", (StateOptions,), {}))
+    Loss.options = dataclass(kw_only=True)(type("More", (EncoderOptions,), {}))
     assert "cell" in train_settings.train_encoder_settings().__dataclass_fields__

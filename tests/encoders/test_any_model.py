@@ -128,12 +128,6 @@ def test_a_long_text_is_truncated_between_its_special_tokens_and_logged_once(ber
     ]
 
 
-def test_a_transformer_in_bfloat16_gives_nearly_the_same_float32_vectors(bert):
-    exact = SentenceEncoder.from_pretrained(bert).encode(TEXTS)
-    rounded = SentenceEncoder.from_pretrained(bert, dtype="bfloat16").encode(TEXTS)
-    assert rounded.dtype == np.float32 and 1e-4 < np.abs(rounded - exact).max() < 0.2
-
-
 def test_older_folders_say_their_poolings_as_flags(bert, tmp_path):
     saved(tmp_path / "st", bert)
     flags = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": True, "pooling_mode_cls_token": True}

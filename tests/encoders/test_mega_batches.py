@@ -182,34 +182,6 @@ def test_schedule_cuts_epochs_into_runs_of_the_annealed_size(batches, size, anne
     assert [schedule.bounds(epoch, number) for number in range(batches)] == list(expected.values())
 
 
-@given(st.integers(0, 10**6))
-def test_part_holds_each_sentence_once_and_points_to_the_chosen_ones(data, seed):
-    generator = np.random.default_rng(seed)
-    batches = EpochBatches(23, BATCH, seed=1)
-    collator = PairCollator(data[1], pad_token_id=0, scramble=0.5, seed=1)
-    pool = MegaBatch.of(batches, collator, 2, 1, 4)
-    first, sentences = pool.first, pool.sentences
-    chosen = pool.chosen = generator.integers(-1, len(sentences), len(sentences))
-    begin, end = batches.joint(2)
-    ids, mask, local = pool.part(begin, end, 0)
-    whole = collator([(2, int(pair)) for pair in batches.order(2)[begin:end]])
-    own = 2 * (end - begin)
-    length = int(mask[:own].sum(1).max())
-    assert torch.equal(ids[:own, :length], whole["input_ids"]) and torch.equal(
-        mask[:own, :length], whole["attention_mask"]
-    )
-    places = [*range(begin - first, end - first), *range(begin - first + 12, end - first + 12)]
-    for row, place in enumerate(places):
-        if chosen[place] == NONE:
-            assert local[row] == NONE
-            continue
-        text = ids[local[row]][mask[local[row]] > 0].numpy()
-        wanted = sentences.tokens[sentences.offsets[chosen[place]] : sentences.offsets[chosen[place] + 1]]
-        assert np.array_equal(text, wanted)
-        assert chosen[place] not in places or int(local[row]) == places.index(chosen[place])
-    assert len(ids) == len({*places, *(int(chosen[place]) for place in places if chosen[place] != NONE)})
-
-
 RESUMED = {
     "mega_batch_size": 4,
     "mega_batch_anneal": 2,

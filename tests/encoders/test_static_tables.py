@@ -321,20 +321,6 @@ def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, sett
     np.testing.assert_allclose(encoder.encode(MANY), expected.encode(MANY), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("kind", "tolerance"),
-    [(np.float16, 2e-3), (np.float64, 1e-6), (np.int8, 1e-5)],
-    ids=["float16", "float64", "int8"],
-)
-def test_model2vec_weights_of_other_types_are_single_precision(tmp_path, kind, tolerance):
-    vectors = numbers(len(PIECES))
-    vectors = (vectors * 40).astype(np.int8) if kind is np.int8 else vectors.astype(kind)
-    expected = model2vec(tmp_path, word_pieces(), vectors)
-    found = SentenceEncoder.from_pretrained(tmp_path).encode(FOREIGN)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected.encode(FOREIGN), rtol=tolerance, atol=tolerance)
-
-
 def test_model2vec_vectors_that_tokens_share_and_factors_of_tokens_count(tmp_path):
     generator = np.random.default_rng(1)
     expected = model2vec(
@@ -377,17 +363,6 @@ def test_a_static_embedding_reads_as_much_of_a_text_as_its_tokenizer(tmp_path, d
     encoder = SentenceEncoder.from_pretrained(tmp_path)
     np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-6)
     np.testing.assert_allclose(encoder.encode(texts[:3]), expected[:3], atol=1e-6)
-
-
-def test_a_default_prompt_stands_before_every_text(tmp_path):
-    sentence_transformer(tmp_path, word_pieces())
-    path = tmp_path / "config_sentence_transformers.json"
-    settings = json.loads(path.read_text())
-    path.write_text(json.dumps({**settings, "prompts": {"query": "the mat "}, "default_prompt_name": "query"}))
-    import sentence_transformers
-
-    expected = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(["cat"])
-    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path).encode(["cat"]), expected, atol=1e-6)
 
 
 @pytest.fixture(scope="module")

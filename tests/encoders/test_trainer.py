@@ -213,15 +213,6 @@ def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(t
         assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()
 
 
-def test_a_custom_trainer_takes_one_gpu_of_several_and_reports_it(tmp_path, data, monkeypatch, caplog):
-    monkeypatch.setattr(
-        EncoderTrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2)
-    )
-    caplog.set_level("INFO")
-    trainer = trainer_of(tmp_path, data, max_steps=1)
-    assert trainer.args.n_gpu == 1 and "training on one GPU" in caplog.text
-
-
 def test_without_a_pad_token_the_first_row_is_trained_as_any_other(tmp_path, data):
     tokenizer, pairs = copy.deepcopy(data[0]), data[1]
     tokenizer.pad_token = None
