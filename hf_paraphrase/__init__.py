@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from .data.sources.preparation import prepare
     from .demo.run import launch_demo
     from .encoders.distillation.run import distill
-    from .encoders.encode_file import encode
+    from .encoders.encode_file import SentenceEmbedder, encode
     from .encoders.join import join_encoders
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search
     from .encoders.search.semantic_search import paraphrase_mining, semantic_search
-    from .encoders.sentence_embedder import SentenceEmbedder
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .encoders.vectors import quantize_embeddings

@@ -60,7 +60,7 @@ class SentenceMap:
         total = float(variances.sum())
         self.kept = float(variances[-2:].sum()) / total if total > 0 else 1.0
         self.num_points = len(rows)
-        self._sentences = self._points("sentence", vectors, index.sentences.sentences(rows))
+        self._sentences = self._points("sentence", vectors, index.sentences_of(rows)["sentence"].to_pylist())
 
     def points(self, query: str, vector: NDArray[np.floating], neighbours: Sequence[Neighbour]) -> pd.DataFrame:
         """Returns the points of the map, of a query and of its neighbours: columns `x`, `y`, `kind` and `text`."""

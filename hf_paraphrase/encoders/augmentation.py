@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedTokenizerFast
 
-    from .encoded_pairs import EncodedPairs
-    from .token_rows import Sentences
-
 
 class Augmentation:
     """Further pairs to train on, and a further term of the loss; here there is neither.
@@ -34,12 +31,12 @@ class Augmentation:
     size: int = 0
     weight: float = 0.0
 
-    def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
-        """Returns the sentences of further pairs: first all first sentences, then their partners in the same order."""
+    def further(self, pairs: Any, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Any:
+        """Returns the :class:`~.encoded_pairs.Sentences` of further pairs: the first ones, then their partners."""
         raise NotImplementedError
 
     def batch(
-        self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int | None
+        self, pairs: Any, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int | None
     ) -> dict[str, Tensor]:
         """Returns what the term needs beside a batch, by names that no other has."""
         return {}

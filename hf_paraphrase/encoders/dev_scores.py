@@ -37,13 +37,9 @@ def pair_scores(
     pairs: Any,
     compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
 ) -> dict[str, float]:
-    """Scores the cosines of pairs against their labels or scores.
+    """Scores the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100).
 
-    Args:
-        encoder: The encoder.
-        pairs: A `datasets.Dataset`, or dictionaries, with the two sentences and `label` or `score`.
-        compute_metrics: Gets the cosines (pairs,) as predictions, and the labels (pairs,); None for the average
-            precision × 100 of labels, or for Pearson × 100 of scores.
+    With `compute_metrics` it gets the cosines (pairs,) as predictions and the labels (pairs,).
     """
     rows = PairRows(pairs)
     column = next((name for name in (LABEL, SCORE) if name in rows.columns), None)
@@ -72,16 +68,7 @@ def _agreement(prediction: EvalPrediction, column: str) -> float:
 
 
 def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> str:
-    """Finds the score that chooses the weights.
-
-    Args:
-        scores: The scores by name.
-        wanted: The name that was given, with or without `eval_` before it.
-        by_default: Whether nobody gave it, so that an only score is as good.
-
-    Returns:
-        Its name, with `eval_` before it.
-    """
+    """Finds the score that chooses the weights, by a name with or without `eval_`; an only one does `by_default`."""
     name = wanted.removeprefix("eval_")
     if name not in scores and by_default and len(scores) == 1:
         (name,) = scores

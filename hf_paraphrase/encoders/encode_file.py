@@ -1,26 +1,102 @@
-"""The verb `encode`: lines of text in, a NumPy file of sentence embeddings out; or columns of a data folder."""
+"""The verb `encode`: lines of text in, a NumPy file of sentence embeddings out; or columns of a data folder.
+
+:class:`SentenceEmbedder` is its batch function: rows with texts in, the same rows with embeddings out.
+"""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..artefacts.artefact import Card, output_file
 from ..artefacts.hub_models import BUILTIN
+from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..messages import STREAM_COPIES, log
 from ..settings import recipe, setting
-from ..training.devices import DeviceSettings
+from ..training.devices import CPU, DeviceSettings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .sentence_embedder import SentenceEmbedder
+    from .sentence_encoder import SentenceEncoder
+
+
+@dataclass(frozen=True)
+class SentenceEmbedder(BatchFunction):
+    """Adds the embeddings of columns of texts: `COLUMN_embedding` for each, float32 lists of one length.
+
+    Attributes:
+        model: A sentence encoder: what :meth:`~.sentence_encoder.SentenceEncoder.from_pretrained` opens.
+        columns: The columns of texts; a missing text embeds to zeros, as an empty one does.
+        batch_size: Texts in a padded batch at most.
+        truncate_dim: Keep the first N components; all if not given.
+        normalize: Divide each embedding by its Euclidean norm.
+        device: Where to compute.
+        bf16: Compute the products of a network in bfloat16; averages and ONNX models always compute in fp32.
+    """
+
+    model: str = BUILTIN
+    columns: tuple[str, ...] = ("sentence1", "sentence2")
+    batch_size: int = 256
+    truncate_dim: int | None = None
+    normalize: bool = False
+    device: str = CPU
+    bf16: bool = False
+
+    @cached_property
+    def encoder(self) -> SentenceEncoder:
+        """The open encoder."""
+        from .sentence_encoder import SentenceEncoder
+
+        return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)
+
+    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Returns the rows with their embeddings, and how many texts were `empty`."""
+        # `encode` has no rows, and is over sooner than Arrow is imported.
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from ..data.schema import with_column
+
+        report: Report = {"empty": 0}
+        for column in self.columns:
+            texts = pc.fill_null(table.column(column), "").to_pylist()
+            flat = pa.array(self.vectors(texts).reshape(-1))
+            vectors = pa.FixedSizeListArray.from_arrays(flat, self.encoder.dimension)
+            table = with_column(table, f"{column}_embedding", vectors)
+            report["empty"] += empty_texts(texts)
+        progress(table.num_rows)
+        return table, report
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeds texts: float32 (texts, dimension)."""
+        with self._arithmetic():
+            return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
+
+    def _arithmetic(self) -> AbstractContextManager[object]:
+        if not self.bf16:
+            # A table of vectors needs no PyTorch.
+            return nullcontext()
+        import torch
+
+        return torch.autocast(torch.device(self.device).type, torch.bfloat16)
+
+
+def empty_texts(texts: Sequence[str]) -> int:
+    """Counts the texts without a character that is not white space."""
+    return sum(not text.strip() for text in texts)
+
 
 STANDARD_INPUT = "-"
 
@@ -89,14 +165,10 @@ class EncodeSettings(ShardSettings, DeviceSettings):
 
 @dataclass(frozen=True)
 class Encoded:
-    """What was embedded.
+    """What was embedded: how many lines or rows, of how many components, and how many texts were empty, with zeros.
 
-    Attributes:
-        path: The NumPy file, which `np.load` opens: float32 (rows, dimension); or the data folder, with `shard`, while
-            parts are missing, that of the incomplete work.
-        rows: How many lines or rows there were.
-        dimension: The number of components of an embedding.
-        empty: How many of the texts were empty; they are embedded to zeros.
+    `path` is the NumPy file, float32 (rows, dimension), or the data folder; with `shard`, while parts are missing,
+    that of the incomplete work.
     """
 
     path: Path
@@ -107,11 +179,7 @@ class Encoded:
 
 @recipe(EncodeSettings)
 def encode(settings: EncodeSettings) -> Encoded:
-    """Embeds the lines of a text file, or columns of a data folder.
-
-    Returns:
-        The file that was made, and what is in it.
-    """
+    """Embeds the lines of a text file, or columns of a data folder."""
     if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
         raise InputError("no such file", path=Path(settings.input), remedy="check --input")
     if not settings.columns and Path(settings.input).is_dir():
@@ -120,8 +188,6 @@ def encode(settings: EncodeSettings) -> Encoded:
             path=Path(settings.input),
             remedy="name the file in it, or the columns of a data folder with --columns",
         )
-
-    from .sentence_embedder import SentenceEmbedder
 
     embedder = SentenceEmbedder(
         settings.model,
@@ -151,7 +217,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     # Lines of text are embedded sooner than these are imported.
     from ..artefacts.hub_models import model_folder
     from ..artefacts.provenance import read_provenance
-    from ..data.batch_function import Report, add_report
+    from ..data.batch_function import add_report
     from ..data.folder import DataFolder
     from ..data.parquet_files import BATCH_ROWS
     from ..data.schema import columns_named
@@ -203,7 +269,6 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
 
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
     from .search.vector_file import NpyWriter
-    from .sentence_embedder import empty_texts
 
     empty = size = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:

@@ -1,28 +1,146 @@
-"""Paraphrase pairs as token ids: tokenised once, before training, into flat arrays on disk."""
+"""Pairs as token ids: tokenised once, before training, into flat arrays on disk, and made into batches."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import BACK_TRANSLATED
-from ..errors import InputError
+from ..errors import InputError, OutputError
 from ..messages import log
 from ..tokenization.token_ids import TokenIds, id_counts
 from ..tokenization.token_lookup import ids_of, lookup_for
-from .token_rows import Sentences, TokenArrays, ends_of
+from ..training.batches import Item
+from .augmentation import Augmentation
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from .sentence_encoder import SentenceEncoder
+
+
+@dataclass
+class Sentences:
+    """Token ids of sentences laid end to end.
+
+    Attributes:
+        tokens: The ids (total,).
+        offsets: Where each sentence begins, and the end (sentences + 1,), int64.
+        keys: The numbers of the unscrambled token sequences (sentences,), int64.
+    """
+
+    tokens: NDArray[np.integer]
+    offsets: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def ids(self) -> TokenIds:
+        """The token ids without the keys."""
+        return TokenIds(self.tokens, self.offsets)  # type: ignore[arg-type]
+
+    def padded(self, rows: NDArray[np.int64], pad_token_id: int | None) -> tuple[Tensor, Tensor]:
+        """Makes a batch of some of the sentences (rows,), padded on the right.
+
+        `input_ids` and `attention_mask`, int64. Short sentences are filled up with `pad_token_id`; None is a token of
+        theirs, so that in training no row of a table seems to occur that does not.
+        """
+        if pad_token_id is None:
+            some = self.ids.of_texts(rows[:1])
+            pad_token_id = int(some[0]) if len(some) else 0
+        ids, mask = self.ids.padded(rows, pad_token_id)
+        return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
+
+    def followed_by(self, *others: Sentences) -> Sentences:
+        """Lays other sentences behind these."""
+        blocks = [self, *others]
+        ids = TokenIds.joined(block.ids for block in blocks)
+        return Sentences(ids.ids, ids.offsets, np.concatenate([block.keys for block in blocks]))
+
+    def take(self, rows: NDArray[np.int64]) -> Sentences:
+        """Returns the sentences of these numbers (rows,), in their order."""
+        return Sentences(*self.ids.take(rows), self.keys[rows])
+
+
+def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
+
+
+class GrowingArray:
+    """Numbers of one type that grow in a file without a name, which the system removes with the process."""
+
+    def __init__(self, kind: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
+        self._kind, self._what = kind, what
+        self._folder = Path(scratch or tempfile.gettempdir())
+        with self._writing():
+            self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(f"cannot write {self._what}: {error.strerror or error}", path=self._folder) from error
+
+    def append(self, numbers: NDArray[Any] | bytes) -> None:
+        """Adds numbers."""
+        with self._writing():
+            self._file.write(numbers if isinstance(numbers, bytes) else numbers.astype(self._kind).tobytes())
+
+    def map(self) -> NDArray[Any]:
+        """Maps all numbers that were added; the map keeps the file alive."""
+        with self._writing():
+            self._file.flush()
+        # Nothing cannot be mapped.
+        mapped = np.memmap(self._file, self._kind, "r") if self._file.tell() else np.empty(0, self._kind)
+        return np.asarray(mapped)
+
+
+class TokenArrays:
+    """Sentences that grow in files without a name."""
+
+    def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
+        self.rows = 0
+        kinds: tuple[type[np.generic], ...] = (np.int32, np.int64, np.int64)
+        self._tokens, self._lengths, self._keys = (GrowingArray(kind, scratch, "the token ids") for kind in kinds)
+
+    def append(self, rows: list[NDArray[np.int32]]) -> None:
+        """Adds sentences."""
+        if rows:
+            self._tokens.append(np.concatenate(rows))
+            self._lengths.append(np.array([len(row) for row in rows]))
+            self._keys.append(text_keys(rows))
+            self.rows += len(rows)
+
+    def finish(self) -> Sentences:
+        """Maps the files."""
+        return Sentences(self._tokens.map(), ends_of(self._lengths.map()), self._keys.map())
+
+
+def text_keys(rows: list[NDArray[np.int32]]) -> bytes:
+    """Computes a number for each token sequence, int64, equal where they are equal.
+
+    It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
+    share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
+    """
+    return b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
+
 
 LABEL, SCORE = "label", "score"
 """The columns of labelled pairs (1 for a paraphrase, 0 for another pair) and of graded ones (from 0 to 1)."""
@@ -39,7 +157,7 @@ class EncodedPairs:
     Attributes:
         tokens: The ids of all sentences laid end to end (total,), int32.
         offsets: Where each row begins, and the end (2 * pairs + 1,), int64.
-        keys: A number for each row (2 * pairs,), int64, see :func:`~.token_rows.text_keys`.
+        keys: A number for each row (2 * pairs,), int64, see :func:`~.encoded_pairs.text_keys`.
         labels: How much of a paraphrase each pair is, from 0 to 1 (pairs,), float32; None if pairs carry no labels.
         dropped: How many pairs were left out because a side had no tokens.
         not_paraphrases: How many pairs were left out because their label says that they are not paraphrases.
@@ -122,49 +240,49 @@ def encode_pairs(
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []
-    with TokenArrays(scratch) as arrays, TokenArrays(scratch) as given:
-        for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
-            labels = np.ones(batch.num_rows, np.float32)
-            # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
-            if graded and (labelled or batch.column(graded).null_count < batch.num_rows):
-                labels = _labels(batch, graded, source, start)
-            if not labelled:
-                unlike += int((labels == 0).sum())
-                batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
-            texts = source.texts(batch)
-            first, second = (_rows(tokenize(side)) for side in texts)
-            kept = np.array([bool(len(one) and len(other)) for one, other in zip(first, second, strict=True)], bool)
-            places = np.flatnonzero(kept)
-            dropped += len(kept) - len(places)
-            arrays.append([side[place] for place in places for side in (first, second)])
-            all_labels.append(labels[kept])
-            if source.negatives:
-                negatives = source.negatives_of(batch)
-                counts.append(np.array([len(negatives[place]) for place in places], np.int64))
-                # A text without tokens stays: it is similar to nothing.
-                given.append(_rows(tokenize([text for place in places for text in negatives[place]])))
-            if read is not None:
-                read([side[place] for place in places for side in texts])
-        if not arrays.rows:
-            reason = "the data set has no pairs"
-            if unlike:
-                reason = "no pair is labelled as a paraphrase"
-            elif dropped:
-                reason = "no usable pairs: every pair has an empty side"
-            raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
-        if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
-            log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
-        found = arrays.finish()
-        return EncodedPairs(
-            found.tokens,
-            found.offsets,
-            found.keys,
-            np.concatenate(all_labels) if labelled else None,
-            dropped,
-            unlike,
-            given.finish() if given.rows else None,
-            ends_of(np.concatenate(counts)) if given.rows else None,
-        )
+    arrays, given = TokenArrays(scratch), TokenArrays(scratch)
+    for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
+        labels = np.ones(batch.num_rows, np.float32)
+        # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
+        if graded and (labelled or batch.column(graded).null_count < batch.num_rows):
+            labels = _labels(batch, graded, source, start)
+        if not labelled:
+            unlike += int((labels == 0).sum())
+            batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
+        texts = source.texts(batch)
+        first, second = (_rows(tokenize(side)) for side in texts)
+        kept = np.array([bool(len(one) and len(other)) for one, other in zip(first, second, strict=True)], bool)
+        places = np.flatnonzero(kept)
+        dropped += len(kept) - len(places)
+        arrays.append([side[place] for place in places for side in (first, second)])
+        all_labels.append(labels[kept])
+        if source.negatives:
+            negatives = source.negatives_of(batch)
+            counts.append(np.array([len(negatives[place]) for place in places], np.int64))
+            # A text without tokens stays: it is similar to nothing.
+            given.append(_rows(tokenize([text for place in places for text in negatives[place]])))
+        if read is not None:
+            read([side[place] for place in places for side in texts])
+    if not arrays.rows:
+        reason = "the data set has no pairs"
+        if unlike:
+            reason = "no pair is labelled as a paraphrase"
+        elif dropped:
+            reason = "no usable pairs: every pair has an empty side"
+        raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
+    if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
+        log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
+    found = arrays.finish()
+    return EncodedPairs(
+        found.tokens,
+        found.offsets,
+        found.keys,
+        np.concatenate(all_labels) if labelled else None,
+        dropped,
+        unlike,
+        given.finish() if given.rows else None,
+        ends_of(np.concatenate(counts)) if given.rows else None,
+    )
 
 
 def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
@@ -202,3 +320,90 @@ def _labels(batch: pa.RecordBatch, column: str, source: PairRows, start: int) ->
                 remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is not",
             )
     return np.array(values, np.float32)
+
+
+class PairCollator:
+    """Makes a batch of token ids from numbers of pairs, scrambling the words of some pairs.
+
+    Scrambling: with probability `scramble`, drawn once for each pair and epoch, the words of both its sentences are
+    put in random order, each independently of the other (section 4.2 of Wieting and Gimpel 2017). The draws depend on
+    the seed, the epoch and the pair alone, so neither worker processes nor a resumed run change them.
+
+    Attributes:
+        size: The number of pairs, further ones with them.
+    """
+
+    def __init__(
+        self,
+        pairs: EncodedPairs,
+        *,
+        pad_token_id: int | None,
+        scramble: float = 0.0,
+        seed: int = 0,
+        augmentation: Augmentation | None = None,
+    ) -> None:
+        self.pairs = pairs
+        self.pad_token_id = pad_token_id
+        self.scramble = scramble
+        self.seed = seed
+        self.augmentation = augmentation or Augmentation()
+        self.size = len(pairs) + self.augmentation.size
+
+    def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
+        """Makes a batch.
+
+        Args:
+            items: The epoch and the number of each pair.
+
+        Returns:
+            `input_ids` and `attention_mask` (sentences, length), int64: first all first sentences, then their partners
+            in the same order, then the negatives that they were given; `keys`, an array (sentences,) with the numbers
+            of the unscrambled token sequences, and `pairs`, the number of pairs, which both stay with the processor;
+            of labelled pairs, `labels` (pairs,), float32; and what the augmentation adds for a term of the loss.
+        """
+        pairs = np.array([pair for _, pair in items], np.int64)
+        epochs = np.array([epoch for epoch, _ in items], np.int64)
+        sentences = self.sentences(epochs.tolist(), pairs)
+        ids, mask = sentences.padded(np.arange(len(sentences)), self.pad_token_id)
+        batch = {"input_ids": ids, "attention_mask": mask, "keys": sentences.keys, "pairs": len(pairs)}
+        if self.pairs.labels is not None:
+            labels = np.ones(len(pairs), np.float32)
+            own = pairs < len(self.pairs)
+            labels[own] = self.pairs.labels[pairs[own]]
+            batch["labels"] = torch.from_numpy(labels)
+        if self.augmentation.weight > 0:
+            batch |= self.augmentation.batch(self.pairs, pairs, epochs, self.pad_token_id)
+        return batch
+
+    def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
+        """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind."""
+        sentences = self._unscrambled(epochs, pairs)
+        if self.scramble > 0:
+            sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
+        negatives = self.pairs.negatives_of(pairs[pairs < len(self.pairs)])
+        return sentences if negatives is None else sentences.followed_by(negatives)
+
+    def _unscrambled(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
+        own = pairs < len(self.pairs)
+        both_sides = np.concatenate([2 * pairs, 2 * pairs + 1])
+        if own.all():
+            return self.pairs.sentences(both_sides)
+        known = self.pairs.sentences(both_sides[np.tile(own, 2)])
+        numbers = pairs[~own] - len(self.pairs)
+        further = self.augmentation.further(self.pairs, numbers, np.asarray(epochs, np.int64)[~own])
+        places = np.empty(2 * len(pairs), np.int64)
+        places[np.tile(own, 2)] = np.arange(len(known))
+        places[np.tile(~own, 2)] = len(known) + np.arange(len(further))
+        return known.followed_by(further).take(places)
+
+    def _order(self, epochs: Sequence[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Computes the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""
+        ends = lengths.cumsum()
+        order = np.arange(ends[-1])
+        for place, (epoch, pair) in enumerate(zip(epochs, pairs, strict=True)):
+            generator = np.random.default_rng([self.seed, epoch, int(pair)])
+            if generator.random() >= self.scramble:
+                continue
+            for row in (place, place + len(pairs)):
+                generator.shuffle(order[ends[row] - lengths[row] : ends[row]])
+        return order

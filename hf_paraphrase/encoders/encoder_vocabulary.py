@@ -1,28 +1,33 @@
-"""The vocabulary of a new encoder and the initial vectors of its words."""
+"""A new encoder from its name: its vocabulary, the initial vectors of its words, its random weights."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..training.word_vectors import FREQUENCY_CONSTANT, Coverage, WordVectors, initial_embeddings, read_counts
+from ..data.pair_rows import PairSource, iterate_pairs
+from ..errors import InputError, UsageError
+from ..messages import is_main_process
+from ..training.word_vectors import FREQUENCY_CONSTANT, Coverage, WordVectors, initial_embeddings
+from .encoded_pairs import EncodedPairs
 from .initial_vectors import (
     SENTENCE_ENCODER,
-    check_coverage,
     kind_of_source,
     read_initial_vectors,
     read_word_list,
     words_of_tokens,
 )
+from .kinds import encoder_kind, new_encoder
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 
 @dataclass
@@ -83,9 +88,6 @@ def word_level_vocabulary(
 
     The words are those of the sentences, then those of the word list, then those of the source of vectors (a sentence
     encoder has none of its own), until the vocabulary is full.
-
-    Returns:
-        The tokenizer, and the vectors that were read.
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
@@ -145,20 +147,11 @@ def start_embeddings(
     dimension: int,
     frequency_weights: bool = False,
     frequency_constant: float = FREQUENCY_CONSTANT,
-    frequency_counts: str | os.PathLike[str] | None = None,
     seed: int = 0,
 ) -> tuple[NDArray[np.float32], Coverage]:
-    """Aligns initial vectors with a tokenizer's vocabulary; `token_counts` (vocabulary,) are of the training data.
-
-    Returns:
-        The matrix (vocabulary, dimension), float32, and the coverage.
-    """
-    size = len(tokenizer)
-    counts = None
-    if frequency_weights and frequency_counts is not None:
-        counts = read_counts(frequency_counts, tokenizer, size)
+    """Aligns initial vectors with a tokenizer's vocabulary; `token_counts` (vocabulary,) are of the training data."""
     matrix, coverage = initial_embeddings(
-        tokenizer.convert_ids_to_tokens(range(size)),
+        tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
         vectors,
         dimension=dimension,
         pad_id=tokenizer.pad_token_id,
@@ -166,10 +159,119 @@ def start_embeddings(
         counts=token_counts,
         frequency_weights=frequency_weights,
         seed=seed,
-        weight_counts=counts,
         constant=frequency_constant,
         texts=None if vectors is None or vectors.by_token else words_of_tokens(tokenizer),
     )
-    if vectors is not None:
-        check_coverage(coverage, vectors.source or "")
+    if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
+        raise InputError(
+            "no word of the pairs has a vector here",
+            path=vectors.source,
+            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
+        )
     return matrix, coverage
+
+
+def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
+    """Streams the sentences of pairs, block by block first sides and then second ones."""
+    blocks = iterate_pairs(pairs, max_pairs=max_pairs, seed=seed)
+    return chain.from_iterable(chain(first, second) for first, second in blocks)
+
+
+def untrained_encoder(
+    name: str,
+    pairs: EncodedPairs | PairSource,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    *,
+    seed: int = 0,
+    **settings: Any,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Makes an encoder with random weights for some pairs."""
+    kind = encoder_kind(name)
+    if kind.trigrams:
+        raise UsageError(f"the tokens of `{name}` are not words alone", remedy="use hf_paraphrase.train_encoder")
+    if tokenizer is None:
+        if isinstance(pairs, EncodedPairs | Iterator):
+            raise UsageError(
+                "there are no sentences to take words from", remedy="give a tokenizer as processing_class"
+            )
+        tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocabulary_size=200_000)
+    vocabulary = EncoderVocabulary(tokenizer, [len(tokenizer)], None, None)
+    return new_encoder(name, vocabulary, seed=seed, **settings), tokenizer
+
+
+def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
+    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
+    kind = encoder_kind(settings.model_type)
+    common: dict[str, Any] = {
+        "initial_vectors": settings.initial_vectors,
+        # Encoders whose embeddings have a size of their own take word vectors of any size.
+        "dimension": None if kind.own_embedding_size else settings.hidden_size,
+        "show_progress_bar": is_main_process(),
+    }
+    size: dict[str, Any] = {
+        "vocabulary_size": settings.vocabulary_size or None,
+        "min_frequency": settings.min_frequency,
+        "lower_case": settings.lower_case,
+    }
+    words = None
+    if settings.tokenizer is not None:
+        words = given_vocabulary(settings.tokenizer, **common)
+    elif kind.words:
+        words = word_level_vocabulary(
+            sentences(),
+            word_list=settings.word_list,
+            contractions=settings.split_contractions,
+            treebank=settings.treebank_words,
+            **size,
+            **common,
+        )
+    if kind.trigrams:
+        return with_trigrams(words, sentences(), skip_unknown=bool(settings.skip_unknown), **size)
+    assert words is not None
+    return EncoderVocabulary(words[0], [len(words[0])], *words)
+
+
+def untrained_model(
+    settings: Any,
+    vocabulary: EncoderVocabulary,
+    counts: Callable[[int], NDArray[np.int64]],
+    *,
+    seed: int,
+) -> tuple[PreTrainedModel, Coverage | None]:
+    """Makes the encoder with its initial vectors.
+
+    Returns:
+        The encoder, and how many words have an initial vector (None without such vectors).
+    """
+    import torch
+
+    vectors = vocabulary.vectors
+    kind = encoder_kind(settings.model_type)
+    # Trigrams that are to be skipped do not get past their tokenizer.
+    options = [name for name in kind.option_names if kind.words or name != "skip_unknown"]
+    model = new_encoder(
+        settings.model_type,
+        vocabulary,
+        hidden_size=settings.hidden_size,
+        embedding_size=None if vectors is None else vectors.matrix.shape[1],
+        seed=seed,
+        dropout=settings.dropout,
+        word_dropout=settings.word_dropout,
+        **{name: getattr(settings, name) for name in options},
+    )
+    if vocabulary.words is None or (vectors is None and not settings.frequency_weights):
+        return model, None
+    embeddings = model.get_parameter("embeddings")
+    matrix, coverage = start_embeddings(
+        vocabulary.words,
+        vectors,
+        counts(len(embeddings))[: vocabulary.sizes[0]],
+        dimension=embeddings.shape[1],
+        frequency_weights=settings.frequency_weights,
+        frequency_constant=settings.frequency_constant or FREQUENCY_CONSTANT,
+        seed=seed,
+    )
+    with torch.no_grad():
+        # Tokens behind the words, e.g. trigrams, keep their random start.
+        embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
+    return model, coverage if vectors is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..data.pair_rows import PairRows, PairSource
 from ..errors import InputError
 from ..messages import log
 from .search.nearest_neighbours import nearest_neighbours
+from .sentence_encoder import SentenceEncoder
+from .vectors import normalized
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -48,8 +51,6 @@ def with_hard_negatives(
     seed: int = 0,
 ) -> pa.Table:
     """Does what :func:`mine_hard_negatives` does with all pairs, or a sample, and returns a table."""
-    from .sentence_encoder import SentenceEncoder
-
     if isinstance(encoder, str | os.PathLike):
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)
@@ -57,42 +58,26 @@ def with_hard_negatives(
     if not blocks:
         raise InputError("the data set has no pairs", path=rows.path, remedy="give pairs of sentences")
     table = pa.Table.from_batches(blocks)
-    sides: tuple[list[str], list[str]] = [], []
-    for block in blocks:
-        for every, texts in zip(sides, rows.texts(block), strict=True):
-            every += texts
+    first, second = (list(chain.from_iterable(side)) for side in zip(*map(rows.texts, blocks), strict=True))
     related: dict[str, set[str]] = defaultdict(set)
-    for first, second in zip(*sides, strict=True):
-        related[first] |= {first, second}
-        related[second] |= {first, second}
-    queries, corpus = list(dict.fromkeys(sides[0])), list(dict.fromkeys(sides[1]))
-    query_vectors, corpus_vectors = encoder.encode(queries), encoder.encode(corpus)
+    for pair in zip(first, second, strict=True):
+        for text in pair:
+            related[text].update(pair)
+    (queries, query_of), (corpus, row_of) = (
+        np.unique(np.array(side, object), return_inverse=True) for side in (first, second)
+    )
+    query_vectors, corpus_vectors = (normalized(encoder.encode(side.tolist())) for side in (queries, corpus))
     nearest, cosines = nearest_neighbours(query_vectors, corpus_vectors, count + _MORE)
-    place = {text: number for number, text in enumerate(queries)}
+    limits = share * (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
     columns: list[list[str | None]] = [[] for _ in range(count)]
-    own_cosines = _cosines(query_vectors, corpus_vectors, *sides, queries, corpus)
-    for first, second, own in zip(*sides, own_cosines, strict=True):
-        found: list[str | None] = []
-        for number, cosine in zip(nearest[place[first]], cosines[place[first]], strict=True):
-            text = corpus[number]
-            if number >= 0 and cosine <= share * own and text not in related[first] | related[second]:
-                found.append(text)
-        found += [None] * count
-        for column, negative in zip(columns, found, strict=False):
+    for one, other, query, limit in zip(first, second, query_of, limits, strict=True):
+        excluded = related[one] | related[other]
+        texts = corpus[nearest[query][(nearest[query] >= 0) & (cosines[query] <= limit)]].tolist()
+        found = [text for text in texts if text not in excluded]
+        for column, negative in zip(columns, [*found, *[None] * count], strict=False):
             column.append(negative)
     log(f"hard negatives: {sum(text is not None for text in columns[0])} of {len(table)} pairs have one")
     used = [int(name.rpartition("_")[2]) for name in rows.negatives if name.rpartition("_")[2].isdigit()]
     for number, column in enumerate(columns, max(used, default=0) + 1):
         table = table.append_column(f"negative_{number}", pa.array(column, pa.string()))
     return table
-
-
-def _cosines(
-    query_vectors: Any, corpus_vectors: Any, first: list[str], second: list[str], queries: list[str], corpus: list[str]
-) -> np.ndarray:
-    """Computes the cosine of each pair (pairs,)."""
-    query_of, row_of = ({text: number for number, text in enumerate(texts)} for texts in (queries, corpus))
-    one = np.asarray(query_vectors)[[query_of[text] for text in first]]
-    other = np.asarray(corpus_vectors)[[row_of[text] for text in second]]
-    norms = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-    return np.divide((one * other).sum(1), norms, out=np.zeros(len(one), one.dtype), where=norms > 0)

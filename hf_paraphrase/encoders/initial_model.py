@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
-from ..artefacts.model_loading import load_model_folder, load_tokenizer
+from ..artefacts.model_loading import load_tokenizer
 from ..errors import ModelError, UsageError
-from ..models.registry import MODELS
 from ..registry import BUILTIN, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
 from .encoder_vocabulary import EncoderVocabulary
-from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, own_classes
+from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, third_party_type
 from .onnx_encoder import is_onnx_folder
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     folder = model_folder(name, any_type=True)
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
-    if (third_party := _type_of_transformer(folder)) is not None:
+    if (third_party := third_party_type(folder)) is not None:
         return third_party
     model_class = encoder_class(folder)
     kinds = {kind: encoder_kind(kind) for kind in ENCODERS}
@@ -48,54 +46,23 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     return able[0]
 
 
-def _type_of_transformer(folder: Path) -> str | None:
-    """Returns the model type of a folder of transformers or sentence-transformers; None of one of ours."""
-    path = folder / "config.json"
-    if not path.is_file():
-        return "sentence-transformers" if (folder / "modules.json").is_file() else None
-    model_type = read_json_object(path, ModelError).get("model_type")
-    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
-    return None if model_type is None or str(model_type) in ours else str(model_type)
-
-
 def initial_encoder(
     name: str | os.PathLike[str], dropouts: Mapping[str, float | None]
 ) -> tuple[SentenceEncoder, EncoderVocabulary]:
-    """Opens the encoder that a training continues from, in float32, and its tokens.
-
-    Args:
-        name: The folder or name of any encoder that can be trained.
-        dropouts: The dropouts of this training, which only encoders of ours have.
-    """
-    from .sentence_encoder import SentenceEncoder
-
-    folder = model_folder(name, any_type=True)
-    if _type_of_transformer(folder) is not None:
-        for option, rate in dropouts.items():
-            if rate:
-                raise UsageError(f"{flag(option)} is not for a transformer", remedy="leave it out")
-        encoder = trainable(folder)
-        return encoder, EncoderVocabulary(encoder.tokenizer, [len(encoder.tokenizer)], None, None)
-    model_class = encoder_class(folder)
-    config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
+    """Opens the encoder that a training continues from, with the dropouts of this training, and its tokens."""
+    encoder = trainable(model_folder(name, any_type=True))
+    config = encoder.model.config
     for option, rate in dropouts.items():
-        if rate and not hasattr(config, option):
+        if hasattr(encoder.model, "embeddings") and hasattr(config, option):
+            setattr(config, option, rate or 0.0)
+        elif rate:
             raise UsageError(f"{flag(option)} is not for a model of type `{config.model_type}`", remedy="leave it out")
-    supported = {option: rate or 0.0 for option, rate in dropouts.items() if hasattr(config, option)}
-    model, tokenizer = load_model_folder(folder, model_class, **supported)
-    sizes = getattr(model.config, "vocab_sizes", None) or [model.config.vocab_size]
-    encoder = SentenceEncoder(model.float().train(), tokenizer)
-    encoder.folder = folder
-    return encoder, EncoderVocabulary(tokenizer, list(sizes), None, None)
+    sizes = getattr(config, "vocab_sizes", None) or [config.vocab_size]
+    return encoder, EncoderVocabulary(encoder.tokenizer, list(sizes), None, None)
 
 
 def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
-    """Returns an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known.
-
-    Args:
-        model: As for :class:`~.trainer.EncoderTrainer`.
-        tokenizer: The tokenizer of the model, if it does not come with one.
-    """
+    """Returns an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known."""
     import torch
 
     from .pooled_transformer import PooledTransformer, reading_of

@@ -20,15 +20,15 @@ from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..tokenization.token_ids import TokenIds
-from ..training.word_vectors import UNKNOWN_WORDS, Coverage, WordVectors, is_header, read_word_vectors
-from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
+from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
 from .sentence_encoder import SentenceEncoder
-from .static_tables import CONCATENATION, find_table, open_tokenizer, read_table, unknown_token
+from .static_tables import CONCATENATION, check_ids, find_table, open_tokenizer, read_table, unknown_token
 from .word_averages import TableAverages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
+
 
 FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
     "word vectors",
@@ -36,15 +36,14 @@ FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
     "tables side by side",
     "distilled from the sentence encoder",
 )
+DISTILLED_DIMENSION = 256
+"""How many components are kept unless another number is asked for."""
 _REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
-_PIECES_AT_A_TIME = 10_000
+_WORDS_AT_A_TIME = 10_000
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
-    """Returns what kind of initial vectors a path, or `builtin`, holds.
-
-    A file, a model with a table of vectors, one with several side by side, or another model.
-    """
+    """Returns whether a path, or `builtin`, is a file, a model with one table or several, or another model."""
     path = fetched_folder(source) or Path(source)
     if path.is_dir():
         if (path / PARTS_FILE).is_file():
@@ -124,20 +123,12 @@ def read_saved_vectors(
     first: int = 0,
     pieces: Sequence[str] | None = None,
 ) -> WordVectors:
-    """Reads the vectors of words from a saved model.
+    """Reads the vectors of words from a saved model, with that of its unknown word (:data:`UNKNOWN_WORDS`).
 
-    A word-level model has a vector for each of its words. Of one over sub-word pieces a word has what it adds to a
-    sentence: the sum of the vectors of its pieces, unknown pieces left out. If the new model has the very
-    vocabulary of the old one, the pieces keep their own vectors.
-
-    Args:
-        folder: The model folder.
-        words: The wanted words.
-        first: Of a word-level model, keep the first N words too: its own vocabulary.
-        pieces: The vocabulary of the new model by id, to find out whether it is the same.
-
-    Returns:
-        The vectors; the model's vector of the unknown word is among them, as :data:`UNKNOWN_WORDS` has it.
+    A word-level model has a vector for each of its words, of which the `first` are kept too. Of one over sub-word
+    pieces a word has what it adds to a sentence: the sum of the vectors of its pieces, unknown pieces left out. If
+    `pieces`, the vocabulary of the new model by id, is the very vocabulary of the old one, they keep their own
+    vectors.
     """
     folder = Path(folder)
     located = find_table(folder)
@@ -147,12 +138,7 @@ def read_saved_vectors(
     tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
     vocabulary = tokenizer.get_vocab()
     table = read_table(place / "model.safetensors", name)
-    if (highest := max(vocabulary.values(), default=-1)) >= len(table):
-        raise ModelError(
-            f"`{name}` has the shape {table.shape}, the tokenizer ids up to {highest}",
-            path=place,
-            remedy="the tokenizer files belong to another model",
-        )
+    check_ids(tokenizer, table, place)
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     unknown = unknown_token(tokenizer)
@@ -201,24 +187,17 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
 def _whole_words(
     tokenizer: Tokenizer, words: Sequence[str], table: NDArray[np.float32], unknown_id: int | None
 ) -> tuple[list[str], list[NDArray[np.float32]]]:
-    kept, rows = [], []
-    for start in range(0, len(words), _PIECES_AT_A_TIME):
-        block = words[start : start + _PIECES_AT_A_TIME]
-        encoded = tokenizer.encode_batch_fast(block, add_special_tokens=False)
-        for word, item in zip(block, encoded, strict=True):
-            ids = [token for token in item.ids if token != unknown_id]
-            if ids:
-                kept.append(word)
-                rows.append(table[ids].sum(0))
-    return kept, rows
+    pieces = [
+        [token for token in item.ids if token != unknown_id]
+        for start in range(0, len(words), _WORDS_AT_A_TIME)
+        for item in tokenizer.encode_batch_fast(words[start : start + _WORDS_AT_A_TIME], add_special_tokens=False)
+    ]
+    known = {word: ids for word, ids in zip(words, pieces, strict=True) if ids}
+    return list(known), [table[ids].sum(0) for ids in known.values()]
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:
-    """Reads words from a file, one a line, or the words of a file of word vectors or counts: what stands first.
-
-    Returns:
-        The words in the order of the file, each once.
-    """
+    """Reads words from a file, one a line, or the words of a file of word vectors or counts: what stands first."""
     path = Path(path)
     words: dict[str, None] = {}
     for number, line in numbered_lines(path):
@@ -231,24 +210,11 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
     return list(words)
 
 
-def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
-    """Refuses initial vectors that have nothing to do with the pairs."""
-    if coverage.tokens and not coverage.tokens_with_vector:
-        raise InputError(
-            "no word of the pairs has a vector here",
-            path=source,
-            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
-        )
-
-
 def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     """Returns which word each token of a vocabulary stands for.
 
     Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
     turns this word into that token alone; one from inside a word (`##ing`) stands for none.
-
-    Returns:
-        The words by id, None for none (vocabulary,).
     """
     backend = tokenizer.backend_tokenizer
     tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
@@ -259,3 +225,43 @@ def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     texts = [backend.decode([token], skip_special_tokens=False).strip() for token in range(len(tokens))]
     encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
     return [text if item.ids == [row] else None for row, (text, item) in enumerate(zip(texts, encoded, strict=True))]
+
+
+def distill_word_vectors(
+    teacher: SentenceEncoder,
+    words: Sequence[str],
+    *,
+    dimension: int = DISTILLED_DIMENSION,
+    show_progress_bar: bool = False,
+) -> WordVectors:
+    """Makes vectors of words: each is encoded by the teacher, then projected on the principal components."""
+    vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
+    most = min(vectors.shape)
+    if dimension > most:
+        kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
+        raise InputError(
+            f"{dimension} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)"
+        )
+    return WordVectors(list(words), principal_components(vectors, dimension), len(words))
+
+
+def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
+    """Projects centred vectors on the directions of their greatest variance, without whitening.
+
+    It is the full decomposition, in float64 over the covariance: the same as scikit-learn's `PCA` but for signs, which
+    are set so that the largest entry of each direction is positive.
+    """
+    centre = vectors.mean(0, dtype=np.float64)
+    covariance = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for block in _blocks(vectors):
+        centred = block - centre
+        covariance += centred.T @ centred
+    directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :dimension]
+    largest = directions[np.abs(directions).argmax(0), np.arange(dimension)]
+    directions = directions * np.where(largest < 0, -1.0, 1.0)
+    parts = [((block - centre) @ directions).astype(np.float32) for block in _blocks(vectors)]
+    return np.concatenate(parts) if parts else np.zeros((0, dimension), np.float32)
+
+
+def _blocks(vectors: NDArray[np.float32], size: int = 1 << 14) -> list[NDArray[np.float32]]:
+    return [vectors[start : start + size] for start in range(0, len(vectors), size)]

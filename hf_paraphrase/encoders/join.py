@@ -1,8 +1,13 @@
-"""The recipe of the verb `join`: averaging encoders in, one encoder out that has them side by side."""
+"""The recipe of the verb `join`: averaging encoders in, one encoder out that has them side by side.
+
+Beside them may stand random vectors of character trigrams, weighted by how rare they are. Their mean is the baseline
+`weighted-trigrams` of :mod:`..evaluation.baselines` in a space of few components: its cosines are those of the
+weighted counts of trigrams up to an error of about 1/√components (Johnson and Lindenstrauss 1984).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +22,19 @@ from ..artefacts.model_loading import load_model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..data.sentences import SentenceCorpus
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
-from ..errors import InputError, ModelError, UsageError
+from ..errors import ModelError, UsageError, naming
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
+from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_counts
 from .kinds import encoder_class
 from .onnx_encoder import is_onnx_folder
-from .random_trigrams import BASELINE, random_trigrams
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+BASELINE = "weighted-trigrams"
+"""The name of the baseline."""
 
 
 @dataclass(kw_only=True)
@@ -106,11 +114,7 @@ class _Part:
 
 @recipe(JoinSettings)
 def join_encoders(settings: JoinSettings) -> SentenceEncoder:
-    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record.
-
-    Returns:
-        The encoder.
-    """
+    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
     with Artefact(
@@ -171,20 +175,14 @@ def _one_size(parts: dict[str, _Part]) -> int:
 
 def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> _Part:
     """Makes the part of random trigram vectors."""
-    sentences = _sentences(settings.text) if settings.text else _words(averages)
-    try:
+    with naming([*settings.text, *settings.model][0]):
         tokenizer, table = random_trigrams(
-            sentences,
+            _sentences(settings.text) if settings.text else _words(averages),
             dimension=size,
             max_size=settings.vocabulary_size or None,
             constant=settings.frequency_constant,
             seed=settings.seed,
         )
-    except InputError as error:
-        if error.path is not None:
-            raise
-        place = settings.text[0] if settings.text else settings.model[0]
-        raise InputError(error.message, path=place, remedy="give --text with sentences") from error
     return _Part(BASELINE, tokenizer, table)
 
 
@@ -248,3 +246,36 @@ def _write(
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
     }
     artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
+
+
+def random_trigrams(
+    sentences: Iterable[str],
+    *,
+    dimension: int,
+    max_size: int | None,
+    constant: float | None = None,
+    seed: int = 0,
+) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
+    """Makes a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
+
+    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p). The frequencies p and the
+    constant a are those of the baseline, in which trigrams over the space between two words count fully; or, with a
+    `constant` a, p is the trigram's share of those of the text, these included. Its direction depends on nothing but
+    it and the seed; with 0 they are those of the baseline. The `max_size` most frequent ones are kept, others left
+    out.
+    """
+    from ..evaluation.baselines import random_vector, trigram_weights
+
+    counts = trigram_counts(sentences, max_size=max_size)
+    tokenizer = build_character_trigram_tokenizer(counts, skip_unknown=True)
+    weights = trigram_weights() if constant is None else _weights(counts, constant)
+    ids = tokenizer.get_vocab()
+    table = np.zeros((len(ids), dimension), np.float32)
+    for trigram in counts:
+        table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
+    return tokenizer, table
+
+
+def _weights(counts: dict[str, int], constant: float) -> dict[str, float]:
+    total = max(1, sum(counts.values()))
+    return {trigram: constant / (constant + count / total) for trigram, count in counts.items()}

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..artefacts.files import read_json_object
 from ..artefacts.model_loading import check_model_type, class_of_folder
 from ..errors import ModelError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
@@ -36,8 +37,8 @@ DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
 
 
 @dataclass(kw_only=True)
-class UnknownWordOptions(Settings):
-    """What an average or a recurrent encoder does with unknown words."""
+class EncoderOptions(Settings):
+    """The settings of our configurations that not every encoder has; None is the configuration's own default."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -46,28 +47,12 @@ class UnknownWordOptions(Settings):
         "as in paper 000 [default: false]",
         None,
     )
-
-
-@dataclass(kw_only=True)
-class AverageOptions(UnknownWordOptions):
-    """The settings of averages of vectors."""
-
-    GROUP: ClassVar[str] = "model"
-
     initial_distribution: str | None = setting(
         "distribution of the random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or "
         "uniform from -0.01 to 0.01 (paper 003) as those of a gru always are [default: normal]",
         None,
         choices=["normal", "uniform"],
     )
-
-
-@dataclass(kw_only=True)
-class RecurrentOptions(UnknownWordOptions):
-    """The settings of what has a recurrent network."""
-
-    GROUP: ClassVar[str] = "model"
-
     cell: str | None = setting(
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
     )
@@ -105,14 +90,6 @@ class RecurrentOptions(UnknownWordOptions):
         at_least=0,
         below=1,
     )
-
-
-@dataclass(kw_only=True)
-class GateOptions(RecurrentOptions):
-    """The settings of gated averages of word vectors."""
-
-    GROUP: ClassVar[str] = "model"
-
     variational_dropout_of: str | None = setting(
         "what gran's variational dropout acts on, beside the recurrent state: words, the word vectors wherever they "
         "go, or network, those that enter the recurrent network and the gate, while those that are averaged stay "
@@ -121,14 +98,6 @@ class GateOptions(RecurrentOptions):
         choices=["words", "network"],
         only_with="variational_dropout",
     )
-
-
-@dataclass(kw_only=True)
-class StateOptions(RecurrentOptions):
-    """The settings of a recurrent encoder whose embedding is made of its states."""
-
-    GROUP: ClassVar[str] = "model"
-
     output_gate: bool | None = setting(
         "whether the lstm of a recurrent encoder has an output gate [default: true]",
         None,
@@ -150,6 +119,7 @@ class EncoderKind:
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
         options: The settings of its configuration that not every encoder has: a dataclass of keywords, each None for
             the configuration's own default. They are flags of `train-encoder`, refused for other encoders.
+        only: Those of these that it has; None for all.
         words: Whether words, or the tokens of a given tokenizer, are among its tokens.
         trigrams: Whether character trigrams are.
         own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.
@@ -158,6 +128,7 @@ class EncoderKind:
     model: str | type[PreTrainedModel]
     epochs: float = 20.0
     options: type[Settings] = Settings
+    only: tuple[str, ...] | None = None
     words: bool = True
     trigrams: bool = False
     own_embedding_size: bool = False
@@ -165,7 +136,7 @@ class EncoderKind:
     @property
     def option_names(self) -> list[str]:
         """The names of its options."""
-        return option_names(self.options)
+        return option_names(self.options) if self.only is None else list(self.only)
 
     @property
     def model_class(self) -> type[PreTrainedModel]:
@@ -178,10 +149,18 @@ class EncoderKind:
         return config_class(self.model) if isinstance(self.model, str) else self.model.config_class
 
 
-AVG = EncoderKind("avg", options=AverageOptions)
-GRAN = EncoderKind("gran", 3.0, GateOptions)
-RECURRENT = EncoderKind("recurrent", 3.0, StateOptions, own_embedding_size=True)
-TRIGRAM = EncoderKind("avg", options=AverageOptions, words=False, trigrams=True)
+_AVERAGE = ("skip_unknown", "initial_distribution")
+_RECURRENT = (
+    "skip_unknown",
+    *("cell", "peepholes", "candidate_activation", "negative_slope"),
+    *("bidirectional", "direction_merge", "variational_dropout"),
+)
+AVG = EncoderKind("avg", options=EncoderOptions, only=_AVERAGE)
+GRAN = EncoderKind("gran", 3.0, EncoderOptions, (*_RECURRENT, "variational_dropout_of"))
+RECURRENT = EncoderKind(
+    "recurrent", 3.0, EncoderOptions, (*_RECURRENT, "output_gate", "pooling"), own_embedding_size=True
+)
+TRIGRAM = EncoderKind("avg", options=EncoderOptions, only=_AVERAGE, words=False, trigrams=True)
 WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 
 
@@ -220,20 +199,25 @@ def own_classes() -> dict[str, type[PreTrainedModel]]:
     return {found.__name__: found for found in classes}
 
 
+def third_party_type(folder: Path) -> str | None:
+    """Returns the model type of a folder of transformers or sentence-transformers; None of one of our types."""
+    path = folder / "config.json"
+    if not path.is_file():
+        known = any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
+        return "sentence-transformers" if known else None
+    model_type = read_json_object(path, ModelError).get("model_type")
+    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
+    return None if model_type is None or str(model_type) in ours else str(model_type)
+
+
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`."""
-    model_type = encoder_type(folder)
-    return model_class(model_type) if isinstance(model_type, str) else model_type
-
-
-def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
-    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own."""
+    """Returns the model class of a folder of one of our sentence encoders, or of one of a user's own."""
     own = own_classes()
     types = [*SENTENCE_ENCODERS, *(model_type.config_class.model_type for model_type in own.values())]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     code = class_of_folder(folder, "AutoModel")
     if model_type in SENTENCE_ENCODERS and code in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
-        return model_type
+        return model_class(model_type)
     name = str(code).rpartition(".")[2]
     if name in own and own[name].config_class.model_type == model_type:
         return own[name]
@@ -299,15 +283,9 @@ def new_encoder(
 ) -> PreTrainedModel:
     """Makes an encoder with random weights.
 
-    Args:
-        kind: One of :data:`~hf_paraphrase.registry.ENCODERS`.
-        vocabulary: Its tokens, an :class:`~.encoder_vocabulary.EncoderVocabulary`.
-        hidden_size: Components of the sentence embedding (of each part, in a concatenation); None for those of the
-            word vectors.
-        embedding_size: Components of the word vectors; None for those of the sentence embedding, and 300 if neither is
-            given.
-        seed: Seed of the weights.
-        **settings: Settings of the configuration; those that are None keep the configuration's own default.
+    `hidden_size` is that of the sentence embedding (of each part, in a concatenation), `embedding_size` that of the
+    word vectors; each is the other where it is None, and both are 300 if neither is given. Settings of the
+    configuration that are None keep its own default.
     """
     from transformers import set_seed
 

@@ -7,7 +7,6 @@ parameters, `negatives`, `candidates` and `labels`; see :func:`asks_for`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
@@ -93,15 +92,6 @@ class EncoderLoss(nn.Module):
         if not self.margin >= 0:
             raise ValueError(f"margin must not be negative, not {self.margin}")
 
-    @property
-    def settings(self) -> dict[str, float]:
-        """What was chosen, by name."""
-        return {"margin": self.margin}
-
-    def extra_repr(self) -> str:
-        """Returns the settings for the module's representation."""
-        return ", ".join(f"{name}={value}" for name, value in self.settings.items())
-
 
 class MarginLoss(EncoderLoss):
     """The two-sided hinge of paper 000, equations 2 to 4, with searched negatives.
@@ -120,13 +110,7 @@ class MarginLoss(EncoderLoss):
     source = "Wieting, Mallinson and Gimpel 2017, equations 2 to 5"
 
     def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
-        """Computes the loss, a scalar.
-
-        Args:
-            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
-                order, then any others that serve as negatives.
-            negatives: The index of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
-        """
+        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
         unit = normalize_rows(vectors)
         pairs = negatives.shape[0] // 2
         positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
@@ -152,13 +136,7 @@ class ContrastiveLoss(EncoderLoss):
     source = "Sjöblom, Creutz and Aulamo 2018, section 3.2"
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Computes the loss, a scalar.
-
-        Args:
-            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
-                order.
-            labels: 1 for a paraphrase, 0 for another pair (pairs,).
-        """
+        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
         first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
         distance = 1.0 - (first * second).sum(1)
         hinge = (self.margin - distance).clamp_min(0.0).square()
@@ -184,13 +162,7 @@ class RankingLoss(nn.Module):
         self.scale = scale
 
     def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
-        """Computes the loss, a scalar.
-
-        Args:
-            vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
-                order, then the negatives that were given.
-            candidates: Which of them may be the negative of which sentence (2 * pairs, 2 * pairs + more), bool.
-        """
+        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
         pairs = len(candidates) // 2
         unit = normalize_rows(vectors)
         cosines = unit[:pairs] @ unit[pairs:].T
@@ -198,19 +170,3 @@ class RankingLoss(nn.Module):
         counts = candidates[:pairs, pairs:].clone()
         counts[own, own] = True
         return nn.functional.cross_entropy((self.scale * cosines).masked_fill(~counts, -torch.inf), own)
-
-
-def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:
-    """Computes 0.5 * weight * ||theta_c||^2 over the compositional parameters, i.e. all but the word vectors.
-
-    The factor 0.5 stands in the reference code, not in paper 000 (equation 3), where the weight is 0.
-    """
-    total: Tensor | float = 0.0
-    for parameter in parameters:
-        total = total + parameter.square().sum()
-    return 0.5 * weight * total
-
-
-def drift_penalty(embeddings: Tensor, initial: Tensor, weight: float) -> Tensor:
-    """Computes 0.5 * weight * ||W - W_init||^2 for word vectors (words, dim) (paper 000, equation 4)."""
-    return 0.5 * weight * (embeddings - initial).square().sum()

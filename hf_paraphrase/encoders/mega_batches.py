@@ -16,9 +16,8 @@ from torch import Tensor
 from ..errors import InputError
 from ..training.batches import EpochBatches
 from ..training.processes import gather_rows, num_processes, process_index
-from .collator import PairCollator
+from .encoded_pairs import PairCollator, Sentences
 from .negatives import NONE, choose_negatives
-from .token_rows import Sentences
 
 _FILE = "mega_batch.safetensors"
 
@@ -92,14 +91,7 @@ class MegaBatch:
     def choose(
         self, embed: Callable[[Tensor, Tensor], Tensor], *, batch_size: int, pad_token_id: int | None, **options: Any
     ) -> None:
-        """Encodes the sentences and chooses the negative of each; the processes share both.
-
-        Args:
-            embed: Computes embeddings (sentences, dim) of `input_ids` and `attention_mask` (sentences, length).
-            batch_size: Sentences that are encoded together.
-            pad_token_id: Fills up short sentences.
-            **options: Of :func:`~.negatives.choose_negatives`.
-        """
+        """Encodes the sentences and chooses the negative of each; the processes share both."""
         processes, process, size = num_processes(), process_index(), 2 * self.pairs
         by_length = np.diff(self.sentences.offsets).argsort(kind="stable")
         own = by_length[process::processes]
@@ -115,16 +107,10 @@ class MegaBatch:
         self.chosen = gather_rows(chosen).cpu().numpy()
 
     def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Makes a mini-batch that holds some of the pairs and all their negatives, each sentence once.
+        """Makes a mini-batch of some pairs, from one place in the order of the epoch to another.
 
-        Args:
-            begin: The place in the order of the epoch of the first pair.
-            end: The place behind the last pair.
-            pad_token_id: Fills up short sentences.
-
-        Returns:
-            `input_ids` and `attention_mask` (2 * pairs + others, length): first sentences, partners, and the negatives
-            that are neither; and the row of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
+        Returns `input_ids` and `attention_mask` (2 * pairs + others, length), each sentence once: first sentences,
+        partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,), or NONE.
         """
         pairs = np.arange(begin, end) - self.first
         own = np.concatenate([pairs, pairs + self.pairs])

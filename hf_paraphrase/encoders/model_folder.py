@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
+from ..artefacts.artefact import Artefact, check_output
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import Card, write_card
 from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import repository_name
-from ..artefacts.provenance import fingerprint, inherited_model_metadata, write_provenance
+from ..artefacts.provenance import (
+    PROVENANCE,
+    SOURCE_PROVENANCE,
+    fingerprint,
+    inherited_model_metadata,
+    inherited_sections,
+    write_provenance,
+)
+from ..errors import ModelError
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
+from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
+from .onnx_encoder import OnnxModel
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -47,11 +63,7 @@ def write_model_files(
 
 
 def write_checkpoint(folder: Path, model: nn.Module, weights: Mapping[str, Tensor] | None = None) -> bool:
-    """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run.
-
-    Returns:
-        Whether it is such a folder, by its name; nothing was written otherwise.
-    """
+    """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run."""
     from safetensors.torch import save_file
 
     if not _CHECKPOINT.fullmatch(folder.name):
@@ -75,6 +87,19 @@ def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[M
         name=name if retrieval else "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)",
         task_name="Finding translations" if retrieval else "Semantic textual similarity",
     )
+
+
+def dev_results(trainer: Any) -> dict[str, Any]:
+    """Returns how a trained encoder was scored, for its record."""
+    scores, kept = trainer.scores(), trainer.best_scores()
+    untrained = next((entry for entry in scores if entry["step"] == 0), None)
+    return {
+        "dev_untrained": None if untrained is None else untrained["dev_mean"],
+        "dev_best": None if kept is None else kept["dev_mean"],
+        "best_epoch": None if kept is None else kept["epoch"],
+        "steps": trainer.state.global_step,
+        "dev_scores": scores,
+    }
 
 
 def sizes_of(model: PreTrainedModel) -> dict[str, int]:
@@ -136,3 +161,82 @@ def _layout(model: PreTrainedModel) -> str:
     if hasattr(model, "transformer"):  # which sentence-transformers opens without code
         return "avg"
     return type(model).__name__ if is_own_class(model) else str(model.config.model_type)
+
+
+def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) -> Path:
+    """Writes an open encoder as an ordinary folder in float32, whose card and record name where it comes from."""
+    source: Path | None = encoder.folder
+    model = _saved_model(encoder)
+    check_output(output, overwrite=overwrite)
+    if source is not None:
+        check_overlap([output], [("the model", source)])
+    with Artefact(
+        output,
+        command="SentenceEncoder.save_pretrained (from Python)",
+        settings={"truncate_dim": encoder.truncate_dim},
+        inputs=[] if source is None else [source],
+        overwrite=overwrite,
+    ) as artefact:
+        is_third_party = hasattr(model, "transformer")
+        if is_third_party:
+            from .pooled_transformer import save_transformer
+
+            prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
+            save_transformer(artefact.staging, model, encoder.tokenizer, encoder.reading, prompts)
+        else:
+            write_model_files(artefact.staging, model, encoder.tokenizer)
+        values = {
+            **card_values(model, artefact.target.name),
+            "hidden_size": encoder.dimension,
+            "third_party": is_third_party,
+            "truncate_dim": encoder.truncate_dim,
+            **({"library_name": "sentence-transformers"} if is_third_party else {}),
+            **_card_of_source(source, artefact.staging),
+        }
+        artefact.finish(card=Card("copied_encoder", values, kind="model_cards"))
+    return Path(output)
+
+
+def _card_of_source(source: Path | None, staging: Path) -> dict[str, Any]:
+    """Returns what a card says of the folder that a copy comes from, whose record is put beside it."""
+    if source is None:
+        return {"source": None, "metadata": "", "model_license": None}
+    has_record = (source / PROVENANCE).is_file()
+    if has_record:
+        shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)
+    metadata = inherited_model_metadata(source)
+    name = repository_name(source)
+    if name is not None and "/" in name:
+        metadata.setdefault("base_model", name.partition("@")[0])
+    return {
+        "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
+        "model_license": metadata.get("license"),
+        "source": name or source.resolve().name,
+        "source_text": inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
+        "has_source_provenance": has_record,
+    }
+
+
+def _saved_model(encoder: Any) -> Any:
+    """Returns the model to write: in float32, and an average that is truncated with so many columns."""
+    import torch
+
+    from ..models.modeling_avg import AvgModel
+
+    model = encoder.model
+    if isinstance(model, OnnxModel):
+        raise ModelError(
+            "an ONNX model cannot be saved as another", path=encoder.folder, remedy="save the one it was made from"
+        )
+    if encoder.truncate_dim is not None:
+        if type(model) is not AvgModel:
+            raise ModelError(
+                f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has",
+                path=encoder.folder,
+                remedy="save it whole, and open it with truncate_dim",
+            )
+        config = copy.deepcopy(model.config)
+        config.hidden_size = encoder.truncate_dim
+        table, model = model.embeddings.detach()[:, : encoder.truncate_dim], AvgModel(config)
+        model.load_state_dict({"embeddings": table.contiguous()}, assign=True)
+    return model if model.dtype == torch.float32 else copy.deepcopy(model).float()

@@ -52,10 +52,9 @@ class Relations:
             self._occurrences = csr_array((ones, (self._texts, every)), shape=(len(texts), len(keys)))
 
     def of(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Lists the related sentences of the sentences from `begin` up to `end`.
+        """Lists the related sentences of those from `begin` up to `end`.
 
-        Returns:
-            A sentence, counted from `begin`, and one that is related to it (relations,).
+        A sentence, counted from `begin`, and a related one.
         """
         pairs = np.arange(begin, end) % self.pairs
         if not self._has_duplicates:
@@ -68,19 +67,10 @@ class Relations:
 def admissible_negatives(
     relations: Relations, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
 ) -> Tensor:
-    """Returns which sentences may serve as the negative of those from `begin` up to `end`: all but the related ones.
+    """Returns which sentences may be the negative of those from `begin` up to `end`, bool (end - begin, sentences).
 
-    Args:
-        relations: The relations of the batch.
-        sentences: The number of sentences in the batch, further ones with them.
-        begin: The first sentence.
-        end: The sentence behind the last one.
-        negatives_from: `both` sides of other pairs (the reference code), or the `opposite` side only (paper 001), on
-            which further sentences are for first ones.
-        device: Where the result is.
-
-    Returns:
-        Booleans (end - begin, sentences).
+    These are all but related ones: of `both` sides of other pairs (the reference code), or of the `opposite` side only
+    (paper 001), on which further sentences are for first ones.
     """
     admissible = torch.ones(end - begin, sentences, dtype=torch.bool, device=device)
     row, related = relations.of(begin, end)

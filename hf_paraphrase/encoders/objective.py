@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from ..errors import InputError, UsageError
 from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
-from .collator import PairCollator
-from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, compositional_penalty, described_loss, drift_penalty
+from .encoded_pairs import PairCollator
+from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, described_loss
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives
+from .padded_batches import evaluation_mode
 
 _FILE = "objective.safetensors"
 
@@ -41,10 +42,7 @@ class Objective(nn.Module):
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """Computes the loss of a batch, with gradient, and the embeddings of this process.
 
-        Args:
-            trainer: The trainer.
-            model: The encoder, possibly wrapped.
-            inputs: A batch, and in training its `place`: the epoch and its number in the epoch.
+        In training a batch has its `place`: the epoch and its number in the epoch.
         """
         raise NotImplementedError
 
@@ -144,12 +142,13 @@ class PairObjective(Objective):
             loss = loss + augmentation.weight * term
         bare = trainer.accelerator.unwrap_model(model)
         if self.args.lambda_c > 0:
-            compositional = [item for name, item in bare.named_parameters() if name != "embeddings"]
-            loss = loss + compositional_penalty(compositional, self.args.lambda_c)
+            # The factor 0.5 stands in the reference code, not in paper 000 (equation 3), where the weight is 0.
+            others = [item.square().sum() for name, item in bare.named_parameters() if name != "embeddings"]
+            loss = loss + 0.5 * self.args.lambda_c * sum(others)
         if self._initial is not None:
             embeddings = bare.get_parameter("embeddings")
             self._initial = self._initial.to(embeddings.device)
-            loss = loss + drift_penalty(embeddings, self._initial, self.args.lambda_w)
+            loss = loss + 0.5 * self.args.lambda_w * (embeddings - self._initial).square().sum()
         return loss, vectors
 
     def _in_batch(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
@@ -202,7 +201,7 @@ class PairObjective(Objective):
                 )
             pool = self.mega_batch = MegaBatch.of(self.batches, self.collator, epoch, start, end)
             bare = trainer.accelerator.unwrap_model(model)
-            with trainer.evaluation_mode(bare):
+            with evaluation_mode(bare):
                 pool.choose(
                     lambda ids, mask: trainer.embed(bare, ids, mask),
                     batch_size=2 * self.batches.batch_pairs,

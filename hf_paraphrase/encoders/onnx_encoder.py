@@ -74,16 +74,7 @@ class OnnxModel:
         return OnnxModel, (self.path, self.config)
 
     def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **kwargs: Any) -> SimpleNamespace:
-        """Embeds a batch of sentences.
-
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: Non-zero where a token counts (batch, length).
-            **kwargs: What `forward` of a model takes; all outputs of the graph are computed anyway.
-
-        Returns:
-            An object with `pooler_output` (batch, hidden_size).
-        """
+        """Embeds a batch of sentences from ids and mask (batch, length): `pooler_output` (batch, hidden_size)."""
         import numpy as np
         import torch
 
@@ -117,20 +108,9 @@ def load_onnx_folder(
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
-    tokenizer = open_tokenizer_folder(folder)
-    highest = max(tokenizer.get_vocab().values(), default=0)
-    if highest >= config.vocab_size:
-        raise ModelError(
-            f"the tokenizer has ids up to {highest}, the model {config.vocab_size} vectors",
-            path=folder,
-            remedy="the tokenizer files belong to another model",
-        )
     model = OnnxModel(Path(folder) / ONNX_FILE, config)
     shapes = {item.name: item.shape for item in model.session.get_outputs()}
     if shapes.get(_EMBEDDING, [None])[-1] != config.hidden_size:
-        raise ModelError(
-            f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components",
-            path=folder,
-            remedy="config.json or onnx/model.onnx is of another model: export it again",
-        )
-    return model, tokenizer
+        what = f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components"
+        raise ModelError(what, path=folder, remedy="export it again")
+    return model, open_tokenizer_folder(folder)

@@ -84,13 +84,7 @@ def embed_in_padded_batches(
 def batches_of_like_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_PER_BATCH
 ) -> Iterator[list[int]]:
-    """Groups rows of like length, the longest first; rows of length 0 are left out.
-
-    Args:
-        lengths: The length of each row, in tokens.
-        batch_size: Rows in a batch at most.
-        tokens: Padded tokens in a batch at most; a single longer row is a batch of its own.
-    """
+    """Groups rows of like length, the longest first; rows of length 0 are left out."""
     batch: list[int] = []
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
     for row in order.tolist():

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..artefacts.files import opening, quiet_transformers, read_json, read_json_object
 from ..artefacts.model_loading import check_complete, open_tokenizer_folder
-from ..artefacts.weights import read_header, read_headers
+from ..artefacts.weights import read_headers
 from ..errors import ModelError
 from .static_tables import module_folder, module_kind
 from .text_tokens import Reading, special_counts
@@ -119,15 +119,9 @@ class PooledTransformer(nn.Module):
 
 
 def pooled(poolings: Sequence[str], hidden: Tensor, mask: Tensor) -> Tensor:
-    """Makes one vector of the token vectors of each text.
+    """Makes one vector of the token vectors (texts, length, dim) of each text, padded behind.
 
-    Args:
-        poolings: What is done, one beside the other.
-        hidden: Token vectors (texts, length, dim), padded behind.
-        mask: 1 where there is a token (texts, length).
-
-    Returns:
-        (texts, dim times the number of poolings).
+    Poolings lie side by side.
     """
     weights = mask.unsqueeze(2).to(hidden.dtype)
 
@@ -163,13 +157,8 @@ def open_transformer(
 ) -> tuple[PooledTransformer, Any, Reading]:
     """Opens a folder of sentence-transformers or transformers; nothing is fetched.
 
-    Args:
-        folder: The folder.
-        dtype: The type in which the transformer computes, e.g. `bfloat16`; float32 by default. Pooling is in float32.
-        trust_remote_code: Run the code that is in the folder.
-
-    Returns:
-        The model in evaluation mode, its tokenizer, and what is done with texts before it and embeddings after it.
+    The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
+    mode, come its tokenizer and what is done with texts before it and with embeddings after it.
     """
     from transformers import AutoModel
 
@@ -361,14 +350,11 @@ def _read_dense(folder: Path) -> DenseLayer:
     path = folder / _WEIGHTS
     if not path.is_file():
         raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
-    shapes = {key: entry.shape for key, entry in read_header(path).items()}
-    outputs, inputs = settings.get("out_features"), settings.get("in_features")
-    bias = "linear.bias" in shapes
-    if shapes != {"linear.weight": (outputs, inputs)} | ({"linear.bias": (outputs,)} if bias else {}):
-        raise ModelError("the weights do not fit the settings", path=path, remedy="copy the model again")
-    layer = DenseLayer(int(str(inputs)), int(str(outputs)), bias=bias, activation=name)
     with opening("the dense layer", path):
-        layer.load_state_dict({key: value.float() for key, value in load_file(path).items()})
+        weights = {key: value.float() for key, value in load_file(path).items()}
+        sizes = settings["in_features"], settings["out_features"]
+        layer = DenseLayer(*sizes, bias="linear.bias" in weights, activation=name)
+        layer.load_state_dict(weights)
     return layer
 
 

@@ -19,22 +19,20 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
-from ..errors import ModelError, UsageError, choice_of
+from ..errors import UsageError, choice_of
 from ..messages import log
-from ..models.registry import MODELS, model_class
 from ..registry import trusts_remote_code
 from ..settings import check_count
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
-from .kinds import encoder_type, own_classes
+from .kinds import encoder_class, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
-from .static_tables import MODEL2VEC, VectorTable, read_prompts, read_static
+from .static_tables import VectorTable, read_prompts, read_static
 from .text_tokens import Reading, TextTokens
 from .vectors import Precision, check_precision, normalized, quantize_embeddings
-from .word_averages import Averages, averages_of_model, embed_averages
+from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
     import torch
@@ -81,7 +79,7 @@ class SentenceEncoder:
     _model: Any
     _tokenizer: Any
     _tokens: TextTokens
-    _averages: tuple[object, Averages | None] | None
+    _averages: TableAverages | None
     _truncate_dim: int | None
     _warned: bool
 
@@ -404,13 +402,13 @@ class SentenceEncoder:
             )
         return vectors
 
-    def _word_averages(self) -> Averages | None:
-        """Returns what averages word vectors, or None if the model is not an average."""
-        kept: object = self._table if self._model is None else self._model
-        if self._averages is None or self._averages[0] is not kept:
-            table = cast(VectorTable, self._table)
-            self._averages = kept, table.averages(self.dimension) if kept is table else averages_of_model(self._model)
-        return self._averages[1]
+    def _word_averages(self) -> TableAverages | None:
+        """Returns what averages word vectors, or None if the model must do it itself or is not an average."""
+        if self._model is not None:
+            return averages_of_model(self._model)
+        if self._averages is None:
+            self._averages = cast(VectorTable, self._table).averages(self.dimension)
+        return self._averages
 
     def similarity(
         self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
@@ -436,10 +434,7 @@ class SentenceEncoder:
     ) -> NDArray[np.float32]:
         """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
 
-        Args:
-            first: As for :meth:`similarity`.
-            second: As many texts or embeddings.
-            **options: Passed to `encode`.
+        Both may be embeddings, as for :meth:`similarity`.
         """
         rows, others = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape != others.shape:
@@ -500,13 +495,10 @@ class SentenceEncoder:
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
 
-        The licence and the base model that the card of its folder names are on the new card too.
-
-        Args:
-            folder: The folder; it appears whole or not at all.
-            overwrite: Replace an existing one.
+        It appears whole or not at all. The licence and the base model that the card of its folder names are on the new
+        card too.
         """
-        from .saved_copy import save_copy
+        from .model_folder import save_copy
 
         return save_copy(folder, self, overwrite=overwrite)
 
@@ -546,6 +538,13 @@ class SentenceEncoder:
         return pushed.url
 
 
+def _check_truncation(dimension: int, truncate_dim: int) -> None:
+    check_count("truncate_dim", truncate_dim)
+    if truncate_dim > dimension:
+        what = f"embeddings of {dimension} components cannot be truncated to {truncate_dim}"
+        raise UsageError(what, remedy=f"keep 1 to {dimension} of them")
+
+
 def open_model(
     name: str | os.PathLike[str],
     device: str | None = None,
@@ -555,7 +554,7 @@ def open_model(
 ) -> SentenceEncoder:
     """Opens what :meth:`SentenceEncoder.from_pretrained` takes, on the CPU unless it is an ONNX graph."""
     folder = model_folder(name, revision=revision)
-    is_third_party = _is_third_party(folder)
+    is_third_party = third_party_type(folder) is not None
     if is_third_party:
         from .pooled_transformer import check_settings
 
@@ -577,29 +576,6 @@ def open_model(
     else:
         from ..artefacts.model_loading import load_model_folder
 
-        kind = encoder_type(folder)
-        encoder = SentenceEncoder(
-            *load_model_folder(folder, model_class(kind) if isinstance(kind, str) else kind), **options
-        )
+        encoder = SentenceEncoder(*load_model_folder(folder, encoder_class(folder)), **options)
     encoder.folder = folder
     return encoder
-
-
-def _is_third_party(folder: Path) -> bool:
-    """Returns whether a folder holds a model of transformers or sentence-transformers, and none of our types."""
-    path = folder / "config.json"
-    if not path.is_file():
-        return any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
-    model_type = read_json_object(path, ModelError).get("model_type")
-    own = {*MODELS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}
-    return model_type is not None and str(model_type) not in own
-
-
-def _check_truncation(dimension: int, truncate_dim: int) -> None:
-    """Checks that embeddings have so many components."""
-    check_count("truncate_dim", truncate_dim)
-    if truncate_dim > dimension:
-        raise UsageError(
-            f"embeddings of {dimension} components cannot be truncated to {truncate_dim}",
-            remedy=f"keep 1 to {dimension} of them",
-        )

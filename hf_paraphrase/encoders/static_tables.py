@@ -43,7 +43,6 @@ _UNKNOWN_ID = 1
 _SPECIAL_TOKENS = ("pad_token", "unk_token", "bos_token", "eos_token", "sep_token", "cls_token", "mask_token")
 _TOKENS_OF_MODEL2VEC = 512
 _MAPPING, _FACTORS = "mapping", "weights"
-_INTEGERS = ("I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64")
 _NUMBERS = ("F16", "BF16", "F32", "F64")
 _MODULES = "modules.json"
 _WEIGHTS = "model.safetensors"
@@ -196,7 +195,7 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
         table = read_table(folder / _WEIGHTS, TABLE)
     else:
         return None
-    _check_ids(backend, table, folder)
+    check_ids(backend, table, folder)
     derived = {"vocab_size", "hidden_size"} if model_type == CONCATENATION else set()
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype", *derived}
     config = {key: value for key, value in config.items() if key not in left_out}
@@ -244,12 +243,6 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
         raise ModelError(f"`max_length` is {str(most)[:40]}", path=folder / "config.json", remedy=_AGAIN)
     table = _foreign_table(folder, folder, TABLE)
     vocabulary = table.backend.get_vocab()
-    if len(table.table) != len(vocabulary):
-        raise ModelError(
-            f"the tokenizer has {len(vocabulary)} tokens, the model {len(table.table)} vectors",
-            path=folder,
-            remedy="the tokenizer files belong to another model",
-        )
     unknown = table.config["unk_token_id"]
     if unknown is not None:
         # What is left out of other texts is all that there is in some, which embed to zeros.
@@ -289,7 +282,7 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
 def _foreign_table(folder: Path, place: Path, name: str) -> VectorTable:
     """Opens the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
     table, backend = read_table(place / _WEIGHTS, name), open_tokenizer(place)
-    _check_ids(backend, table, folder)
+    check_ids(backend, table, folder)
     # Texts are read without special tokens.
     backend.post_processor = None
     unknown = unknown_token(backend)
@@ -330,31 +323,22 @@ def read_table(path: Path, name: str) -> NDArray[np.float32]:
     from safetensors import safe_open
 
     tensors = read_header(path)
-    read: dict[str, NDArray[Any]] = {}
-    for part, axes, dtypes in ((name, 2, (*_NUMBERS, *_INTEGERS)), (_MAPPING, 1, _INTEGERS), (_FACTORS, 1, _NUMBERS)):
-        if part not in tensors:
-            continue
-        if len(tensors[part].shape) != axes or tensors[part].dtype not in dtypes:
-            shape = list(tensors[part].shape)
-            raise ModelError(
-                f"`{part}` is {tensors[part].dtype} {shape}, which no table has", path=path, remedy=_AGAIN
-            )
-        with opening("the table of word vectors", path, _AGAIN), safe_open(path, framework="numpy") as weights:
-            bfloat16 = tensors[part].dtype == "BF16"
-            read[part] = _read_bfloat16(path, tensors[part]) if bfloat16 else weights.get_tensor(part)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with opening("the table of word vectors", path, _AGAIN), np.errstate(over="ignore", invalid="ignore"):
+        with safe_open(path, framework="numpy") as weights:
+            read: dict[str, NDArray[Any]] = {
+                part: _read_bfloat16(path, tensors[part])
+                if tensors[part].dtype == "BF16"
+                else weights.get_tensor(part)
+                for part in (name, _MAPPING, _FACTORS)
+                if part in tensors
+            }
         table: NDArray[np.float32] = read[name].astype(np.float32, copy=False)
         if _MAPPING in read:
-            rows = read[_MAPPING].astype(np.int64)
-            if len(rows) and not 0 <= rows.min() <= rows.max() < len(table):
-                raise ModelError(f"`{_MAPPING}` names rows that the table does not have", path=path, remedy=_AGAIN)
-            table = table[rows]
+            table = table[read[_MAPPING].astype(np.int64)]
         if _FACTORS in read:
-            factors = read[_FACTORS].astype(np.float32, copy=False)
-            if len(factors) != len(table):
-                message = f"`{_FACTORS}` has {len(factors)} factors for {len(table)} tokens"
-                raise ModelError(message, path=path, remedy=_AGAIN)
-            table = table * factors[:, None]
+            table = table * read[_FACTORS].astype(np.float32)[:, None]
+        if table.ndim != 2:
+            raise ValueError(f"`{name}` has the shape {list(table.shape)}")
     if table.size and not (table.min() > -_LARGEST and table.max() < _LARGEST):
         broken = np.flatnonzero(~(np.abs(table) < _LARGEST).all(1))
         raise ModelError(
@@ -394,7 +378,8 @@ def unknown_token(tokenizer: Tokenizer) -> str | None:
     return None if place is None else tokenizer.id_to_token(int(place))
 
 
-def _check_ids(backend: Any, table: NDArray[np.float32], folder: Path) -> None:
+def check_ids(backend: Any, table: NDArray[np.float32], folder: Path) -> None:
+    """Refuses a tokenizer with more ids than there are vectors."""
     parts = hasattr(backend, "parts")
     highest = sum(backend.sizes) - 1 if parts else max(backend.get_vocab().values(), default=-1)
     if highest >= len(table):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, languages_read
 from ..artefacts.remote_paths import to_path
-from ..errors import InputError, UsageError, no_folder
+from ..errors import UsageError, naming, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
 from ..registry import ENCODERS, EXTENSIONS
@@ -40,10 +40,7 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
 
     Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, in the place of
-    a folder or name.
-
-    Returns:
-        The encoder; its `results`, as in `provenance.json`, say how it was scored.
+    a folder or name. The `results` of the encoder, as in `provenance.json`, say how it was scored.
     """
     from ..artefacts.provenance import read_provenance
     from .sentence_encoder import SentenceEncoder
@@ -95,20 +92,10 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 
 def _inputs(settings: EncoderSettings) -> list[str]:
-    vocabulary = (settings.tokenizer, settings.word_list, settings.initial_vectors, settings.frequency_counts)
+    start = (settings.initial_model, settings.tokenizer, settings.word_list, settings.initial_vectors)
     studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
-    return [
-        item
-        for item in (
-            settings.pairs,
-            settings.initial_model,
-            settings.hard_negatives,
-            *vocabulary,
-            settings.dev_data,
-            *studies,
-        )
-        if item is not None
-    ]
+    inputs = (settings.pairs, settings.hard_negatives, *start, settings.dev_data, *studies)
+    return [item for item in inputs if item is not None]
 
 
 class _EncoderTraining:
@@ -125,11 +112,11 @@ class _EncoderTraining:
         from tqdm.auto import tqdm
         from transformers import EarlyStoppingCallback
 
+        from .encoder_vocabulary import untrained_model
         from .initial_model import initial_encoder
         from .kinds import DROPOUTS
         from .sentence_encoder import SentenceEncoder
         from .trainer import EncoderTrainer, EncoderTrainingArguments
-        from .untrained import untrained_model
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
@@ -172,8 +159,7 @@ class _EncoderTraining:
             self._write(trainer, pairs)
 
     def _vocabulary(self) -> EncoderVocabulary:
-        from ..data.folder import DataFolder
-        from .untrained import new_vocabulary, sentences_of
+        from .encoder_vocabulary import new_vocabulary, sentences_of
 
         settings = self.settings
         sentences: Callable[[], Any] = partial(
@@ -181,15 +167,8 @@ class _EncoderTraining:
         )
         for extension in self.extensions:
             sentences = partial(lambda plain, extended: extended.sentences(plain()), sentences, extension)
-        try:
+        with naming(settings.pairs):
             return new_vocabulary(settings, sentences)
-        except InputError as error:
-            if error.path is not None:
-                raise
-            rows = DataFolder(settings.pairs).count()
-            raise InputError(
-                f"{rows:,} pairs, but {error.message}", path=settings.pairs, remedy=error.remedy
-            ) from error
 
     def _pairs(
         self, vocabulary: EncoderVocabulary, loss: nn.Module, encoder: SentenceEncoder | None
@@ -231,11 +210,10 @@ class _EncoderTraining:
         from ..data.pair_rows import sides_of
         from .initial_model import name_on_card
         from .losses import described_loss
-        from .model_folder import card_values, dev_measurement, sizes_of
+        from .model_folder import card_values, dev_measurement, dev_results, sizes_of
 
         settings, model = self.settings, trainer.model
         scores, kept = trainer.scores(), trainer.best_scores()
-        untrained = next((entry for entry in scores if entry["step"] == 0), None)
         studies: dict[str, Any] = {}
         for name in EXTENSIONS:
             studies |= EXTENSIONS[name].unused
@@ -247,11 +225,7 @@ class _EncoderTraining:
             "pairs_not_paraphrases": pairs.not_paraphrases,
             **studies,
             "coverage": None if self.coverage is None else vars(self.coverage),
-            "dev_untrained": None if untrained is None else untrained["dev_mean"],
-            "dev_best": None if kept is None else kept["dev_mean"],
-            "best_epoch": None if kept is None else kept["epoch"],
-            "steps": trainer.state.global_step,
-            "dev_scores": scores,
+            **dev_results(trainer),
             **sizes_of(model),
         }
         bitext = "source" in sides_of(settings.pairs)
@@ -312,8 +286,7 @@ class _EncoderTraining:
             )
         if not settings.frequency_weights:
             return start
-        counts = "the pairs" if settings.frequency_counts is None else to_path(settings.frequency_counts).name
-        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
+        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g})"
 
 
 def report_encoder(

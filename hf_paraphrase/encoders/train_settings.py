@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import AverageOptions, EncoderKind, GateOptions, StateOptions, check_options, encoder_kind, option_names
+from .kinds import EncoderKind, EncoderOptions, check_options, encoder_kind, option_names
 
 S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
@@ -127,12 +127,6 @@ class VocabularySettings(Settings):
         above=0,
         only_with="frequency_weights",
     )
-    frequency_counts: str | None = setting(
-        f"take p from this file instead: text, or lines of a word and its count, {PLAIN_OR_COMPRESSED}",
-        None,
-        only_with="frequency_weights",
-        path=True,
-    )
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
@@ -164,7 +158,7 @@ class VocabularySettings(Settings):
 
 
 @dataclass(kw_only=True)
-class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySettings):
+class NewEncoderSettings(EncoderOptions, VocabularySettings):
     """What is trained: a new encoder, with its kind, sizes and tokens, or one to continue from."""
 
     GROUP: ClassVar[str] = "model"
@@ -225,10 +219,9 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
         return encoder_kind(self.model_type) if self.model_type in ENCODERS else EncoderKind(self.model_type, 1.0)
 
     def _take_kind(self, initial_model: str) -> str | None:
-        """Takes the type of encoder from the model to continue from; one that is given must be the same.
+        """Takes the type of the model to continue from.
 
-        Returns:
-            The type of a transformer, which stays out of the checks of ours.
+        Returns that of a transformer, which our checks do not concern.
         """
         from .initial_model import initial_kind
 

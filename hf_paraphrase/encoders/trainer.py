@@ -25,19 +25,18 @@ from ..training.epoch_trainer import EpochTrainingArguments, training_batches
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
 from .augmentation import Augmentation
-from .collator import PairCollator
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
-from .encoded_pairs import EncodedPairs, encode_pairs
+from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
+from .encoder_vocabulary import untrained_encoder
 from .initial_model import trainable
 from .kinds import DROPOUTS
 from .losses import LABELS, asks_for, new_loss
 from .model_folder import write_checkpoint, write_model_files, write_saved_card
 from .objective import Objective, PairObjective
-from .padded_batches import forward_options
+from .padded_batches import evaluation_mode, forward_options
 from .pooled_transformer import PooledTransformer, save_transformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
-from .untrained import untrained_encoder
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -268,18 +267,8 @@ class EncoderTrainer(SparseGradientTrainer):
         if not model.training or not drops:
             return vectors.detach()
         bare = self.accelerator.unwrap_model(model)
-        with self.evaluation_mode(bare):
+        with evaluation_mode(bare):
             return self.embed(bare, ids, mask)
-
-    @contextmanager
-    def evaluation_mode(self, model: nn.Module) -> Iterator[None]:
-        """Switches dropout off in the block."""
-        training = model.training
-        model.eval()
-        try:
-            yield
-        finally:
-            model.train(training)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
@@ -331,7 +320,7 @@ class EncoderTrainer(SparseGradientTrainer):
     ) -> dict[str, float]:
         """Scores the model and reports the result; nothing without an evaluator or pairs to score on."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
-        with self.evaluation_mode(self.model), self.trained_encoder() as encoder:
+        with evaluation_mode(self.model), self.trained_encoder() as encoder:
             scores = {} if pairs is None else pair_scores(encoder, pairs, self.pair_metrics)
             scores |= {} if self.evaluator is None else scores_of(self.evaluator, encoder)
         if not scores:
@@ -406,11 +395,6 @@ class EncoderTrainer(SparseGradientTrainer):
 
     def _write_saved_card(self, folder: Path) -> None:
         args, items, scores = self.args, self.objective.items, self.scores()
-        described = self.objective.card(self)
-        if type(self).compute_loss is not EncoderTrainer.compute_loss:
-            # A trainer of the user may follow another gradient than that of its loss module.
-            described |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
-            described |= {"loss_source": None, "searches_negatives": False}
         known = {
             items: self.batches.size,
             "updates": self.state.global_step,
@@ -426,7 +410,7 @@ class EncoderTrainer(SparseGradientTrainer):
             "seed": args.seed,
             "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
             **known,
-            **described,
+            **self.objective.card(self),
         }
         # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}

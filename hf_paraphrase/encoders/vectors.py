@@ -53,9 +53,6 @@ def quantize_embeddings(
 
     Returns:
         float32, int8 or uint8 (texts, dim); for the binary ones int8 or uint8 (texts, ⌈dim / 8⌉).
-
-    Raises:
-        UsageError: If the precision is unknown, or ranges would have to be those of a single embedding.
     """
     check_precision(precision)
     vectors = np.asarray(embeddings)

@@ -13,17 +13,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads, one_thread
-
-if TYPE_CHECKING:
-    from ..models.modeling_avg import AvgModel
-    from ..models.modeling_concatenation import ConcatenationModel
 
 _ROWS_PER_MEAN = 1024
 _FEW_TEXTS = 24
@@ -36,21 +32,12 @@ _TOKENS_THAT_PAY = 1 << 24
 """About so many rows of 300 components are added with PyTorch in the time that it saves and its import takes."""
 
 
-class Averages(Protocol):
-    """Computes the embeddings of texts from their token ids."""
-
-    def prepared(self) -> Means:
-        """Returns the function of ids and offsets that several threads may call now."""
-
-
 class TableAverages:
-    """The embeddings of an averaging encoder whose table is an array.
+    """The embeddings of an averaging encoder whose table (vocabulary, columns) is an array.
 
-    Args:
-        table: The vectors (vocabulary, columns), float32.
-        skipped_id: The id of unknown words, if they count in texts of nothing else only; None if all words count.
-        part_sizes: The numbers of vectors of the parts of a concatenation, whose means are concatenated.
-        part_weights: The share of each of them in the cosine of two sentences; None where they count by their length.
+    Unknown words, of `skipped_id`, count in texts of nothing else only; None counts them all. The means of the parts
+    of a concatenation are laid side by side, each with its share of the cosine of two sentences, if `part_weights` has
+    them.
     """
 
     def __init__(
@@ -115,7 +102,7 @@ class TableAverages:
 
 
 def embed_averages(
-    averages: Averages,
+    averages: TableAverages,
     tokenize: Callable[[slice], TokenIds],
     blocks: list[slice],
     vectors: NDArray[np.float32],
@@ -123,12 +110,7 @@ def embed_averages(
 ) -> Iterator[int]:
     """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time.
 
-    Args:
-        averages: What computes the means.
-        tokenize: Computes the token ids of a block of texts.
-        blocks: The blocks, of which several threads do one each.
-        vectors: What is filled; of longer means the first components are taken.
-        finish: What else is done with the vectors (rows, dim) of a part of a block.
+    Several threads do one block each. Of longer means the first components are taken; `finish` is applied to parts.
     """
     means = averages.prepared()
 
@@ -143,71 +125,36 @@ def embed_averages(
     yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
 
-def averages_of_model(model: Any) -> ModelAverages | None:
-    """Returns what computes the averages of one of our averaging models; a subclass may compute something else."""
+def averages_of_model(model: Any) -> TableAverages | None:
+    """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU.
+
+    An encoder so gives the same bits before and after its model is made. A subclass may compute something else.
+    """
+    import torch
+
     from ..models.modeling_avg import AvgModel
     from ..models.modeling_concatenation import ConcatenationModel
 
-    return ModelAverages(model) if type(model) in (AvgModel, ConcatenationModel) else None
-
-
-class ModelAverages:
-    """The embeddings of an averaging model of PyTorch.
-
-    Single precision on the processor is computed as of a table, so that an encoder gives the same bits before and
-    after its model is made; anything else by the model, in the type of its weights and on its device.
-    """
-
-    def __init__(self, model: AvgModel | ConcatenationModel) -> None:
-        self.model = model
-
-    def prepared(self) -> Means:
-        """Returns the function of ids and offsets that several threads may call now."""
-        import torch
-
-        model = self.model
-        # What a model itself says of its device and type takes longer than a short text.
-        weights = model.embeddings.detach()
-        if weights.device.type == "cpu" and weights.dtype == torch.float32:
-            table: NDArray[np.float32] = weights.numpy()
-            return averages_of(model.config, table).prepared()
-
-        def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-            # These settings hold for one thread only.
-            with torch.inference_mode(), one_thread():
-                tokens = torch.from_numpy(ids).to(model.device)
-                lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
-                batch_means: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
-                return batch_means
-
-        return means
+    if type(model) not in (AvgModel, ConcatenationModel):
+        return None
+    # What a model itself says of its device and type takes longer than a short text.
+    weights = model.embeddings.detach()
+    is_plain = weights.device.type == "cpu" and weights.dtype == torch.float32
+    return averages_of(model.config, weights.numpy()) if is_plain else None
 
 
 def averages_of(config: Any, table: NDArray[np.float32]) -> TableAverages:
-    """Makes what computes the embeddings of an average, or of a concatenation of averages.
-
-    Args:
-        config: The configuration, with `vocab_sizes` and `part_weights`, or `skip_unknown` and `unk_token_id`.
-        table: The vectors (vocabulary, columns).
-    """
+    """Makes what computes the embeddings of an average, or of a concatenation of averages."""
     if (sizes := getattr(config, "vocab_sizes", None)) is not None:
         return TableAverages(table, part_sizes=sizes, part_weights=config.part_weights)
     return TableAverages(table, skipped_id=config.unk_token_id if config.skip_unknown else None)
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Computes the means of rows of a table, those of all texts of one block at a time.
+    """Computes the means (texts, columns) of rows of a table, those of all texts of one block at a time.
 
     The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on,
-    each time for the texts that are so long.
-
-    Args:
-        table: The rows (rows, columns), float32.
-        ids: Their numbers (tokens,).
-        offsets: Where the tokens of each text begin, and the end (texts + 1,).
-
-    Returns:
-        The means (texts, columns); zeros for a text without tokens.
+    each time for the texts that are so long. A text without tokens has zeros.
     """
     lengths = np.diff(offsets)
     means = np.zeros((len(lengths), table.shape[1]), np.float32)

@@ -1,4 +1,4 @@
-"""Word vectors in the text layout of GloVe and word2vec, word counts, and the initial embedding matrix from them.
+"""Word vectors in the text layout of GloVe and word2vec, and the initial embedding matrix from them.
 
 One word and its numbers a line, separated by single spaces or tabs, optionally after a line `COUNT DIMENSION`; plain,
 .gz, .bz2 or .xz. Such files may be larger than memory: they are streamed and only the wanted words are kept.
@@ -10,18 +10,13 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 FREQUENCY_CONSTANT = 1e-3
 """The a of the weight a / (a + p) (Arora, Liang and Ma 2017, section 5)."""
@@ -30,8 +25,6 @@ UNKNOWN_SPREAD = 0.01
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
 """Names under which published vectors keep one for unknown words; UUUNKKK is that of PARAGRAM."""
 _RAREST = 1000
-_LINES_AT_A_TIME = 10_000
-_COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d{1,12})\s*")
 _SIZE = re.compile(r"\d{1,18}")
 _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 
@@ -128,7 +121,6 @@ def initial_embeddings(
     counts: NDArray[np.int64],
     frequency_weights: bool = False,
     seed: int = 0,
-    weight_counts: NDArray[np.int64] | NDArray[np.float64] | None = None,
     constant: float = FREQUENCY_CONSTANT,
     texts: Sequence[str | None] | None = None,
 ) -> tuple[NDArray[np.float32], Coverage]:
@@ -140,7 +132,7 @@ def initial_embeddings(
     which are its rarest: an unknown word is most like those. The padding row is zero.
 
     With `frequency_weights` each row is multiplied by :func:`frequency_weight` of the share of the word among the
-    tokens of the training data, or of `weight_counts`.
+    tokens of the training data.
 
     Vectors are looked up by `texts`, the word that each id of the vocabulary stands for, or None for no word: pieces
     of a sub-word tokenizer carry marks (`▁house`). `counts` are those of the ids in the training data (vocabulary,).
@@ -165,9 +157,8 @@ def initial_embeddings(
         unknown = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index][:1]
         if averaged := unknown or sorted(sources.values())[-_RAREST:]:
             matrix[unknown_id] = vectors.matrix[averaged].mean(0)
-    weighting = counts if weight_counts is None else weight_counts
-    if frequency_weights and weighting.sum():
-        matrix *= frequency_weight(weighting / weighting.sum(), constant)[:, None].astype(np.float32)
+    if frequency_weights and counts.sum():
+        matrix *= frequency_weight(counts / counts.sum(), constant)[:, None].astype(np.float32)
     matrix[pad_id] = 0.0
     words = len(vocabulary) - len(special)
     return matrix, Coverage(words, int(covered.sum()), int(counts.sum()), int(counts[covered].sum()))
@@ -176,44 +167,6 @@ def initial_embeddings(
 def frequency_weight(probability: NDArray[np.float64], constant: float = FREQUENCY_CONSTANT) -> NDArray[np.float64]:
     """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3)."""
     return constant / (constant + probability)
-
-
-def read_counts(
-    path: str | os.PathLike[str], tokenizer: PreTrainedTokenizerFast, vocabulary_size: int | None = None
-) -> NDArray[np.int64]:
-    """Counts the tokens of a file of text, or reads a file of counts.
-
-    If the first line that is not blank is a word and a whole number, the file is a list of `WORD COUNT` lines, and all
-    lines must be so; each word is tokenised and each of its tokens counts so often. Otherwise the file is text, one
-    sentence a line.
-
-    Returns:
-        How often each id occurs (vocabulary,), in a vocabulary of `vocabulary_size`, by default the tokenizer's.
-    """
-    path = Path(path)
-    counts = np.zeros(len(tokenizer) if vocabulary_size is None else vocabulary_size, np.int64)
-    is_list: bool | None = None
-    lines = numbered_lines(path)
-    while batch := list(islice(lines, _LINES_AT_A_TIME)):
-        if is_list is None:
-            is_list = _COUNT_LINE.fullmatch(batch[0][1]) is not None
-        texts = [_word_and_count(line, path, number) if is_list else (line, 1) for number, line in batch]
-        encoded = tokenizer.backend_tokenizer.encode_batch_fast([text for text, _ in texts], add_special_tokens=False)
-        for item, (_, count) in zip(encoded, texts, strict=True):
-            np.add.at(counts, item.ids, count)
-    unknown = 0 if tokenizer.unk_token_id is None else counts[tokenizer.unk_token_id]
-    if counts.sum() == unknown:
-        remedy = "give text, or lines of a word and its count, in the language of the pairs"
-        raise InputError("no word of this file is in the vocabulary", path=path, remedy=remedy)
-    return counts
-
-
-def _word_and_count(line: str, path: Path, number: int) -> tuple[str, int]:
-    match = _COUNT_LINE.fullmatch(line)
-    if match is None:
-        message = f"`{line.strip()[:40]}` is not a word and its count as on the lines before"
-        raise InputError(message, path=path, line=number, remedy="give lines of WORD COUNT only, or text only")
-    return match[1], int(match[2])
 
 
 def _trailing_numbers(fields: list[str]) -> int:

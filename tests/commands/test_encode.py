@@ -104,21 +104,6 @@ def test_bad_input_is_one_line_and_leaves_what_was_there(model, tmp_path, capsys
     assert (tmp_path / "v.npy").read_bytes() == b"mine" and not list(tmp_path.glob(".*"))
 
 
-def test_a_folder_without_columns_is_told_of_them(model, tmp_path, capsys):
-    assert run(model, tmp_path, tmp_path / "v.npy") == 2
-    assert "this is a folder, not a file (name the file in it, or the columns of a data folder with --columns)" in (
-        capsys.readouterr().err
-    )
-
-
-def test_a_folder_of_another_model_is_refused_before_the_input_is_read(tmp_path, capsys):
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "config.json").write_text('{"model_type": "rnn_search"}')
-    (tmp_path / "text").write_text("w1\n")
-    assert run(tmp_path / "other", tmp_path / "text", tmp_path / "v.npy") == 2
-    assert "`rnn_search` is not a sentence encoder" in capsys.readouterr().err
-
-
 def test_from_python_it_says_what_was_embedded(model, tmp_path):
     import hf_paraphrase
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +13,9 @@ import torch
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import train_settings
-from hf_paraphrase.encoders.kinds import StateOptions
+from hf_paraphrase.encoders.kinds import EncoderOptions
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.registry import LOSSES, Registry
+from hf_paraphrase.registry import Registry
 from hf_paraphrase.settings import Settings, setting
 
 OWN = '''
@@ -192,17 +190,6 @@ def test_a_loss_with_a_line_in_the_registry_has_the_flags_of_an_imported_one(fol
     assert json.loads((folder / "by_line" / "provenance.json").read_text())["settings"]["temperature"] == 0.2
 
 
-def test_the_losses_are_asked_for_options_without_importing_those_that_have_none():
-    program = "import sys, hf_paraphrase.encoders.train\nprint('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "False\n", done.stderr
-
-
-@pytest.mark.parametrize("name", train_settings._OPTIONS_HERE)
-def test_a_loss_that_is_not_asked_for_options_has_none_of_its_own(name):
-    assert not hasattr(LOSSES[name], "options")
-
-
 def test_an_option_that_the_verb_has_already_is_refused(monkeypatch):
     @dataclass(kw_only=True)
     class Options(Settings):
@@ -216,5 +203,5 @@ def test_an_option_that_the_verb_has_already_is_refused(monkeypatch):
     with pytest.raises(UsageError, match=r"--batch-size is an option of the verb \(give yours another name\)"):
         train_settings.train_encoder_settings()
     # One that extends options of ours has them by inheritance.
-    Loss.options = dataclass(kw_only=True)(type("More", (StateOptions,), {}))
+    Loss.options = dataclass(kw_only=True)(type("More", (EncoderOptions,), {}))
     assert "cell" in train_settings.train_encoder_settings().__dataclass_fields__

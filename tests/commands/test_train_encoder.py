@@ -63,14 +63,10 @@ FAST = ("--epochs", 3, "--batch-size", 20, "--learning-rate", 0.02, "--hidden-si
 
 KINDS = [
     ("avg",),
-    ("gran",),
     ("gran", "--cell", "gru", "--bidirectional", "true", "--direction-merge", "sum"),
     ("gran", "--cell", "lstm", "--peepholes", "false", "--variational-dropout", 0.1),
-    ("recurrent", "--output-gate", "false"),
-    ("trigram",),
     ("trigram", "--skip-unknown", "true"),
     ("word-trigram",),
-    ("recurrent", "--pooling", "mean", "--bidirectional", "true", "--cell", "gru"),
 ]
 
 
@@ -103,15 +99,6 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_the_kept_weights_are_those_of_the_best_dev_score(pairs, dev, tmp_path):
-    from hf_paraphrase.evaluation.dev import dev_scorer
-
-    assert run(pairs, tmp_path / "m", "--dev-data", dev, *FAST, "--learning-rate", 0.3, "--epochs", 6) == 0
-    best = json.loads((tmp_path / "m" / "provenance.json").read_text())["results"]["dev_best"]
-    scores = dev_scorer(dev)(SentenceEncoder.from_pretrained(tmp_path / "m").encode)
-    assert scores["dev_mean"] == pytest.approx(best, abs=1e-6)
-
-
 def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path, capsys):
     flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
     assert run(pairs, tmp_path / "m", *flags) == 0
@@ -123,29 +110,6 @@ def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path,
     assert matrix.shape == (63, 6) and "elsewhere" in vocabulary and "Cased" not in vocabulary
     for word in ("a3", "b7", "elsewhere"):
         np.testing.assert_allclose(matrix[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
-
-
-def test_a_recurrent_encoder_may_be_wider_than_its_word_vectors_and_others_may_not(pairs, vectors, tmp_path, capsys):
-    flags = ("--initial-vectors", vectors, "--epochs", 1, "--hidden-size", 10)
-    assert run(pairs, tmp_path / "m", "--model-type", "recurrent", *flags) == 0
-    assert SentenceEncoder.from_pretrained(tmp_path / "m").encode(["a1 b2"]).shape == (1, 10)
-    assert load_file(tmp_path / "m" / "model.safetensors")["embeddings"].shape == (63, 6)
-    assert run(pairs, tmp_path / "n", "--model-type", "gran", *flags) == 2
-    assert "the initial vectors have 6 components" in capsys.readouterr().err
-
-
-def test_words_and_trigrams_start_from_word_vectors_and_chance(pairs, vectors, tmp_path, capsys):
-    flags = ("--initial-vectors", vectors, "--epochs", 0, "--model-type", "word-trigram")
-    assert run(pairs, tmp_path / "m", *flags) == 0
-    assert "56 of 61 words have a vector" in capsys.readouterr().err
-    config = json.loads((tmp_path / "m" / "config.json").read_text())
-    matrix = load_file(tmp_path / "m" / "model.safetensors")["embeddings"]
-    lines = dict(line.split(" ", 1) for line in vectors.read_text().splitlines())
-    names = AutoTokenizer.from_pretrained(tmp_path / "m").convert_ids_to_tokens(range(len(matrix)))
-    assert config["vocab_sizes"][0] == 63 and config["hidden_size"] == 12 and matrix.shape[1] == 6
-    np.testing.assert_allclose(matrix[names.index("a3")], np.array(lines["a3"].split(), float), atol=1e-5)
-    trigrams = matrix[63:]
-    assert len(trigrams) > 60 and 0.005 < trigrams[2:].std() < 0.02
 
 
 def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path):
@@ -194,19 +158,6 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
 
 
-def test_bf16_and_accumulation_train_too(pairs, dev, tmp_path):
-    flags = (*FAST, "--dev-data", dev, "--model-type", "gran", "--precision", "bf16")
-    assert run(pairs, tmp_path / "bf16", *flags) == 0
-    assert run(pairs, tmp_path / "fp32", *flags[:-2]) == 0
-    results = [json.loads((tmp_path / name / "provenance.json").read_text())["results"] for name in ("bf16", "fp32")]
-    assert results[0]["dev_scores"][0] != results[1]["dev_scores"][0]
-    assert results[0]["dev_untrained"] == pytest.approx(results[1]["dev_untrained"], abs=1)
-    assert results[0]["dev_best"] == pytest.approx(results[1]["dev_best"], abs=10)
-    assert run(pairs, tmp_path / "accumulated", *flags[:-2], "--gradient-accumulation-steps", 2) == 0
-    accumulated = json.loads((tmp_path / "accumulated" / "provenance.json").read_text())["results"]
-    assert (results[1]["steps"], accumulated["steps"]) == (18, 9)
-
-
 def test_mega_batches_train_and_are_named_on_the_card(pairs, dev, tmp_path, capsys):
     mega = ("--mega-batch-size", 4, "--mega-batch-anneal", 3)
     flags = (*FAST, "--dev-data", dev, "--scramble", 0.5)
@@ -253,17 +204,11 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
     [
         (["--model-type", "bert"], "one of avg, gran"),
         (["--model-type", "gran", "--initial-distribution", "uniform"], "--initial-distribution is not for"),
-        (["--initial-distribution", "cauchy"], "cauchy"),
         (["--loss", "contrastive"], "no column `label`"),
-        (["--loss", "triplet"], "triplet"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
-        (["--negatives", "hardest"], "one of max, random, mix"),
         (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
-        (["--model-type", "trigram", "--initial-vectors", "x.txt"], "--initial-vectors is for words"),
-        (["--initial-vectors", "absent.txt"], "absent.txt: no such file"),
         (["--dev-data", "absent"], "absent: no such file or folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
-        (["--marginn", 1], "marginn"),
     ],
 )
 def test_senseless_arguments_are_one_line_and_leave_nothing(pairs, tmp_path, capsys, flags, message):

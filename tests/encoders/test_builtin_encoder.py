@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from safetensors import safe_open
 from tiny_encoders import write_average
@@ -15,10 +13,7 @@ from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.initial_vectors import kind_of_source
-from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -86,12 +81,6 @@ def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place
     assert record["inputs"][0]["name"] == "builtin" and record["inputs"][0]["sha256"] == fingerprint(builtin)
 
 
-def test_a_folder_called_builtin_is_named_by_a_path(builtin, tmp_path):
-    write_average(tmp_path / "here" / "builtin", ["w1", "w2"], hidden_size=3)
-    for name in ("./builtin", Path("builtin"), str(tmp_path / "here" / "builtin")):
-        assert SentenceEncoder.from_pretrained(name).dimension == 3
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -107,62 +96,6 @@ def test_where_it_was_not_installed_a_line_reports_it(absent, tmp_path, capsys, 
     err = capsys.readouterr().err.splitlines()
     assert err[-1].startswith("hf-paraphrase: error: builtin: this installation has no built-in encoder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text"]
-
-
-def test_from_python_too(absent):
-    with pytest.raises(ModelError, match="no built-in encoder"):
-        SentenceEncoder.from_pretrained()
-
-
-def test_encode_needs_nothing_but_the_text(builtin, tmp_path, capsys):
-    source = write(tmp_path / "text.txt", TEXTS)
-    assert main(["encode", "--input", source]) == 0
-    expected = SentenceEncoder.from_pretrained(builtin).encode(TEXTS)
-    np.testing.assert_array_equal(np.load(tmp_path / "text.txt.npy"), expected)
-    assert main(["encode", "--input", source]) == 2 and "the output file exists" in capsys.readouterr().err
-    assert main(["encode", "--input", "-"]) == 2 and "give --output" in capsys.readouterr().err
-
-
-def test_search_takes_it_for_a_corpus_and_the_index_records_it(builtin, tmp_path, capsys):
-    source = write(tmp_path / "text", TEXTS)
-    assert main(["search", "--corpus", source, "--query", "w3"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split("\t")[-1] == "w3"
-    assert main(["search", "--corpus", source, "--output", "index"]) == 0
-    record = json.loads((tmp_path / "here" / "index" / "provenance.json").read_text())
-    assert record["settings"]["model"] == "builtin"
-    assert record["inputs"][0]["name"] == "builtin" and record["inputs"][0]["sha256"] == fingerprint(builtin)
-    assert main(["search", "--index", "index", "--query", "w3"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split("\t")[-1] == "w3"
-
-
-@pytest.mark.parametrize("words", [["--encoder"], ["--encoder", "builtin"]])
-def test_score_takes_it_where_the_encoder_has_no_other_name(builtin, tmp_path, words):
-    pairs = pa.Table.from_pydict({"sentence1": ["w1", "w2 w3"], "sentence2": ["w2", "w2"]}, schema=PAIRS)
-    write_split(tmp_path / "pairs", "train", [pairs], PAIRS)
-    flags = ["--measures", "similarity", *words]
-    assert main(["score", *flags, "--pairs", str(tmp_path / "pairs"), "--output", "scored"]) == 0
-    record = json.loads((tmp_path / "here" / "scored" / "provenance.json").read_text())
-    assert record["settings"]["encoder"] == "builtin"
-    found = next(item for item in record["inputs"] if item["name"] == "builtin")
-    assert found["sha256"] == fingerprint(builtin)
-
-
-def test_evaluate_takes_it_where_nothing_is_named(builtin, tmp_path):
-    columns = {"sentence1": ["w1", "w2", "w3 w4"], "sentence2": ["w2", "w2", "w5"], "score": [1.0, 5.0, 2.0]}
-    table = pa.Table.from_pydict(columns)
-    write_split(tmp_path / "graded", "test", [table], table.schema)
-    found = hf_paraphrase.evaluate(data=tmp_path / "graded", suite="graded")
-    assert [(item.name, item.kind) for item in found.scores] == [("builtin", "model")]
-    assert found.record["results"][0]["sha256"] == fingerprint(builtin)
-    baselines = hf_paraphrase.evaluate(data=tmp_path / "graded", suite="graded", baseline=["words"])
-    assert [item.name for item in baselines.scores] == ["words"]
-
-
-def test_export_makes_an_ordinary_folder_of_it(builtin):
-    assert main(["export", "--model", "builtin", "--format", "safetensors", "--output", "mine"]) == 0
-    np.testing.assert_array_equal(
-        SentenceEncoder.from_pretrained("mine").encode(TEXTS), SentenceEncoder.from_pretrained().encode(TEXTS)
-    )
 
 
 # ----- the encoder that is really there
@@ -188,26 +121,12 @@ def test_the_builtin_encoder_is_small_whole_and_says_where_it_comes_from(install
     assert json.loads((installed / "provenance.json").read_text())["command"].startswith("hf-paraphrase ")
 
 
-def test_the_builtin_encoder_knows_what_is_alike(installed):
-    encoder = SentenceEncoder.from_pretrained()
-    near, far = "A man plays the guitar.", "The parliament rejected the budget."
-    cosines = encoder.similarity("Someone is playing a guitar.", [near, far])[0]
-    assert cosines[0] > cosines[1] + 0.3
-
-
 def test_the_builtin_encoder_knows_exact_names_and_numbers(installed):
     encoder = SentenceEncoder.from_pretrained()
     told = "Zyrkon Mbeki-Halloran won 48,317 votes."
     same, other = "48,317 votes for Zyrkon Mbeki-Halloran.", "Quentin Oyelaran-Stubbs won 21,906 votes."
     cosines = encoder.similarity(told, [same, other])[0]
     assert cosines[0] > cosines[1] + 0.2
-
-
-def test_the_builtin_encoder_needs_no_network_and_no_code_of_its_folder(installed):
-    assert not list(installed.glob("*.py"))
-    for name in ("config.json", "tokenizer_config.json"):
-        assert "auto_map" not in json.loads((installed / name).read_text())
-    assert SentenceEncoder.from_pretrained().encode("A dog sleeps.").shape == (512,)
 
 
 @pytest.mark.real_data

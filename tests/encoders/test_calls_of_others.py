@@ -107,15 +107,6 @@ def test_copies_give_the_same_vectors(encoder):
     assert datasets.fingerprint.Hasher.hash(encoder.encode) == datasets.fingerprint.Hasher.hash(encoder.encode)
 
 
-def test_an_exported_graph_is_copied_with_its_file(folders, tmp_path):
-    from hf_paraphrase import export_encoder
-
-    export_encoder(model=folders["table"], output=tmp_path / "onnx")
-    encoder = SentenceEncoder.from_pretrained(tmp_path / "onnx")
-    for made in (pickle.loads(pickle.dumps(encoder)), copy.deepcopy(encoder)):
-        np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
-
-
 def test_a_pipeline_of_scikit_learn_is_fitted_searched_and_cloned(encoder):
     pytest.importorskip("sklearn")
     from sklearn.base import clone
@@ -163,13 +154,6 @@ def test_a_dataset_is_mapped_with_and_without_the_arrow_format(folders, form):
     mapped = rows.map(embedder, batched=True, batch_size=4).with_format("numpy")
     expected = SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS)
     np.testing.assert_allclose(mapped["text_embedding"], expected, atol=1e-6)
-
-
-def test_a_name_opens_as_from_pretrained_does():
-    encoder = SentenceEncoder("builtin", truncate_dim=64)
-    np.testing.assert_array_equal(
-        encoder.encode(["a cat"]), SentenceEncoder.from_pretrained(truncate_dim=64).encode(["a cat"])
-    )
 
 
 def test_an_encoder_is_truncated_after_its_model_was_made(encoder):

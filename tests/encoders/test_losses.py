@@ -6,13 +6,10 @@ import torch
 from test_negatives import batch, cosine
 
 from hf_paraphrase.encoders.losses import (
-    LOSSES,
     ContrastiveLoss,
     MarginLoss,
     RankingLoss,
-    compositional_penalty,
     described_loss,
-    drift_penalty,
 )
 from hf_paraphrase.encoders.negatives import NONE, Relations, admissible_negatives, choose_negatives
 
@@ -51,18 +48,6 @@ def test_zero_vectors_have_cosine_zero_and_no_gradient():
     assert loss.isfinite() and vectors.grad.isfinite().all() and not vectors.grad[0].any()
 
 
-def test_a_loss_within_the_margin_is_zero():
-    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    assert MarginLoss(0.9)(vectors, torch.tensor([1, 0, 3, 2])).item() == 0
-    assert MarginLoss(1.5)(vectors, torch.tensor([1, 0, 3, 2])).item() == pytest.approx(1.0)
-
-
-def test_penalties_have_the_factor_one_half():
-    assert compositional_penalty([torch.tensor([1.0, 2.0]), torch.tensor([[3.0]])], 0.1).item() == pytest.approx(0.7)
-    assert compositional_penalty([], 0.1) == 0
-    assert drift_penalty(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0, 4.0]]), 0.1).item() == pytest.approx(0.25)
-
-
 def test_contrastive_loss_is_the_formula_of_paper_003_with_only_the_hinge_squared():
     torch.manual_seed(0)
     vectors, labels = torch.randn(12, 5, dtype=torch.float64), torch.tensor([1, 0, 1, 0, 0, 1])
@@ -73,23 +58,6 @@ def test_contrastive_loss_is_the_formula_of_paper_003_with_only_the_hinge_square
     assert ContrastiveLoss(0.9)(vectors, labels).item() == pytest.approx(expected / 6, abs=1e-12)
     vectors.requires_grad_()
     assert torch.autograd.gradcheck(lambda x: ContrastiveLoss(1.7)(x, labels), (vectors,))
-
-
-def test_pairs_that_are_no_paraphrases_cost_nothing_beyond_the_margin():
-    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    assert ContrastiveLoss(1.0)(vectors, torch.tensor([0])).item() == 0
-    assert ContrastiveLoss(1.5)(vectors, torch.tensor([0])).item() == pytest.approx(0.25)
-    assert ContrastiveLoss(1.5)(vectors, torch.tensor([1])).item() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("name", [name for name in LOSSES if name != "ranking"])
-def test_every_loss_of_the_papers_describes_its_margin_and_source(name):
-    loss = LOSSES[name]()
-    assert loss.settings == {"margin": loss.default_margin} and f"margin={loss.default_margin}" in repr(loss)
-    assert LOSSES[name](0.7).settings == {"margin": 0.7}
-    assert loss.description and any(character.isdigit() for character in loss.source)
-    with pytest.raises(ValueError, match="margin"):
-        LOSSES[name](-0.1)
 
 
 def test_a_score_between_0_and_1_weights_both_terms_of_the_labelled_loss():

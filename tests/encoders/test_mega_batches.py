@@ -16,8 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.mega_batches import MegaBatch, MegaBatchSchedule
 from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
@@ -168,26 +167,6 @@ def test_annealed_and_scrambled_training_of_a_recurrent_encoder_equals_a_naive_l
     assert_equal_models(trainer.model, reference, rtol=1e-8, atol=1e-10)
 
 
-def test_larger_pools_find_harder_negatives(tmp_path, data):
-    """Guards against a setting that is read and then forgotten."""
-    weights = []
-    for size in (1, 2, 6):
-        trainer = trainer_of(tmp_path / str(size), data, mega_batch_size=size, learning_rate=1e-12)
-        trainer.train()
-        weights.append(trainer.state.log_history[-1]["train_loss"])
-    assert weights[0] < weights[1] < weights[2]
-
-
-def test_row_wise_training_with_mega_batches_is_a_first_step_of_dense_adam(tmp_path, data):
-    models = []
-    for dense in (True, False):
-        trainer = trainer_of(tmp_path / str(dense), data, mega_batch_size=3, max_steps=1, dense_optimizer=dense)
-        trainer.train()
-        models.append(trainer.model)
-        assert trainer.sparse_gradients is not dense
-    assert_equal_models(*models)
-
-
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 9), st.integers(0, 3), st.randoms())
 def test_schedule_cuts_epochs_into_runs_of_the_annealed_size(batches, size, anneal, epoch, random):
     expected = {}
@@ -203,34 +182,6 @@ def test_schedule_cuts_epochs_into_runs_of_the_annealed_size(batches, size, anne
     assert [schedule.bounds(epoch, number) for number in range(batches)] == list(expected.values())
 
 
-@given(st.integers(0, 10**6))
-def test_part_holds_each_sentence_once_and_points_to_the_chosen_ones(data, seed):
-    generator = np.random.default_rng(seed)
-    batches = EpochBatches(23, BATCH, seed=1)
-    collator = PairCollator(data[1], pad_token_id=0, scramble=0.5, seed=1)
-    pool = MegaBatch.of(batches, collator, 2, 1, 4)
-    first, sentences = pool.first, pool.sentences
-    chosen = pool.chosen = generator.integers(-1, len(sentences), len(sentences))
-    begin, end = batches.joint(2)
-    ids, mask, local = pool.part(begin, end, 0)
-    whole = collator([(2, int(pair)) for pair in batches.order(2)[begin:end]])
-    own = 2 * (end - begin)
-    length = int(mask[:own].sum(1).max())
-    assert torch.equal(ids[:own, :length], whole["input_ids"]) and torch.equal(
-        mask[:own, :length], whole["attention_mask"]
-    )
-    places = [*range(begin - first, end - first), *range(begin - first + 12, end - first + 12)]
-    for row, place in enumerate(places):
-        if chosen[place] == NONE:
-            assert local[row] == NONE
-            continue
-        text = ids[local[row]][mask[local[row]] > 0].numpy()
-        wanted = sentences.tokens[sentences.offsets[chosen[place]] : sentences.offsets[chosen[place] + 1]]
-        assert np.array_equal(text, wanted)
-        assert chosen[place] not in places or int(local[row]) == places.index(chosen[place])
-    assert len(ids) == len({*places, *(int(chosen[place]) for place in places if chosen[place] != NONE)})
-
-
 RESUMED = {
     "mega_batch_size": 4,
     "mega_batch_anneal": 2,
@@ -240,10 +191,6 @@ RESUMED = {
     "num_train_epochs": 3,
     "dense_optimizer": False,
 }
-
-
-def constant_score(encoder):
-    return {"dev_mean": 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -267,14 +214,6 @@ def test_a_run_killed_inside_a_mega_batch_resumes_to_the_same_weights(tmp_path, 
         assert torch.equal(value, resumed.model.state_dict()[name]), name
 
 
-def test_the_score_between_two_steps_changes_nothing(tmp_path, data, undisturbed):
-    scored = trainer_of(tmp_path, data, make(dropout=0.3), constant_score, **RESUMED)
-    scored.train()
-    assert len(scored.scores()) == 19
-    last = load_file(last_checkpoint(tmp_path) / "model.safetensors")
-    assert torch.equal(last["embeddings"], undisturbed.embeddings)
-
-
 def test_a_checkpoint_without_its_running_negatives_or_with_others_is_refused(tmp_path, data):
     settings = {"mega_batch_size": 6, "evaluations_per_epoch": 6}
     killed = trainer_of(tmp_path, data, **settings)
@@ -294,16 +233,6 @@ def test_a_checkpoint_without_its_running_negatives_or_with_others_is_refused(tm
             trainer_of(tmp_path / "broken", data, **settings).train(resume_from_checkpoint=str(folder))
         shutil.rmtree(tmp_path / "broken")
     assert json.loads((checkpoint / "trainer_state.json").read_text())["global_step"] == 3
-
-
-def test_training_again_chooses_again(tmp_path, data):
-    settings = {"mega_batch_size": 9, "num_train_epochs": 1}
-    trainer = trainer_of(tmp_path / "a", data, **settings)
-    trainer.train()
-    first = trainer.objective.mega_batch
-    trainer.train()
-    again = trainer.objective.mega_batch
-    assert (first.start, first.end) == (again.start, again.end) == (0, 6) and again is not first
 
 
 def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path, data):
@@ -331,11 +260,3 @@ def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path
     places = [(epoch, number) for epoch in range(2) for number in range(6)]
     assert [place for place, _ in losses[0]] == [place for place, _ in losses[1]] == places
     assert [loss for _, loss in losses[0]] == pytest.approx([loss for _, loss in losses[1]], abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"mega_batch_size": 0}, {"mega_batch_size": 3, "mega_batch_anneal": -1}, {"mega_batch_anneal": 150}]
-)
-def test_senseless_mega_batches_are_refused(tmp_path, wrong):
-    with pytest.raises(ValueError, match="--mega-batch"):
-        EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)

@@ -102,11 +102,6 @@ def test_quantised_embeddings_are_those_of_sentence_transformers(precision):
     assert quantize_embeddings(vectors[:0], precision).dtype == expected.dtype
 
 
-def test_bits_keep_the_signs():
-    packed = quantize_embeddings(np.array([[1.0, -1, 0, 2, -3, 4, 5, -6, 7]]), "ubinary")
-    assert np.unpackbits(packed, axis=1)[0, :9].tolist() == [1, 0, 0, 1, 0, 1, 1, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -125,12 +120,6 @@ def test_an_option_that_does_not_fit_says_what_would(folder, options, said):
 def test_a_device_that_is_not_here_is_refused_as_the_encoder_is_opened_too(folder):
     with pytest.raises(UsageError, match="the device nowhere cannot be used"):
         SentenceEncoder.from_pretrained(folder, device="nowhere")
-
-
-def test_a_single_text_has_no_ranges_of_its_own(folder):
-    with pytest.raises(UsageError, match="calibration_embeddings"):
-        SentenceEncoder.from_pretrained(folder).encode("the car", precision="int8")
-    assert SentenceEncoder.from_pretrained(folder).encode("the car", precision="binary").shape == (3,)
 
 
 def test_what_has_no_known_token_stays_zero_under_every_option(folder):
@@ -162,16 +151,6 @@ def test_a_number_of_neighbours_or_of_a_chunk_that_is_invalid_is_refused(folder,
         paraphrase_mining(encoder, TEXTS, **{name: value})
 
 
-def test_embeddings_of_two_encoders_are_not_compared():
-    with pytest.raises(UsageError, match=r"query_embeddings \(1, 4\) and corpus_embeddings \(3, 2\)"):
-        semantic_search(np.ones(4), np.ones((3, 2)))
-
-
-def test_texts_in_the_place_of_embeddings_are_refused_with_the_remedy():
-    with pytest.raises(UsageError, match=r"corpus_embeddings is not an array of numbers.*encode"):
-        semantic_search(np.ones((1, 2)), ["a text"])
-
-
 def test_the_letters_of_a_single_string_are_not_mined_for_paraphrases(folder):
     encoder = SentenceEncoder.from_pretrained(folder)
     with pytest.raises(UsageError, match=r"the sentences are one string, 'the car' .give a list"):
@@ -191,10 +170,3 @@ def test_mined_pairs_are_the_best_of_all_pairs_whatever_the_chunks(folder, chunk
     assert all(first < second for _, first, second in found) and len({item[1:] for item in found}) == 20
     assert len(paraphrase_mining(encoder, TEXTS)) == len(expected)
     assert paraphrase_mining(encoder, TEXTS[:1]) == paraphrase_mining(encoder, []) == []
-
-
-def test_a_single_query_is_a_list_of_one(folder):
-    encoder = SentenceEncoder.from_pretrained(folder)
-    corpus = encoder.encode(TEXTS)
-    ((best, *_),) = semantic_search(torch.from_numpy(corpus[5]), corpus, top_k=2)
-    assert best["score"] == pytest.approx(1) and TEXTS[best["corpus_id"]] == TEXTS[5]

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from huggingface_hub import ModelCard
 
-from hf_paraphrase.artefacts.cards import add_results, check_evaluated_card
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
@@ -87,34 +86,6 @@ def test_the_card_says_what_the_trainer_knows_and_what_it_does_not(saved):
     assert "from Python" in record["command"] and record["seed"] == 7 and record["results"]["updates"] == 2
     assert record["settings"]["per_device_train_batch_size"] == 3 and "hf_secret" not in text
     assert str(folder.parent) not in text
-
-
-def test_the_card_of_a_model_that_was_saved_before_training_states_it(saved, tmp_path):
-    trainer, _ = saved()
-    trainer.state.global_step = 0
-    trainer.save_model(str(tmp_path / "untrained"))
-    card = (tmp_path / "untrained" / "README.md").read_text()
-    assert "**Its trainer had not trained it** (0 updates)" in card and "trained on paraphrase pairs" not in card
-
-
-def test_the_card_does_not_claim_the_loss_of_a_trainer_that_computes_its_own(saved, tmp_path):
-    class Own(EncoderTrainer):
-        def compute_loss(self, *inputs, **options):
-            return super().compute_loss(*inputs, **options)
-
-    trainer, _ = saved()
-    trainer.__class__ = Own
-    trainer.save_model(str(tmp_path / "own"))
-    card = (tmp_path / "own" / "README.md").read_text()
-    assert "| loss | as Own.compute_loss computes it |" in card and "margin" not in card
-
-
-def test_results_can_be_put_into_the_card_of_what_was_saved_from_python(saved):
-    _, folder = saved()
-    check_evaluated_card(folder)
-    add_results(folder, "sts", {"kind": "evaluate"}, section="results", text="| 70.0 |")
-    card = (folder / "README.md").read_text()
-    assert card.index("| 70.0 |") < card.index("## Limits")
 
 
 def test_a_card_that_is_there_is_kept_with_its_record_and_a_warning(saved, caplog):

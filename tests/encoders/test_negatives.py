@@ -118,19 +118,6 @@ def test_random_negatives_are_uniform_and_mix_is_half_of_each():
         assert abs(share - (0.5 + 0.5 / 6)) < 0.04
 
 
-def test_negatives_stay_away_from_the_partner_even_if_all_others_are_opposite():
-    # The reference code then chose the partner, because it forbade by a distance of 1.
-    vectors = torch.tensor([[1.0, 0.0], [-1.0, 0.01], [1.0, 0.1], [-1.0, 0.1]])
-    assert choose_negatives(vectors, np.arange(4)).tolist() == [3, 2, 3, 2]
-
-
-def test_of_equally_near_sentences_the_first_is_taken_for_every_block_size():
-    vectors = torch.eye(3).repeat(8, 1)
-    expected = choose_negatives(vectors, np.arange(24))
-    for cells in (1, 24, 100, 10**6):
-        assert torch.equal(choose_negatives(vectors, np.arange(24), block_cells=cells), expected)
-
-
 def test_a_batch_of_one_pair_or_of_equal_pairs_has_no_negatives_and_no_loss():
     vectors = torch.randn(2, 3, requires_grad=True)
     chosen = choose_negatives(vectors, np.array([0, 1]))
@@ -164,9 +151,3 @@ def test_no_tensor_outgrows_the_block_or_the_vectors(negatives, kinds):
     with Largest() as largest:
         choose_negatives(vectors, keys)
     assert largest.cells == len(keys) ** 2  # so the measurement sees a choice in one block
-
-
-@pytest.mark.parametrize("wrong", [{"negatives": "hardest"}, {"negatives_from": "left"}])
-def test_unknown_modes_are_refused(wrong):
-    with pytest.raises(ValueError, match="must be one of"):
-        choose_negatives(torch.randn(4, 3), np.arange(4), **wrong)

@@ -6,9 +6,7 @@ import pytest
 import torch
 
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.pair_rows import iterate_pairs, sides_of
-from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.batches import EpochBatches, PairItems
@@ -100,13 +98,6 @@ def test_other_labels_are_an_input_error(tmp_path, tokenizer, wrong):
         encode_pairs(labelled_folder(tmp_path, [1, wrong, 0]), tokenizer, labelled=True)
 
 
-def test_labelled_pairs_need_a_label_and_unlabelled_ones_a_paraphrase(tmp_path, tokenizer):
-    with pytest.raises(InputError, match="no column `label`"):
-        encode_pairs(folder_of(tmp_path / "a", ROWS), tokenizer, labelled=True)
-    with pytest.raises(InputError, match="no pair is labelled as a paraphrase"):
-        encode_pairs(labelled_folder(tmp_path / "b", [0, 0]), tokenizer)
-
-
 def test_token_ids_are_in_nameless_files_and_leave_nothing_behind(tmp_path, tokenizer):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -116,42 +107,11 @@ def test_token_ids_are_in_nameless_files_and_leave_nothing_behind(tmp_path, toke
         encode_pairs(tmp_path / "pairs", tokenizer, scratch=tmp_path / "absent")
 
 
-@pytest.mark.parametrize(
-    ("rows", "same"),
-    [
-        ([("w1", "w2")], True),
-        ([("w1", "w2"), ("w2", "w1"), ("w1", "w1")], True),
-        ([("w1 w2", "w1 w2")] * 3, True),
-        ([("w1", "w2"), ("w1", "w3")], False),
-        ([("w1 w2", "w3"), ("w2 w1", "w3")], False),
-    ],
-)
-def test_pairs_without_any_negative_are_recognised(tmp_path, tokenizer, rows, same):
-    assert encode_pairs(folder_of(tmp_path, rows), tokenizer).are_all_the_same() == same
-
-
-def test_counts_are_the_same_in_one_piece_and_in_many(tmp_path, tokenizer, monkeypatch):
-    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
-    whole = pairs.counts(len(tokenizer))
-    monkeypatch.setattr("hf_paraphrase.tokenization.token_ids._TOKENS_PER_COUNT", 7)
-    assert pairs.counts(len(tokenizer)).tolist() == whole.tolist()
-
-
 def test_a_set_without_usable_pairs_is_an_input_error(tmp_path, tokenizer):
     with pytest.raises(InputError, match="every pair has an empty side"):
         encode_pairs(folder_of(tmp_path / "a", [("", "w1")]), tokenizer)
     with pytest.raises(InputError, match="no pairs"):
         encode_pairs(folder_of(tmp_path / "b", []), tokenizer)
-
-
-def test_a_sample_is_random_ordered_and_of_the_asked_size(tmp_path, tokenizer):
-    folder = folder_of(tmp_path, ROWS)
-    everything = rows_of(encode_pairs(folder, tokenizer))
-    first = rows_of(encode_pairs(folder, tokenizer, max_pairs=5, seed=1))
-    assert len(first) == 10 and first == rows_of(encode_pairs(folder, tokenizer, max_pairs=5, seed=1))
-    places = [everything.index(row) for row in first[::2]]
-    assert places == sorted(set(places)) and places != list(range(0, 10, 2))
-    assert rows_of(encode_pairs(folder, tokenizer, max_pairs=99)) == everything
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 20, 21, 22, 23])
@@ -170,22 +130,6 @@ def test_the_parts_of_all_processes_are_the_joint_batches_of_one(processes, size
         assert [item for part in counted for item in part] == joint
         assert all(len(part) == max(1, len(real)) for part, real in zip(parts, counted, strict=True))
         assert max(map(len, counted)) - min(map(len, counted)) <= 1
-
-
-def test_every_pair_comes_once_an_epoch_and_the_short_batch_is_kept():
-    batches = list(EpochBatches(23, 5, seed=1))
-    assert sorted(pair for batch in batches for _, pair in batch) == list(range(23))
-    assert [len(batch) for batch in batches] == [5, 5, 5, 5, 3]
-
-
-def test_order_differs_between_epochs_and_seeds_and_is_repeatable():
-    def order(seed, epoch):
-        batches = EpochBatches(50, 7, seed)
-        batches.set_epoch(epoch)
-        return [pair for batch in batches for _, pair in batch]
-
-    assert order(1, 0) == order(1, 0)
-    assert order(1, 0) != order(1, 1) and order(1, 0) != order(2, 0)
 
 
 def test_a_batch_holds_first_sentences_then_partners_padded_on_the_right(tmp_path, tokenizer):
@@ -219,31 +163,8 @@ def test_scrambling_is_drawn_once_a_pair_and_epoch_for_both_sides(tmp_path, toke
     assert abs(fired.mean() - 0.5) < 0.08 and fired.std(0).min() > 0
 
 
-def test_scrambling_does_not_depend_on_the_batch(tmp_path, tokenizer):
-    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
-    collator = PairCollator(pairs, pad_token_id=0, scramble=1.0, seed=1)
-    together = collator([(3, pair) for pair in range(11)])["input_ids"]
-    for pair in range(11):
-        alone = collator([(3, pair)])["input_ids"]
-        assert torch.equal(together[[pair, pair + 11], : alone.shape[1]], alone)
-
-
 def test_scrambled_pairs_keep_the_keys_of_the_unscrambled(tmp_path, tokenizer):
     pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
     items = [(0, pair) for pair in range(11)]
     scrambled = PairCollator(pairs, pad_token_id=0, scramble=1.0)(items)
     assert np.array_equal(scrambled["keys"], PairCollator(pairs, pad_token_id=0)(items)["keys"])
-
-
-def test_a_bitext_is_pairs_of_its_two_sides_and_back_translations_are_not_a_bitext(tmp_path, tokenizer):
-    columns = {"id": ["1", "2"], "source": ["cat", "dog"], "target": ["dog", "cat cat"]}
-    write_split(tmp_path / "bitext", "train", [pa.table(columns)], pa.table(columns).schema)
-    assert sides_of(tmp_path / "bitext") == ("source", "target")
-    pairs = encode_pairs(tmp_path / "bitext", tokenizer)
-    written = folder_of(tmp_path / "pairs", [("cat", "dog"), ("dog", "cat cat")])
-    other = encode_pairs(written, tokenizer)
-    assert np.array_equal(pairs.tokens, other.tokens) and np.array_equal(pairs.keys, other.keys)
-    assert next(iterate_pairs(tmp_path / "bitext")) == (["cat", "dog"], ["dog", "cat cat"])
-    back = {"sentence1": ["cat"], "sentence2": ["dog"], "source": ["chat"], "target": ["x"]}
-    write_split(tmp_path / "back", "train", [pa.table(back)], pa.table(back).schema)
-    assert sides_of(tmp_path / "back") == ("sentence1", "sentence2")

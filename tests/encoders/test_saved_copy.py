@@ -53,14 +53,6 @@ def test_an_int8_folder_becomes_one_that_transformers_and_sentence_transformers_
     np.testing.assert_allclose(transformer.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
-def test_half_precision_is_saved_as_float32(tmp_path):
-    folder = model_folder(tmp_path / "model")
-    hf_paraphrase.export_encoder(model=folder, output=tmp_path / "half", format="safetensors", weights="float16")
-    encoder = SentenceEncoder.from_pretrained(tmp_path / "half")
-    encoder.save_pretrained(tmp_path / "float")
-    assert str(AutoModel.from_pretrained(tmp_path / "float").dtype) == "torch.float32"
-
-
 def test_an_encoder_of_no_folder_gets_a_card_that_states_it(tmp_path):
     encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model"))
     SentenceEncoder(encoder.model, encoder.tokenizer).save_pretrained(tmp_path / "copy")

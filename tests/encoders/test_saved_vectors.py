@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +12,6 @@ from hf_paraphrase.encoders.initial_vectors import (
     SAVED_MODEL,
     SENTENCE_ENCODER,
     SIDE_BY_SIDE,
-    check_coverage,
     kind_of_source,
     read_initial_vectors,
     read_saved_vectors,
@@ -28,7 +25,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.word_vectors import Coverage, initial_embeddings
+from hf_paraphrase.training.word_vectors import initial_embeddings
 
 WORDS = ["the", "cat", "sat", "down"]
 
@@ -80,24 +77,6 @@ def test_a_word_of_several_pieces_is_their_sum_and_unknown_pieces_are_left_out(t
     assert vectors.words == ["cat", "cat zzz", "playing", "UUUNKKK"]
     expected = [TABLE[4], TABLE[4], TABLE[1] + TABLE[2], TABLE[0]]
     np.testing.assert_allclose(vectors.matrix, expected)
-
-
-def test_shared_rows_and_weights_of_model2vec_are_followed(tmp_path):
-    folder = word_piece(
-        tmp_path / "m",
-        TABLE[:2],
-        mapping=torch.tensor([0, 1, 1, 0, 1]),
-        weights=torch.tensor([1.0, 2.0, 3.0, 4.0, 0.5], dtype=torch.float64),
-    )
-    vectors = read_saved_vectors(folder, {"cat", "play"})
-    np.testing.assert_allclose(vectors.matrix[:2], [TABLE[1] * 0.5, TABLE[1] * 2])
-
-
-def test_half_precision_and_sentence_transformers_layout(tmp_path):
-    folder = word_piece(tmp_path / "st" / "0_StaticEmbedding", TABLE)
-    save_file({"embedding.weight": torch.from_numpy(TABLE).bfloat16()}, folder / "model.safetensors")
-    vectors = read_saved_vectors(folder.parent, {"cat"})
-    assert vectors.matrix.dtype == np.float32 and vectors.matrix[0].tolist() == TABLE[4].tolist()
 
 
 def test_the_kind_of_a_source_is_found_out(ours, tmp_path):
@@ -152,42 +131,6 @@ def test_builtin_lends_the_vectors_of_the_built_in_encoder_and_a_path_those_of_i
         assert vectors.words == expected.words and np.array_equal(vectors.matrix, expected.matrix)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_vector_that_is_not_finite_is_named(tmp_path, value):
-    table = TABLE.copy()
-    table[4, 1] = value
-    with pytest.raises(ModelError, match="vector of token 4 is not finite, and 0 others"):
-        read_saved_vectors(word_piece(tmp_path / "m", table), {"cat"})
-
-
-def test_damaged_folders_are_refused(ours, tmp_path):
-    with pytest.raises(ModelError, match=r"the shape \(4, 3\), the tokenizer ids up to 4"):
-        read_saved_vectors(word_piece(tmp_path / "m", TABLE[:4]), {"cat"})
-    (tmp_path / "m" / "tokenizer.json").write_text("{")
-    with pytest.raises(ModelError, match=r"tokenizer\.json: damaged tokenizer"):
-        read_saved_vectors(tmp_path / "m", {"cat"})
-    (tmp_path / "m" / "tokenizer.json").unlink()
-    with pytest.raises(ModelError, match="no tokenizer"):
-        read_saved_vectors(tmp_path / "m", {"cat"})
-    (ours / "model.safetensors").write_bytes(b"x" * 100)
-    with pytest.raises(ModelError, match="the weights cannot be opened"):
-        read_initial_vectors(ours, WORDS)
-
-
-def test_another_number_of_components_than_wanted_is_refused(ours, tmp_path):
-    (tmp_path / "v").write_text("cat 1 2\n")
-    for source in (ours, tmp_path / "v"):
-        with pytest.raises(UsageError, match="--hidden-size 7, but the initial vectors have"):
-            read_initial_vectors(source, WORDS, dimension=7)
-
-
-def test_vectors_without_any_word_of_the_pairs_are_refused():
-    with pytest.raises(InputError, match="no word of the pairs has a vector") as caught:
-        check_coverage(Coverage(10, 3, 50, 0), "v.txt")
-    assert caught.value.path == "v.txt"
-    check_coverage(Coverage(10, 3, 50, 1), "v.txt")
-
-
 def test_tokens_stand_for_the_words_that_they_alone_spell(tmp_path):
     tokenizer = train_bpe_tokenizer(["the cat sat", "the cats sat"] * 5, 60)
     words = dict(zip(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), words_of_tokens(tokenizer), strict=True))
@@ -206,9 +149,3 @@ def test_word_lists_may_be_vectors_or_counts(tmp_path):
     path.write_text("\n")
     with pytest.raises(InputError, match="no words"):
         read_word_list(path)
-
-
-def test_the_configuration_is_not_needed(tmp_path):
-    folder = word_piece(tmp_path / "m", TABLE)
-    (folder / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
-    assert kind_of_source(folder) == SAVED_MODEL

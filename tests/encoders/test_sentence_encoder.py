@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from hf_paraphrase.encoders import sentence_encoder, text_tokens, word_averages
 from hf_paraphrase.encoders.padded_batches import embed_by_model
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import ModelError, UsageError
+from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -53,16 +52,6 @@ def test_encode_equals_the_models_own_output(encoder):
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
 
 
-def test_a_single_text_gives_a_vector_and_no_text_an_empty_matrix(encoder):
-    assert encoder.encode("w1").shape == (8,) and encoder.encode("").shape == (8,)
-    assert encoder.encode([]).shape == (0, 8) and encoder.encode(["w1"]).shape == (1, 8)
-
-
-def test_normalising_gives_unit_vectors_and_keeps_zeros(encoder):
-    norms = np.linalg.norm(encoder.encode(TEXTS, normalize=True), axis=1)
-    np.testing.assert_allclose(norms, [1, 0, 1, 1, 1, 0, 1], atol=1e-6)
-
-
 def test_similarity_is_the_cosine(encoder):
     vectors = encoder.encode(TEXTS)
     similarity = encoder.similarity(TEXTS, TEXTS[:3])
@@ -87,14 +76,6 @@ def test_similarity_takes_embeddings_for_texts(encoder):
         encoder.similarity(vectors[None], vectors)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e4])
-def test_embeddings_of_half_precision_are_compared_in_single_precision(encoder, scale):
-    vectors = np.ones((2, 8), np.float16) * np.float16(scale)
-    np.testing.assert_allclose(encoder.similarity(vectors, vectors), np.ones((2, 2)), atol=1e-6)
-    tensor = torch.full((2, 8), scale, dtype=torch.bfloat16, requires_grad=True)
-    np.testing.assert_allclose(encoder.similarity(tensor, vectors), np.ones((2, 2)), atol=1e-6)
-
-
 def test_encoding_ignores_what_others_set_on_the_tokenizer_and_training_mode():
     encoder = make("avg")
     expected = encoder.encode(TEXTS)
@@ -102,13 +83,6 @@ def test_encoding_ignores_what_others_set_on_the_tokenizer_and_training_mode():
     encoder.model.config.dropout = 0.5
     encoder.model.train()
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
-
-
-def test_ten_thousand_tokens_work_beside_short_texts(encoder):
-    long = " ".join(WORDS[number % 30] for number in range(10_000))
-    vectors = encoder.encode(["w1", long, "w2"])
-    assert np.isfinite(vectors).all()
-    np.testing.assert_allclose(vectors[0], encoder.encode("w1"), atol=1e-6)
 
 
 def long_enough():
@@ -134,38 +108,6 @@ def test_padded_batches_on_several_threads_give_the_same_vectors_in_the_same_ord
     alone = encoder.encode(texts, batch_size=5)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     np.testing.assert_allclose(encoder.encode(texts, batch_size=5), alone, atol=1e-6)
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_blocks_and_threads_change_no_vector_and_no_order(encoder, monkeypatch, threads):
-    texts = long_enough()
-    whole = encoder.encode(texts)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    monkeypatch.setattr(text_tokens, "CHARACTERS_PER_BLOCK", 100)
-    monkeypatch.setattr(text_tokens, "CHARACTERS_OF_A_THREAD", 50)
-    monkeypatch.setattr(word_averages, "_ROWS_PER_MEAN", 3)
-    monkeypatch.setattr(sentence_encoder, "_ROWS_PER_BLOCK", 5)
-    np.testing.assert_array_equal(encoder.encode(texts), whole)
-    np.testing.assert_array_equal(encoder.encode_token_ids(encoder.token_ids(texts)), whole)
-    assert encoder.encode_token_ids(encoder.token_ids([])).shape == (0, 8)
-
-
-def test_a_token_added_between_two_calls_is_seen(encoder):
-    texts = long_enough()
-    before = encoder.encode(texts)
-    encoder.tokenizer.add_special_tokens({"mask_token": "other"})
-    encoder.tokenizer.backend_tokenizer.add_special_tokens(["w2 w3"])
-    encoder.model.embeddings = torch.nn.Parameter(torch.cat([encoder.model.embeddings, torch.ones(2, 8)]))
-    after = encoder.encode(texts)
-    assert not np.array_equal(after, before)
-    np.testing.assert_allclose(after, np.stack([encoder.encode(text) for text in texts]), atol=1e-6)
-
-
-def test_a_tokenizer_that_is_not_word_level_gives_what_it_always_gave():
-    encoder, texts = make("avg"), long_enough()
-    encoder.tokenizer.backend_tokenizer.normalizer = None
-    np.testing.assert_array_equal(encoder.encode(texts), np.stack([encoder.encode(text) for text in texts]))
-    assert encoder.encode(["W3"] * 99)[0].tolist() == encoder.model.embeddings[1].tolist()
 
 
 def test_half_precision_weights_give_single_precision_vectors():
@@ -203,67 +145,3 @@ def test_a_single_text_is_a_list_of_one_and_not_its_letters(encoder):
     alone = encoder.similarity("w1 w2", "w2 w3")
     assert alone.shape == (1, 1)
     np.testing.assert_array_equal(alone, encoder.similarity(["w1 w2"], ["w2 w3"]))
-
-
-def test_progress_goes_to_standard_error_only(capsys):
-    make("avg").encode(TEXTS, show_progress_bar=True)
-    captured = capsys.readouterr()
-    assert captured.out == "" and "7/7" in captured.err
-
-
-def test_a_saved_encoder_gives_equal_vectors(encoder, tmp_path):
-    save(encoder, tmp_path)
-    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path).encode(TEXTS), encoder.encode(TEXTS))
-
-
-def damaged(folder, kind):
-    if kind == "missing":
-        return folder / "absent"
-    if kind == "no config":
-        (folder / "config.json").unlink()
-    if kind == "bad config":
-        (folder / "config.json").write_text("{")
-    if kind == "other type":
-        (folder / "config.json").write_text('{"model_type": "rnn_search"}')
-    if kind == "no weights":
-        (folder / "model.safetensors").unlink()
-    if kind == "cut weights":
-        content = (folder / "model.safetensors").read_bytes()
-        (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
-    if kind == "no tokenizer":
-        (folder / "tokenizer.json").unlink()
-    if kind == "other tokenizer":
-        save_tokenizer(build_word_level_tokenizer(f"x{number}" for number in range(99)), folder)
-    if kind == "other shape":
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps({**config, "hidden_size": 9}))
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("missing", "no such model folder"),
-        ("no config", "no config.json"),
-        ("bad config", "config.json is damaged"),
-        ("other type", "type `rnn_search` is not a sentence encoder"),
-        ("no weights", "no weights"),
-        ("cut weights", "cannot be opened"),
-        ("no tokenizer", "cannot be opened"),
-        ("other tokenizer", "the tokenizer has ids up to 100"),
-        ("other shape", "cannot be opened|do not fit"),
-    ],
-)
-def test_unusable_folders_are_model_errors(tmp_path, kind, message):
-    folder = damaged(save(make("lstm"), tmp_path / "model"), kind)
-    with pytest.raises(ModelError, match=message) as caught:
-        SentenceEncoder.from_pretrained(folder)
-    assert "model" in caught.value.path and caught.value.remedy
-
-
-@pytest.mark.parametrize("size", [0, "8", 2.0, None, True])
-def test_a_batch_size_that_is_no_whole_number_above_0_is_refused_in_one_line(size):
-    for encoder in (make("avg"), make("lstm")):
-        with pytest.raises(UsageError, match=r"^batch_size (must be at least 1, not 0|is .*, not a whole number)"):
-            encoder.encode(TEXTS, batch_size=size)
-        assert len(encoder.encode(TEXTS, batch_size=np.int64(2))) == len(TEXTS)

@@ -12,20 +12,18 @@ from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
-from hf_paraphrase.training.row_adam import RowAdam
 
 SIZE = 62
 
@@ -67,16 +65,6 @@ def trainer_of(folder, data, model=None, score=evaluate, **settings):
     options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, **settings}
     arguments = EncoderTrainingArguments(output_dir=str(folder), **options)
     return EncoderTrainer(model or make(), arguments, pairs, tokenizer, evaluator=score)
-
-
-def test_training_pulls_paraphrases_together_and_writes_nothing_to_standard_output(tmp_path, data, capsys):
-    trainer = trainer_of(tmp_path, data, num_train_epochs=12)
-    trainer.train()
-    scores = trainer.scores()
-    assert [entry["epoch"] for entry in scores] == list(range(13))
-    assert scores[0]["step"] == 0 and scores[1]["step"] == 6
-    assert scores[-1]["dev_mean"] > scores[0]["dev_mean"] + 50
-    assert capsys.readouterr().out == ""
 
 
 def test_first_step_is_the_adam_step_of_the_margin_loss(tmp_path, data):
@@ -121,13 +109,6 @@ def test_labelled_pairs_take_the_steps_of_a_plain_loop_with_the_contrastive_loss
     assert not torch.equal(model.embeddings, make().embeddings)
 
 
-def test_the_contrastive_loss_refuses_unlabelled_pairs_and_mega_batches(tmp_path, data):
-    with pytest.raises(InputError, match="asks for labels"):
-        trainer_of(tmp_path, data, loss="contrastive")
-    with pytest.raises(ValueError, match="--mega-batch-size is for --loss margin"):
-        trainer_of(tmp_path, data, loss="contrastive", mega_batch_size=2)
-
-
 @pytest.mark.parametrize("kind", ["avg", "lstm", "gru"])
 def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_win(tmp_path, data, kind):
     values = iter([99.0, 10.0, 30.0, 20.0, 30.0])
@@ -144,18 +125,6 @@ def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_w
         assert torch.equal(value, states[2][name]), name
         assert name == "x" or not torch.equal(value, states[4][name])
     assert len(list(tmp_path.glob("checkpoint-*"))) == 2
-
-
-def test_without_a_dev_set_the_last_state_is_kept(tmp_path, data):
-    trainer = trainer_of(tmp_path, data, score=None)
-    trainer.train()
-    assert trainer.scores() == [] and trainer.best_scores() is None and trainer.state.global_step == 18
-
-
-def test_scores_can_be_taken_at_fractions_of_an_epoch(tmp_path, data):
-    trainer = trainer_of(tmp_path, data, num_train_epochs=2, evaluations_per_epoch=4)
-    trainer.train()
-    assert [entry["step"] for entry in trainer.scores()] == [0, 2, 3, 5, 6, 8, 9, 11, 12]
 
 
 @pytest.mark.parametrize(
@@ -184,15 +153,6 @@ def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_undisturbed_one(tm
         assert torch.equal(value, resumed.model.state_dict()[name]), name
     assert resumed.scores() == undisturbed.scores()
     assert resumed.best_scores() == undisturbed.best_scores()
-
-
-def test_two_runs_with_one_seed_are_equal_and_another_seed_differs(tmp_path, data):
-    runs = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        trainer = trainer_of(tmp_path / name, data, make(dropout=0.2), None, seed=seed, num_train_epochs=1)
-        trainer.train()
-        runs.append(trainer.model.embeddings.detach())
-    assert torch.equal(runs[0], runs[1]) and not torch.equal(runs[0], runs[2])
 
 
 def test_negatives_are_chosen_without_dropout(tmp_path, data):
@@ -235,25 +195,6 @@ def test_relative_steps_reach_the_optimizer_of_word_vectors_and_are_refused_wher
         trainer_of(tmp_path, data, score=None, relative_steps=True, dense_optimizer=True)
 
 
-def test_clipping_bounds_the_norm_of_sparse_and_dense_gradients(tmp_path, data):
-    _, pairs = data
-    trainer = trainer_of(tmp_path, data, make("lstm"), None, max_grad_norm=1e-3)
-    batch = PairCollator(pairs, pad_token_id=0)([(0, pair) for pair in range(10)])
-    trainer.compute_loss(trainer.model, batch).backward()
-    assert trainer.model.embeddings.grad.is_sparse
-    before = trainer._clip_grad_norm(trainer.model)
-    after = torch.cat([item.grad.to_dense().flatten() for item in trainer.model.parameters()]).norm()
-    assert before > 1e-3 and after <= 1.001e-3
-
-
-def test_training_leaves_dense_gradients_behind_for_other_optimizers(tmp_path, data):
-    trainer = trainer_of(tmp_path, data, score=None, max_steps=1)
-    for _ in range(2):
-        trainer.train()
-        assert trainer.model.sparse_gradients is False
-        assert type(trainer.optimizer.optimizer) is RowAdam
-
-
 @pytest.mark.parametrize("kind", ["avg", "gru"])
 def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(tmp_path, data, kind):
     trainer = trainer_of(tmp_path / "run", data, make(kind), num_train_epochs=1)
@@ -270,21 +211,6 @@ def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(t
         found = model(**AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")).pooler_output
         np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-6)
         assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()
-
-
-@pytest.mark.parametrize("wrong", [{"negatives": "all"}, {"scramble": 2.0}, {"evaluations_per_epoch": 0}])
-def test_senseless_settings_are_refused(tmp_path, wrong):
-    with pytest.raises(ValueError):
-        EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)
-
-
-def test_a_custom_trainer_takes_one_gpu_of_several_and_reports_it(tmp_path, data, monkeypatch, caplog):
-    monkeypatch.setattr(
-        EncoderTrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2)
-    )
-    caplog.set_level("INFO")
-    trainer = trainer_of(tmp_path, data, max_steps=1)
-    assert trainer.args.n_gpu == 1 and "training on one GPU" in caplog.text
 
 
 def test_without_a_pad_token_the_first_row_is_trained_as_any_other(tmp_path, data):

@@ -8,24 +8,20 @@ import sys
 import numpy as np
 import pytest
 import torch
-from datasets import Dataset, DatasetDict
+from datasets import Dataset
 from torch import nn
 from transformers import AutoModel, EarlyStoppingCallback
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, SentenceEncoder, encode_pairs
-from hf_paraphrase.encoders.model_folder import write_model_files
 from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.export.run import export_encoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.registry import import_file
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-from hf_paraphrase.training.row_adam import RowAdam
 
-PAIR = {"sentence1": "a1", "sentence2": "b1"}
 WORDS = [f"{letter}{number}" for letter in "ab" for number in range(20)]
 
 
@@ -80,27 +76,6 @@ def test_every_source_of_pairs_gives_the_same_weights(tmp_path, rows, tokenizer)
     assert not torch.equal(found[0], model_of(tokenizer).embeddings)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "error", "message"),
-    [
-        ([{"first": "a1", "second": "b1"}], InputError, "sentence1"),
-        ([], InputError, "no pairs"),
-        (["a1"], UsageError, "a pair is a str"),
-        (3, UsageError, "int is not a source of pairs"),
-        (
-            DatasetDict({"train": Dataset.from_list([{"sentence1": "a1", "sentence2": "b1"}])}),
-            UsageError,
-            r'\["train"\]',
-        ),
-        ([PAIR, {"sentence1": "a1"}], InputError, "sentence2"),
-        ([{"sentence1": "a1", "sentence2": 7}], InputError, "sentence2 is of type int64"),
-    ],
-)
-def test_what_is_no_pairs_is_refused(tmp_path, tokenizer, pairs, error, message):
-    with pytest.raises(error, match=message):
-        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), pairs, tokenizer)
-
-
 def test_early_stopping_ends_the_training_and_the_best_weights_are_kept(tmp_path, rows, tokenizer):
     values = iter([5.0, 10.0, 30.0, 20.0, 25.0, 99.0, 99.0])
     states = []
@@ -153,19 +128,6 @@ def test_metrics_are_computed_of_the_cosines_of_graded_pairs(tmp_path, rows, tok
     np.testing.assert_allclose(seen[0].predictions, cosines, atol=1e-6)
     with pytest.raises(UsageError, match="for an eval_dataset"):
         EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, compute_metrics=compute_metrics)
-
-
-def test_an_optimizer_of_ones_own_takes_the_steps(tmp_path, rows, tokenizer):
-    model = model_of(tokenizer)
-    before = model.embeddings.detach().clone()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    trainer = train(tmp_path / "a", model, rows, tokenizer, optimizers=(optimizer, None))
-    assert trainer.sparse_gradients is False and not torch.equal(model.embeddings, before)
-    model = model_of(tokenizer)
-    optimizers = (RowAdam(model.parameters(), lr=0.02), None)
-    same = train(tmp_path / "b", model, rows, tokenizer, optimizers=optimizers)
-    expected = train(tmp_path / "c", model_of(tokenizer), rows, tokenizer)
-    assert same.sparse_gradients and torch.equal(same.model.embeddings, expected.model.embeddings)
 
 
 class InBatch(nn.Module):
@@ -231,15 +193,6 @@ def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
         EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, Everything())
     with pytest.raises(UsageError, match="mega_batch_size must be 1"):
         EncoderTrainer(model_of(tokenizer), arguments(tmp_path, mega_batch_size=2), rows, tokenizer, InBatch())
-
-
-def test_a_loss_that_asks_for_what_there_is_not_is_refused(tmp_path, rows, tokenizer):
-    class Odd(nn.Module):
-        def forward(self, vectors, weather):
-            return vectors.sum()
-
-    with pytest.raises(UsageError, match="asks for `weather`"):
-        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, Odd())
 
 
 def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows, tokenizer):
@@ -325,53 +278,6 @@ def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_pa
     with pytest.raises(ModelError, match="type `shifted` needs the code that it brings"):
         SentenceEncoder.from_pretrained(folder)
     sys.modules.pop("hf_paraphrase_import.shifted")
-
-
-class Doubled(AvgModel):
-    """Has the configuration of another class, and computes something else."""
-
-    def forward(self, *inputs, **options):
-        found = super().forward(*inputs, **options)
-        found.pooler_output = found.pooler_output + torch.ones_like(found.pooler_output)
-        return found
-
-
-class SameNameConfig(AvgConfig):
-    model_type = "same-name"
-
-    def __init__(self, **settings):
-        super().__init__(**settings)
-
-
-def test_a_subclass_that_would_open_as_its_base_is_saved_nowhere(tmp_path, rows, tokenizer):
-    model = model_of(tokenizer, Doubled)
-    saves = (
-        lambda: EncoderTrainer(model, arguments(tmp_path), rows, tokenizer),
-        lambda: SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "saved"),
-        lambda: write_model_files(tmp_path / "saved", model, tokenizer),
-    )
-    for save in saves:
-        with pytest.raises(UsageError, match="Doubled has the model type `avg` of AvgModel"):
-            save()
-    assert not (tmp_path / "saved").exists()
-
-
-@pytest.mark.parametrize("place", ["__main__", "<locals>", "no file"])
-def test_a_class_without_a_file_is_refused_before_it_is_trained_or_saved(tmp_path, rows, tokenizer, place):
-    made = {
-        "config_class": SameNameConfig,
-        "__module__": {"<locals>": __name__, "no file": "nowhere"}.get(place, place),
-        "__qualname__": "f.<locals>.Own" if place == "<locals>" else "Own",
-    }
-    model = type("Own", (AvgModel,), made)(SameNameConfig(vocab_size=len(tokenizer), hidden_size=4))
-    saves = (
-        lambda: EncoderTrainer(model, arguments(tmp_path), rows, tokenizer),
-        lambda: SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "saved"),
-    )
-    for save in saves:
-        with pytest.raises(UsageError, match=r"its code cannot be saved with its weights .*a file of its own"):
-            save()
-    assert not (tmp_path / "saved").exists()
 
 
 def test_a_folder_of_a_subclass_that_transformers_saved_does_not_open_as_the_base(tmp_path, tokenizer):

@@ -44,21 +44,6 @@ def test_truncated_embeddings_are_the_first_components(tmp_path, model_type, siz
     np.testing.assert_allclose(norms, np.linalg.norm(whole[:, :size], axis=1) > 0, atol=1e-6)
 
 
-def test_an_exported_graph_is_truncated_like_its_model(tmp_path):
-    folder = model_folder(tmp_path / "model", "avg")
-    hf_paraphrase.export_encoder(model=folder, output=tmp_path / "onnx")
-    found = SentenceEncoder.from_pretrained(tmp_path / "onnx", truncate_dim=3).encode(TEXTS)
-    np.testing.assert_allclose(found, SentenceEncoder.from_pretrained(folder).encode(TEXTS)[:, :3], atol=1e-5)
-
-
-def test_an_int8_table_is_truncated_too(tmp_path):
-    folder = model_folder(tmp_path / "model", "avg")
-    hf_paraphrase.export_encoder(model=folder, output=tmp_path / "int8", format="safetensors", weights="int8")
-    whole = SentenceEncoder.from_pretrained(tmp_path / "int8").encode(TEXTS)
-    found = SentenceEncoder.from_pretrained(tmp_path / "int8", truncate_dim=5).encode(TEXTS)
-    np.testing.assert_allclose(found, whole[:, :5], rtol=0, atol=1e-7)
-
-
 def test_a_truncated_average_is_saved_as_the_smaller_model_that_it_is(tmp_path):
     encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model", "avg"), truncate_dim=3)
     encoder.save_pretrained(tmp_path / "small")
@@ -100,26 +85,6 @@ def test_encode_truncates_and_then_normalises(tmp_path, capsys):
     assert main([*words, "--truncate-dim", "9", "--overwrite"]) == 2
     assert "embeddings of 8 components cannot be truncated to 9" in capsys.readouterr().err
     assert main([*words, "--truncate-dim", "0", "--overwrite"]) == 2
-
-
-def test_evaluate_measures_the_first_components(tmp_path):
-    folder = model_folder(tmp_path / "model", "avg")
-    SentenceEncoder.from_pretrained(folder, truncate_dim=3).save_pretrained(tmp_path / "small")
-    columns = {"sentence1": ["w1", "w2", "w3 w4"], "sentence2": ["w2", "w2 w1", "w5"], "score": [1.0, 5.0, 2.0]}
-    table = pa.Table.from_pydict(columns)
-    write_split(tmp_path / "graded", "test", [table], table.schema)
-    common = {"data": tmp_path / "graded", "suite": "graded"}
-    found = hf_paraphrase.evaluate(model=folder, truncate_dim=[3, 5], **common)
-    assert [item.name for item in found.scores] == [
-        str(folder),
-        f"{folder}, 3 components",
-        f"{folder}, 5 components",
-    ]
-    values = [[item.value for item in scores.measurements] for scores in found.scores]
-    alone = [hf_paraphrase.evaluate(model=tmp_path / name, **common).scores[0] for name in ("model", "small")]
-    expected = [[item.value for item in scores.measurements] for scores in alone]
-    assert values[0] == pytest.approx(expected[0]) and values[1] == pytest.approx(expected[1])
-    assert values[0] != pytest.approx(values[1]) and found.record["settings"]["truncate_dim"] == [3, 5]
 
 
 def test_the_card_of_a_model_says_what_its_first_components_reach(tmp_path):

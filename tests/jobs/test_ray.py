@@ -13,8 +13,7 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.encoders.encode_file import EncodeSettings
-from hf_paraphrase.encoders.sentence_embedder import SentenceEmbedder
+from hf_paraphrase.encoders.encode_file import EncodeSettings, SentenceEmbedder
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine

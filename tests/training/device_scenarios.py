@@ -17,9 +17,9 @@ import torch
 from accelerate.state import PartialState
 from stand_in_device import DEVICE, Watched
 
+from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.encoders.untrained import untrained_encoder
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer

@@ -10,9 +10,9 @@ import pytest
 import torch
 from transformers import EarlyStoppingCallback
 
-from hf_paraphrase.encoders.distillation.training_arguments import DistillationTrainingArguments
+from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArguments
+from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.encoders.untrained import untrained_encoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainingArguments
 from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.word_vectors import (
     frequency_weight,
     initial_embeddings,
-    read_counts,
     read_word_vectors,
 )
 
@@ -132,11 +130,11 @@ def test_frequency_weights_are_a_over_a_plus_p(tmp_path):
     assert frequency_weight(np.array([0.0, 1e-3])).tolist() == frequency_weight(np.array([0.0, 0.02]), 0.02).tolist()
 
 
-def test_other_counts_and_another_constant_may_make_the_weights(tmp_path):
+def test_another_constant_may_make_the_weights(tmp_path):
     path = write(tmp_path / "v", TEXT)
     plain = initial(path)[0]
-    weighted = initial(path, frequency_weights=True, weight_counts=np.array([0, 0, 9, 1, 0]), constant=0.1)[0]
-    for row, share in enumerate([0, 0, 0.9, 0.1, 0]):
+    weighted = initial(path, frequency_weights=True, constant=0.1)[0]
+    for row, share in enumerate([0, 0.1, 0.6, 0.3, 0]):
         np.testing.assert_allclose(weighted[row], plain[row] * 0.1 / (0.1 + share), rtol=1e-6)
 
 
@@ -144,33 +142,3 @@ def test_a_token_may_stand_for_a_word_that_is_spelt_otherwise(tmp_path):
     matrix, coverage = initial(write(tmp_path / "v", TEXT), texts=["the", "the", "cat", "the", None])
     np.testing.assert_array_equal(matrix[2:4], np.array([[1, 2, 3], [0.5, -1, 0.2]], np.float32))
     assert coverage.with_vector == 2 and not matrix[0].any()
-
-
-TOKENIZER = build_word_level_tokenizer(["the", "cat", "do", "n't"])
-
-
-def test_text_is_tokenised_and_counted(tmp_path):
-    path = write(tmp_path / "t.gz", "The cat.\n\nthe dog don't\n", gzip.open)
-    assert read_counts(path, TOKENIZER).tolist() == [0, 2, 2, 1, 1, 1]
-    assert read_counts(path, TOKENIZER, 8).tolist() == [0, 2, 2, 1, 1, 1, 0, 0]
-
-
-def test_counts_of_words_are_added_up(tmp_path):
-    path = write(tmp_path / "c", "The 5\nthe\t3\ndon't 2\n dog 1 \n")
-    assert read_counts(path, TOKENIZER).tolist() == [0, 1, 8, 0, 2, 2]
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("", None, "empty"),
-        ("the 5\ncat\n", 2, "`cat` is not a word and its count"),
-        ("the 5\n\ncat -1\n", 3, "not a word and its count"),
-        ("le chat\n", None, "no word of this file is in the vocabulary"),
-    ],
-)
-def test_malformed_counts_are_named(tmp_path, text, line, message):
-    path = write(tmp_path / "c", text)
-    with pytest.raises(InputError, match=message) as caught:
-        read_counts(path, TOKENIZER)
-    assert caught.value.line == line and caught.value.path == str(path) and caught.value.remedy

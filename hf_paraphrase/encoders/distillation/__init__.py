@@ -2,7 +2,7 @@
 
 Teachers and plain text go in, an encoder comes out whose cosines are like those of the teachers. `run` is the recipe:
 `texts` reads the text, `teacher_vectors` keeps what the teachers say of it, `trainer` trains the student with
-`objectives`, and `letters` lets words see their spelling. `word_vectors` distils words alone, without training.
+`objectives`, and `letters` lets words see their spelling.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .collator import DistillationTexts
     from .letters import Letters
+    from .local_table import DistillationTexts
     from .objectives import DistillationObjective
     from .run import distill
     from .teacher_vectors import TeacherVectors, UnitVectors
-    from .texts import EncodedTexts, Texts, corpora_of, encode_texts, read_texts
-    from .trainer import DistillationTrainer
-    from .training_arguments import DistillationTrainingArguments
+    from .texts import Texts, corpora_of, encode_texts, read_texts
+    from .trainer import DistillationTrainer, DistillationTrainingArguments
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...tokenization.encoder_pieces import SPACE
-from ..token_rows import ends_of, token_places
+from ...tokenization.token_ids import ranges
+from ..encoded_pairs import ends_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -71,19 +72,9 @@ def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
 
 
 class Letters(nn.Module):
-    """The vectors of the character n-grams of a vocabulary.
+    """The vectors of the character n-grams of a vocabulary, `table` (buckets, dimension).
 
-    Args:
-        spelt: The spelling of each token by its id, None for one without letters; ids behind them have none either.
-        size: The number of rows of the table of tokens.
-        dimension: The components of a row.
-        shortest: The shortest n-grams.
-        longest: The longest.
-        buckets: Rows of the table of n-grams.
-        seed: Seed of its start.
-
-    Attributes:
-        table: G (buckets, dimension).
+    `spelt` has the spelling of each token by its id, None for one without letters; ids behind them have none either.
     """
 
     def __init__(
@@ -111,8 +102,7 @@ class Letters(nn.Module):
         """Returns the buckets of the n-grams of some tokens laid end to end, and where those of each begin."""
         starts = self._ends[rows]
         lengths = self._ends[rows + 1] - starts
-        row, place = token_places(lengths)
-        return self._buckets[starts[row] + place], lengths.cumsum() - lengths
+        return self._buckets[ranges(starts, lengths)], lengths.cumsum() - lengths
 
     @torch.no_grad()
     def folded(self, embeddings: Tensor) -> Tensor:

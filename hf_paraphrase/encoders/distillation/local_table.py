@@ -1,4 +1,4 @@
-"""The rows of large tables that a batch needs, as a small table with a gradient of its own.
+"""The batches of a distillation, and the rows of large tables that they need, as a small table with its own gradient.
 
 A step gathers the rows of the tokens that occur in its batch, renumbers the tokens, and runs the model with
 that table in place of its own, whatever the model does with it. Only these rows get a gradient, and
@@ -7,8 +7,9 @@ that table in place of its own, whatever the model does with it. Only these rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ from torch.func import functional_call
 from torch.nn import functional
 from transformers import PreTrainedModel
 
+from ...tokenization.token_ids import TokenIds
+from ...training.batches import Item
 from .letters import Letters
+from .teacher_vectors import TeacherVectors
 
 TABLE = "embeddings"
 """The name of the table of token vectors in every encoder."""
@@ -59,16 +63,7 @@ class LocalIds:
 
 
 def local_table(embeddings: Tensor, inputs: dict[str, Tensor], letters: Letters | None) -> Tensor:
-    """Gathers the rows of a batch, with the sums of their n-grams.
-
-    Args:
-        embeddings: The table of tokens (vocabulary, dimension).
-        inputs: A batch of :class:`~.collator.TextCollator`.
-        letters: The n-grams of the tokens.
-
-    Returns:
-        The rows (tokens of the batch, dimension).
-    """
+    """Gathers the rows (tokens of the batch, dimension) of a batch, with the sums of their n-grams."""
     rows: Tensor = _Rows.apply(embeddings, inputs["rows"])
     if letters is None or not len(inputs["ngrams"]):
         return rows
@@ -105,3 +100,55 @@ def _local_parts(encoder: PreTrainedModel, rows: Tensor) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(config, name, value)
+
+
+@dataclass
+class DistillationTexts:
+    """What a student is trained on.
+
+    Attributes:
+        texts: Their token ids, which may be a map of a file.
+        targets: What the teachers say of the same texts.
+    """
+
+    texts: TokenIds
+    targets: TeacherVectors
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+class TextCollator:
+    """Makes a batch from numbers of texts."""
+
+    def __init__(self, data: DistillationTexts, *, vocabulary_size: int, letters: Letters | None = None) -> None:
+        self.data = data
+        self.letters = letters
+        self._ids = LocalIds(vocabulary_size)
+        self._buckets = None if letters is None else LocalIds(len(letters.table))
+
+    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+        """Makes a batch from the epoch and the number of each text.
+
+        Padding is the first of the tokens that occur: a row that does not occur would go on moving by its momentum.
+
+        Returns:
+            `rows` (tokens of the batch,), the ids of the different tokens; `input_ids` and `attention_mask`
+            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`
+            (n-grams of the batch,), the different buckets, `ngrams` (total,) by their places in these, and
+            `ngram_offsets` (tokens of the batch,), where those of each token begin.
+        """
+        numbers = np.array([number for _, number in items], np.int64)
+        texts = self.data.texts.take(numbers)
+        rows, local = self._ids(texts.ids if len(texts.ids) else np.zeros(1, np.int32))
+        ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)
+        batch = {
+            "rows": rows,
+            "input_ids": ids,
+            "attention_mask": mask.astype(np.int64),
+            "targets": self.data.targets.take(numbers),
+        }
+        if self.letters is not None and self._buckets is not None:
+            buckets, batch["ngram_offsets"] = self.letters.of_rows(rows)
+            batch["ngram_rows"], batch["ngrams"] = self._buckets(buckets)
+        return {name: torch.from_numpy(part) for name, part in batch.items()}

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 if TYPE_CHECKING:
     from ...models.modeling_avg import AvgModel
-    from .texts import EncodedTexts
+    from ...tokenization.token_ids import TokenIds
 
 _TEXTS_LOOKED_AT = 1 << 16
 
@@ -31,12 +31,7 @@ def cosine_objective(students: Tensor, targets: Tensor) -> Tensor:
 def pairwise_objective(students: Tensor, targets: Tensor) -> Tensor:
     """Computes the mean squared difference between cosines of students and of targets over all pairs of texts.
 
-    Args:
-        students: (texts, dim).
-        targets: (texts, another dim).
-
-    Returns:
-        The mean over the texts (texts - 1) / 2 pairs; 0 where there is one text only.
+    Both are (texts, dim), of any dim; the result is 0 where there is one text only.
     """
     texts = len(students)
     if texts < 2:
@@ -49,15 +44,9 @@ def pairwise_objective(students: Tensor, targets: Tensor) -> Tensor:
 
 
 def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float32]:
-    """Finds the directions that hold most of the squares of some vectors, without centring.
+    """Finds the directions (components, count) that hold most of the squares of vectors (rows, components).
 
-    Args:
-        vectors: (rows, components).
-        count: How many, at most `components`.
-
-    Returns:
-        Unit vectors at right angles as columns (components, count), the greatest first; the largest entry of each is
-        positive.
+    They are unit vectors at right angles, not centred, the greatest first; the largest entry of each is positive.
     """
     moments = np.zeros((vectors.shape[1], vectors.shape[1]))
     for start in range(0, len(vectors), 1 << 14):
@@ -142,16 +131,10 @@ class DistillationObjective(nn.Module):
 def initial_projection(
     targets: NDArray[np.float32], student_size: int, *, mixed: bool, generator: torch.Generator
 ) -> Tensor:
-    """Makes a projection from students to targets to start from: onto the principal axes of the targets.
+    """Makes a projection from students to targets (texts, target dim) to start from: onto their principal axes.
 
-    Args:
-        targets: Targets of some texts (texts, target dim).
-        student_size: Components of a student.
-        mixed: Turn the axes at random, so that every part of a student's vector gets something of each.
-        generator: Draws the turn.
-
-    Returns:
-        (the greater of both sizes, student_size), orthonormal columns.
+    With `mixed` the axes are turned at random, so that every part of a student's vector gets something of each. It has
+    orthonormal columns (the greater of both sizes, student_size).
     """
     size = targets.shape[1]
     axes = torch.from_numpy(principal_axes(targets, min(student_size, size)))
@@ -167,24 +150,18 @@ def initial_projection(
 
 
 @torch.no_grad()
-def turn_to_principal_axes(model: AvgModel, texts: EncodedTexts, components: int = 0, *, seed: int = 0) -> None:
+def turn_to_principal_axes(model: AvgModel, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
     """Turns the table of an average so that its first components hold as much as they can of the cosines of texts.
 
-    The axes are those of the embeddings of texts, divided by their lengths and not centred. All of them are a
-    rotation, under which no cosine changes.
-
-    Args:
-        model: The average.
-        texts: The texts, of which a sample is embedded.
-        components: How many to keep; 0 for all.
-        seed: Seed of the sample.
+    The axes are those of the embeddings of a sample of texts, divided by their lengths and not centred. All of them
+    are a rotation, under which no cosine changes; `components` keeps so many, 0 all.
     """
-    numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts))[:_TEXTS_LOOKED_AT])
+    numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_LOOKED_AT])
     table = model.get_parameter("embeddings")
     vectors = []
     for start in range(0, len(numbers), 1 << 12):
-        tokens, lengths = texts.take(numbers[start : start + (1 << 12)])
-        ids, counts = (torch.from_numpy(part).to(table.device) for part in (tokens.astype(np.int64), lengths))
+        some = texts.take(numbers[start : start + (1 << 12)])
+        ids, counts = (torch.from_numpy(part).to(table.device) for part in (some.ids.astype(np.int64), some.lengths))
         vectors.append(model.mean_of_words(ids, counts).cpu())
     unit = nn.functional.normalize(torch.cat(vectors)).numpy()
     kept = components or unit.shape[1]

@@ -11,27 +11,28 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...errors import InputError, UsageError
+from ...errors import UsageError, naming
 from ...messages import log
 from ...settings import flag, recipe
+from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun
 from ..kinds import encoder_kind
 from ..sentence_encoder import SentenceEncoder
 from ..train import dev_evaluator, report_encoder
-from .settings import StudentSettings, distill_settings
-from .training_arguments import ObjectiveSettings
+from .settings import ObjectiveSettings, StudentSettings, distill_settings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
+    from ...tokenization.token_ids import TokenIds
     from ...training.word_vectors import Coverage
     from ..encoder_vocabulary import EncoderVocabulary
     from ..sentence_encoder import SentenceEncoder
     from .letters import Letters
     from .teacher_vectors import TeacherVectors
-    from .texts import EncodedTexts, Texts
+    from .texts import Texts
     from .trainer import DistillationTrainer
 
 _VECTORS = "teachers"
@@ -43,8 +44,7 @@ _CUTS = (32, 64, 128, 256)
 def distill(settings: StudentSettings) -> SentenceEncoder:
     """Distils a sentence encoder from teachers on plain text and writes its folder, with card and record.
 
-    Returns:
-        The encoder; its `results`, as in `provenance.json`, say how it was scored.
+    The `results` of the encoder, as in `provenance.json`, say how it was scored.
     """
     from ...artefacts.provenance import read_provenance
 
@@ -70,10 +70,9 @@ class _Distillation:
         from tqdm.auto import tqdm
 
         from ...training.devices import is_bf16
-        from .collator import DistillationTexts
+        from .local_table import DistillationTexts
         from .teacher_vectors import check_teachers
-        from .trainer import DistillationTrainer
-        from .training_arguments import DistillationTrainingArguments
+        from .trainer import DistillationTrainer, DistillationTrainingArguments
 
         # All that can be refused is, before the teachers are asked, which may take hours.
         settings = self.settings
@@ -115,7 +114,7 @@ class _Distillation:
 
     def _texts(self) -> Texts:
         from ..initial_vectors import read_word_list
-        from .texts import corpora_of, read_texts
+        from .texts import corpora_of, described, read_texts
 
         settings = self.settings
         texts = read_texts(
@@ -127,7 +126,7 @@ class _Distillation:
             held_out=settings.decontaminator("text"),
             scratch=self.scratch,
         )
-        log(f"{len(texts):,} texts; left out: {texts.left_out}")
+        log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
         return texts
 
     def _targets(self, teachers: Sequence[SentenceEncoder], texts: Texts, kept: Path, bf16: bool) -> TeacherVectors:
@@ -142,22 +141,18 @@ class _Distillation:
         return TeacherVectors(vectors, settings.teacher_weights)
 
     def _vocabulary(self, texts: Texts) -> EncoderVocabulary:
-        from ..untrained import new_vocabulary
+        from ..encoder_vocabulary import new_vocabulary
 
-        try:
+        with naming(self.settings.text[0]):
             return new_vocabulary(self.settings, partial(iter, texts))
-        except InputError as error:
-            if error.path is not None:
-                raise
-            raise InputError(error.message, path=self.settings.text[0], remedy=error.remedy) from error
 
-    def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, EncodedTexts]:
+    def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, TokenIds]:
         """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""
         import torch
 
+        from ..encoder_vocabulary import untrained_model
         from ..initial_model import initial_encoder
         from ..kinds import DROPOUTS
-        from ..untrained import untrained_model
         from .texts import encode_texts
 
         settings = self.settings
@@ -172,7 +167,9 @@ class _Distillation:
             size = vocabulary.vectors.matrix.shape[1]
         assert size is not None
         encoded = encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
-        model, self.coverage = untrained_model(settings, vocabulary, encoded.counts, seed=settings.seed)
+        model, self.coverage = untrained_model(
+            settings, vocabulary, partial(id_counts, encoded.ids), seed=settings.seed
+        )
         if settings.letters and self.coverage is None:
             # What a word has of its own comes from the text alone, so that a word without text is its letters.
             with torch.no_grad():
@@ -194,12 +191,11 @@ class _Distillation:
             seed=settings.seed,
         )
 
-    def _write(
-        self, trainer: DistillationTrainer, texts: Texts, encoded: EncodedTexts, targets: TeacherVectors
-    ) -> None:
+    def _write(self, trainer: DistillationTrainer, texts: Texts, encoded: TokenIds, targets: TeacherVectors) -> None:
         from ..initial_model import name_on_card
-        from ..model_folder import card_values, dev_measurement, sizes_of, write_model_files
+        from ..model_folder import card_values, dev_measurement, dev_results, sizes_of, write_model_files
         from .objectives import turn_to_principal_axes
+        from .texts import described
 
         settings, model = self.settings, cast(Any, trainer.model)
         scores, best = trainer.scores(), trainer.best_scores()
@@ -207,19 +203,14 @@ class _Distillation:
             turn_to_principal_axes(model, encoded, settings.principal_components, seed=settings.seed)
         by_components = _scores_by_components(trainer, settings)
         names = [Path(teacher).resolve().name for teacher in settings.teacher]
-        untrained = next((entry for entry in scores if entry["step"] == 0), None)
         results = {
             "texts": len(texts),
-            "left_out": vars(texts.left_out),
+            "left_out": dict(texts.left_out),
             "contamination": texts.contamination,
             "teachers": dict(zip(names, (vectors.dimension for vectors in targets.teachers), strict=True)),
             "coverage": None if self.coverage is None else vars(self.coverage),
-            "dev_untrained": None if untrained is None else untrained["dev_mean"],
-            "dev_best": None if best is None else best["dev_mean"],
-            "best_epoch": None if best is None else best["epoch"],
+            **dev_results(trainer),
             "dev_by_components": by_components,
-            "steps": trainer.state.global_step,
-            "dev_scores": scores,
             **sizes_of(model),
         }
         folders = [item for item in settings.text if Path(item).is_dir()]
@@ -237,7 +228,7 @@ class _Distillation:
             "languages": languages or (["en"] if words and settings.split_contractions else []),
             "teacher_names": ", ".join(names),
             "text_names": ", ".join(to_path(item).name for item in settings.text),
-            "left_out": str(texts.left_out),
+            "left_out": described(texts.left_out),
             "initial": start,
             "scores": scores,
             "kept_step": None if best is None else best["step"],

@@ -8,13 +8,45 @@ from typing import ClassVar
 from ...data.decontamination import DecontaminationSettings
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
-from ...settings import is_given, setting
+from ...settings import Settings, is_given, setting
 from ...training.run import TrainingRunSettings
 from ..kinds import encoder_kind, option_names
 from ..train_settings import NewEncoderSettings, VocabularySettings, with_encoder_options
 from .letters import BUCKETS, LONGEST, SHORTEST
 from .texts import COLUMNS
-from .training_arguments import ObjectiveSettings
+
+
+@dataclass(kw_only=True)
+class ObjectiveSettings(Settings):
+    """What a student learns from its teachers, and how fast."""
+
+    GROUP: ClassVar[str] = "loss"
+
+    cosine_weight: float = setting(
+        "weight of 1 - cos(student, teachers), the mean over texts; where the sizes differ, through a projection with "
+        "orthonormal columns, which changes no cosine and is thrown away",
+        1.0,
+        at_least=0,
+    )
+    pairwise_weight: float = setting(
+        "weight of the mean squared difference between the cosines of two students and of their teachers, over all "
+        "pairs of a batch",
+        0.0,
+        at_least=0,
+    )
+    matryoshka: list[int] = setting(
+        "train the first N components, too, so that vectors can be cut to them: e.g. 32 64 128", [], at_least=1
+    )
+    network_learning_rate: float = setting(
+        "learning rate of what is not a table: recurrent layers, the projection", 1e-3, above=0
+    )
+    evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.cosine_weight == self.pairwise_weight == 0:
+            raise UsageError("--cosine-weight and --pairwise-weight are both 0", remedy="give one of them a weight")
 
 
 @dataclass(kw_only=True)
@@ -156,7 +188,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that the result depends on, the text first."""
-        start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors, self.frequency_counts)
+        start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors)
         others = [item for item in (*start, self.dev_data) if item is not None]
         return [*self.text, *self.teacher, *others, *self.decontaminate]
 

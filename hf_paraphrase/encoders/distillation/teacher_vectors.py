@@ -23,6 +23,7 @@ from ...artefacts.provenance import fingerprint
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...messages import log
 from ..sentence_encoder import SentenceEncoder
+from ..vectors import normalized
 
 if TYPE_CHECKING:
     from .texts import Texts
@@ -188,12 +189,11 @@ def _add(
 
 def _embed(encoder: SentenceEncoder, teacher: str, texts: list[str]) -> NDArray[np.float32]:
     vectors = encoder.encode(texts)
-    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    wrong = np.flatnonzero(~np.isfinite(lengths[:, 0]))
+    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(wrong):
         raise ModelError(
             f"its vector is not finite for the text `{texts[wrong[0]][:_SHOWN]}`",
             path=teacher,
             remedy="take another teacher, or --teacher-precision fp32",
         )
-    return (vectors / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)
+    return normalized(vectors)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,38 +20,15 @@ from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
-from ...tokenization.token_ids import id_counts
+from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
-from ..token_rows import GrowingArray, ends_of, token_places
+from ..encoded_pairs import GrowingArray, ends_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 COLUMNS = ("sentence", "text", "sentence1", "sentence2", "target")
 """The columns of data folders that are read where none are named."""
-
-
-@dataclass
-class LeftOut:
-    """How many texts were left out, by the reason.
-
-    Attributes:
-        empty: Without a character that is not white space.
-        contaminated: Those that an evaluation set has, or nearly so.
-        not_sampled: Those that a random sample left out.
-    """
-
-    empty: int = 0
-    long: int = 0
-    repeated: int = 0
-    contaminated: int = 0
-    not_sampled: int = 0
-
-    def __str__(self) -> str:
-        parts = [f"{self.repeated:,} repeated", f"{self.long:,} too long", f"{self.empty:,} empty"]
-        parts += [f"{self.contaminated:,} of evaluation sets"] if self.contaminated else []
-        parts += [f"{self.not_sampled:,} not in the sample"] if self.not_sampled else []
-        return ", ".join(parts)
 
 
 @dataclass
@@ -62,6 +40,7 @@ class Texts:
         ends: Where each of them begins, and the end, int64.
         rows: Which of them these texts are (texts,), int64.
         keys: 64 bits of a digest of each text (texts,), uint64.
+        left_out: How many were left out, by the reason.
         contamination: How many were left out by each evaluation set.
     """
 
@@ -69,8 +48,8 @@ class Texts:
     ends: NDArray[np.int64]
     rows: NDArray[np.int64]
     keys: NDArray[np.uint64]
-    left_out: LeftOut = field(default_factory=LeftOut)
-    contamination: dict[str, int] = field(default_factory=dict)
+    left_out: Counter[str]
+    contamination: dict[str, int]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -127,56 +106,51 @@ def read_texts(
 ) -> Texts:
     """Reads texts into files without a name; memory stays at one block and a few numbers a text.
 
-    White space at the ends of a text is removed.
-
-    Args:
-        corpora: The text.
-        words: Single words that are texts of their own, behind the others.
-        max_characters: Longer texts are left out: they are not sentences.
-        max_texts: Keep a random sample of N texts; all words stay.
-        seed: Seed of the sample.
-        held_out: Leaves out the texts of evaluation sets, from the column `text`.
-        scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.
+    White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
+    sentences. `words` are texts of their own, behind the others, which all stay where `max_texts` draws a sample.
     """
     corpora = list(corpora)
-    left_out = LeftOut()
+    left_out: Counter[str] = Counter(empty=0, long=0, repeated=0, contaminated=0, not_sampled=0)
     contamination = dict.fromkeys([] if held_out is None else held_out.fingerprints.names, 0)
     characters = GrowingArray(np.uint8, scratch, "the text")
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     words_from: int | None = None
-    try:
-        for block, are_words in _blocks(corpora, words):
-            if are_words:
-                words_from = sum(map(len, keys))
-            kept = [text for text in block if 0 < len(text) <= max_characters]
-            left_out.long += sum(len(text) > max_characters for text in block)
-            left_out.empty += sum(not text for text in block)
-            if held_out is not None and kept:
-                table, report = held_out.reported(pa.table({"text": kept}))
-                add_report(contamination, report["contamination"])
-                left_out.contaminated += len(kept) - table.num_rows
-                kept = table.column("text").to_pylist()
-            encoded = [text.encode() for text in kept]
-            characters.append(b"".join(encoded))
-            keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))
-            lengths.append(np.array([len(text) for text in encoded], np.int64))
-        mapped = characters.map()
-    finally:
-        characters.close()
+    for block, are_words in _blocks(corpora, words):
+        if are_words:
+            words_from = sum(map(len, keys))
+        kept = [text for text in block if 0 < len(text) <= max_characters]
+        left_out["long"] += sum(len(text) > max_characters for text in block)
+        left_out["empty"] += sum(not text for text in block)
+        if held_out is not None and kept:
+            table, report = held_out.reported(pa.table({"text": kept}))
+            add_report(contamination, report["contamination"])
+            left_out["contaminated"] += len(kept) - table.num_rows
+            kept = table.column("text").to_pylist()
+        encoded = [text.encode() for text in kept]
+        characters.append(b"".join(encoded))
+        keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))
+        lengths.append(np.array([len(text) for text in encoded], np.int64))
+    mapped = characters.map()
     all_keys = np.concatenate(keys)
     # The first of equal ones, in the order of the text.
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
-    left_out.repeated = len(all_keys) - len(rows)
+    left_out["repeated"] = len(all_keys) - len(rows)
     if not len(rows):
         raise InputError(
-            f"no text to learn from (left out: {left_out})",
+            f"no text to learn from (left out: {described(left_out)})",
             path=corpora[0].path if corpora else None,
             remedy="give running text, one sentence a line",
         )
     rows = _sample(rows, len(all_keys) if words_from is None else words_from, max_texts, seed)
-    left_out.not_sampled = len(all_keys) - left_out.repeated - len(rows)
+    left_out["not_sampled"] = len(all_keys) - left_out["repeated"] - len(rows)
     return Texts(mapped, ends_of(np.concatenate(lengths)), rows, all_keys[rows], left_out, contamination)
+
+
+def described(left_out: Counter[str]) -> str:
+    """Describes how many texts were left out."""
+    words = {"long": "too long", "contaminated": "of evaluation sets", "not_sampled": "not in the sample"}
+    return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"
 
 
 def _blocks(corpora: Iterable[SentenceCorpus], words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
@@ -196,46 +170,16 @@ def _sample(rows: NDArray[np.int64], words_from: int, most: int | None, seed: in
     return np.concatenate([texts[np.sort(drawn)], rows[rows >= words_from]])
 
 
-@dataclass
-class EncodedTexts:
-    """Token ids of texts.
-
-    Attributes:
-        tokens: The ids of all texts laid end to end (total,), int32, usually a map of a file.
-        ends: Where each text begins, and the end (texts + 1,), int64.
-    """
-
-    tokens: NDArray[np.int32]
-    ends: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.ends) - 1
-
-    def take(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Returns the ids of some texts laid end to end (total,), and the length of each (texts,)."""
-        starts = self.ends[numbers]
-        lengths = self.ends[numbers + 1] - starts
-        text, position = token_places(lengths)
-        return self.tokens[starts[text] + position], lengths
-
-    def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
-        """Counts how often each id occurs (vocabulary,)."""
-        return id_counts(self.tokens, vocabulary_size)
-
-
 def encode_texts(
     texts: Texts, tokenizer: PreTrainedTokenizerFast, *, scratch: str | os.PathLike[str] | None = None
-) -> EncodedTexts:
-    """Tokenises texts; one may have no tokens."""
+) -> TokenIds:
+    """Tokenises texts into a file that is mapped; a text may have no tokens."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     tokens = GrowingArray(np.int32, scratch, "the tokenised text")
     lengths = [np.zeros(0, np.int64)]
-    try:
-        for block in texts.blocks():
-            token_ids = ids_of(backend, block, lookup)
-            tokens.append(token_ids.ids)
-            lengths.append(token_ids.lengths)
-        return EncodedTexts(tokens.map(), ends_of(np.concatenate(lengths)))
-    finally:
-        tokens.close()
+    for block in texts.blocks():
+        token_ids = ids_of(backend, block, lookup)
+        tokens.append(token_ids.ids)
+        lengths.append(token_ids.lengths)
+    return TokenIds(tokens.map(), ends_of(np.concatenate(lengths)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 
 from ...errors import UsageError
 from ...training.batches import EpochBatches, Item
+from ...training.epoch_trainer import EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import DenseGradients
 from ..dev_scores import Evaluator
@@ -22,25 +24,38 @@ from ..kinds import check_own_class
 from ..objective import Objective
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer
-from .collator import DistillationTexts, TextCollator
 from .letters import Letters
-from .local_table import TABLE, call_with_table, local_table
+from .local_table import TABLE, DistillationTexts, TextCollator, call_with_table, local_table
 from .objectives import DistillationObjective, initial_projection
-from .training_arguments import DistillationTrainingArguments
+from .settings import ObjectiveSettings
 
 _TABLE_FILE = "unfolded_table.safetensors"
 _TARGETS_LOOKED_AT = 1 << 14
 
 
-class TextObjective(Objective):
-    """What teachers say of texts, each batch computed with the rows of its own tokens alone.
+@dataclass
+class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
+    """`TrainingArguments` with the settings of the objectives.
 
-    Args:
-        model: The student.
-        collator: Makes the batches.
-        batches: Which texts are in which batch.
-        module: A module of (students, targets).
+    The learning rate falls to zero in a straight line, and gradients are not clipped. Where `eval_strategy` and
+    `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1 equal fractions of it count.
     """
+
+    per_device_train_batch_size: int = field(default=1024, metadata={"help": "texts in a batch"})
+    learning_rate: float = field(default=1e-2, metadata={"help": "learning rate of tables of vectors"})
+    num_train_epochs: float = field(default=6.0, metadata={"help": "passes over the texts"})
+    lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rates"})
+    # With 0.999 the first steps of a rare row are three times as long: its moments start from nothing.
+    adam_beta2: float = field(default=0.99, metadata={"help": "decay of the second moment"})
+    save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
+
+    def __post_init__(self) -> None:
+        ObjectiveSettings(**{item.name: getattr(self, item.name) for item in fields(ObjectiveSettings)}).check()
+        super().__post_init__()
+
+
+class TextObjective(Objective):
+    """What teachers say of texts, each batch computed with the rows of its own tokens alone."""
 
     items = "texts"
 
@@ -58,7 +73,7 @@ class TextObjective(Objective):
         return self.collator(items)
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Computes the loss of a batch of :class:`~.collator.TextCollator`, a mean over its texts."""
+        """Computes the loss of a batch of :class:`~.local_table.TextCollator`, a mean over its texts."""
         encoder = trainer.accelerator.unwrap_model(model)
         table = local_table(encoder.get_parameter(TABLE), inputs, self.letters)
         vectors = call_with_table(model, encoder, table, inputs, **trainer.forward_options)

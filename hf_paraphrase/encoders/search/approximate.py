@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from ...errors import InputError, UsageError
 from .nearest_neighbours import float32_error, unit_vectors
-from .paraphrase_mining import Pairs, pairs_above
+from .semantic_search import Pairs, pairs_above
 from .vector_file import VectorFile, cosine_of_rows
 
 LISTS_FILE = "index.faiss"
@@ -107,9 +107,8 @@ class InvertedLists:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Finds the k rows of the greatest cosine to each query (queries, dim) in its nearest lists.
 
-        Returns:
-            Row numbers (queries, k), the nearest first, -1 where the lists hold fewer; and their cosines (queries, k)
-            in double precision. Zero vectors are not found.
+        Rows (queries, k), the nearest first, are -1 where the lists hold fewer; cosines are in double precision. Zero
+        vectors are not found.
         """
         _, rows = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=self._parameters(probes))
         cosines, units = np.empty(rows.shape), unit_vectors(queries, "queries")
@@ -123,7 +122,7 @@ class InvertedLists:
         return rows, np.where(rows < 0, 0.0, cosines)
 
     def similar_pairs(self, threshold: float, probes: int, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
-        """Compares every vector with those of the lists near it; see :func:`~.paraphrase_mining.similar_pairs`."""
+        """Compares every vector with those of the lists near it; see :func:`~.semantic_search.similar_pairs`."""
         least = threshold - float32_error(self._vectors.shape[1])
         with tqdm(
             total=len(self._vectors), unit=" sentences", desc="mine", disable=not show_progress_bar or None

@@ -1,13 +1,15 @@
-"""Builds an index folder from a stream of sentences, in memory that does not grow with their number."""
+"""Builds an index folder from a stream of sentences, in memory that does not grow with their vectors."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 from numpy.typing import NDArray
 
 from ...data.arrow_arrays import int64_array, text_array
@@ -17,10 +19,10 @@ from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .approximate import LISTS_FILE, InvertedLists, default_lists, default_probes, write_lists
 from .nearest_neighbours import nearest_neighbours
-from .sentence_table import ROWS_PER_GROUP, SENTENCES, RepeatedTexts, text_keys
-from .stored_index import KEYS_FILE, VECTORS_FILE, IndexSettings, StoredIndex
+from .stored_index import KEYS_FILE, SENTENCES, VECTORS_FILE, IndexSettings, StoredIndex, text_keys
 from .vector_file import NpyWriter, VectorFile
 
+_ROWS_PER_GROUP = 10_000
 _RECALL_QUERIES = 200
 _RECALL_NEIGHBOURS = 10
 
@@ -62,7 +64,7 @@ def build_index(
     with NpyWriter(folder / VECTORS_FILE, encoder.dimension) as writer:
         tables = builder.tables(blocks, writer, progress, earlier, without)
         write_split(folder, "train", _regrouped(tables), SENTENCES, repeating=())
-    settings = replace(builder.counts, rows=writer.rows, dimension=encoder.dimension)
+    settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
     if not settings.rows:
         raise InputError("the corpus contains no sentences", remedy="give one sentence a line")
     if settings.zero_rows == settings.rows:
@@ -90,9 +92,11 @@ class _Builder:
     """Counts, keys and vectors of the sentences of an index that is being built."""
 
     def __init__(self, encoder: SentenceEncoder, keep_repeated: bool, batch_size: int) -> None:
-        self.counts = IndexSettings(0, 0, 0)
+        self.counts = Counter(read=0, empty=0, repeated=0, zero_rows=0)
         self.keys: list[NDArray[np.uint64]] = []
-        self._embedder, self._seen = KnownTexts(encoder), RepeatedTexts()
+        self._embedder = KnownTexts(encoder)
+        # Of a million texts two different ones share 64 bits with a probability of 3e-8.
+        self._seen: set[int] = set()
         self._keep_repeated, self._batch_size = keep_repeated, batch_size
 
     def tables(
@@ -107,57 +111,62 @@ class _Builder:
         if earlier is not None:
             yield from self._earlier_tables(earlier, without, writer)
         for block in blocks:
-            position = np.arange(self.counts.read, self.counts.read + len(block)) + 1
-            filled = np.array([text is not None and bool(text.strip()) for text in block], bool)
-            texts = [text for text, kept in zip(block, filled.tolist(), strict=True) if kept and text is not None]
-            fresh = self._seen.new(texts)
-            self.counts = replace(
-                self.counts,
-                read=self.counts.read + len(block),
-                empty=self.counts.empty + int((~filled).sum()),
-                repeated=self.counts.repeated + int((~fresh).sum()),
-            )
-            if not self._keep_repeated:
-                texts = [text for text, kept in zip(texts, fresh.tolist(), strict=True) if kept]
-                filled[filled] = fresh
-            if texts:
+            rows = []
+            for position, text in enumerate(block, self.counts["read"] + 1):
+                if text is None or not text.strip():
+                    self.counts["empty"] += 1
+                elif self._is_new(text) or self._keep_repeated:
+                    rows.append((text, position))
+            self.counts["read"] += len(block)
+            if rows:
+                texts = [text for text, _ in rows]
                 vectors = self._embedder.embed(texts, batch_size=self._batch_size)
                 if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
                     raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
                 self._add(writer, vectors, text_keys(texts))
-                yield pa.table({"sentence": text_array(texts), "position": int64_array(position[filled])})
+                positions = np.array([position for _, position in rows])
+                yield pa.table({"sentence": text_array(texts), "position": int64_array(positions)})
             progress(len(block))
+
+    def _is_new(self, text: str) -> bool:
+        key = xxhash.xxh3_64_intdigest(text.encode())
+        is_new = key not in self._seen
+        self._seen.add(key)
+        self.counts["repeated"] += not is_new
+        return is_new
 
     def _earlier_tables(
         self, earlier: StoredIndex, without: NDArray[np.bool_] | None, writer: NpyWriter
     ) -> Iterator[pa.Table]:
         before = earlier.settings
         # Version 0.1 did not store how many were read.
-        read = before.read or earlier.sentences.take(np.array([len(earlier) - 1])).column("position")[0].as_py()
-        self.counts = replace(self.counts, read=read, empty=before.empty, repeated=before.repeated)
+        read = before.read or earlier.sentences["position"][-1].as_py()
         kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
-        for start in range(0, len(kept), ROWS_PER_GROUP):
-            rows = kept[start : start + ROWS_PER_GROUP]
-            table = earlier.sentences.take(rows)
-            self._seen.new(table.column("sentence").to_pylist())
+        for start in range(0, len(kept), _ROWS_PER_GROUP):
+            rows = kept[start : start + _ROWS_PER_GROUP]
+            table = earlier.sentences_of(rows)
+            for text in table["sentence"].to_pylist():
+                self._is_new(text)
             self._add(writer, earlier.vectors.take(rows), earlier.keys[rows])
             yield table
+        self.counts.update(read=read, empty=before.empty)
+        self.counts["repeated"] = before.repeated
 
     def _add(self, writer: NpyWriter, vectors: NDArray[np.float32], keys: NDArray[np.uint64]) -> None:
-        zero = int((~vectors.any(axis=1)).sum())
-        self.counts = replace(self.counts, zero_rows=self.counts.zero_rows + zero)
+        self.counts["zero_rows"] += int((~vectors.any(axis=1)).sum())
         writer.write(vectors)
         self.keys.append(keys)
 
 
 def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Gives the rows in groups of one size, so that the blocks of the input change no byte of the output."""
+    # `empty_table` would import pandas.
     waiting = pa.Table.from_batches([], SENTENCES)
     for table in tables:
         waiting = pa.concat_tables([waiting, table.cast(SENTENCES)])
-        whole = waiting.num_rows - waiting.num_rows % ROWS_PER_GROUP
-        for first in range(0, whole, ROWS_PER_GROUP):
-            yield waiting.slice(first, ROWS_PER_GROUP).combine_chunks()
+        whole = waiting.num_rows - waiting.num_rows % _ROWS_PER_GROUP
+        for first in range(0, whole, _ROWS_PER_GROUP):
+            yield waiting.slice(first, _ROWS_PER_GROUP).combine_chunks()
         waiting = waiting.slice(whole).combine_chunks()
     if waiting.num_rows:
         yield waiting

@@ -17,11 +17,9 @@ from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .build import build_index
-from .index_folder import rewrite_index
 from .nearest_neighbours import nearest_neighbours
-from .paraphrase_mining import BestPairs, MinedPairs, similar_pairs
-from .sentence_table import text_keys
-from .stored_index import ENCODER_FOLDER, StoredIndex
+from .semantic_search import BestPairs, MinedPairs, similar_pairs
+from .stored_index import ENCODER_FOLDER, StoredIndex, rewrite_index, text_keys
 from .vector_file import cosine_of_rows
 
 METHODS = ("exact", "approximate")
@@ -35,14 +33,10 @@ Nearest = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A sentence of the corpus that is near a query.
+    """A sentence of the corpus that is near a query, with their cosine and its row in the index, from 0.
 
-    Attributes:
-        sentence: Its text.
-        score: The cosine of the two embeddings.
-        row: Its row in the index, from 0.
-        position: Its line or row in the input that the index was built from, from 1; what was added later is counted
-            on.
+    `position` is its line or row in the input that the index was built from, from 1; what was added later is counted
+    on.
     """
 
     sentence: str
@@ -54,17 +48,12 @@ class Neighbour:
 class SearchIndex(StoredIndex):
     """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
-    Searching maps vectors into memory and reads sentences as they are needed. An index can be pickled and copied: the
-    copy opens the folder again.
+    Its vectors are mapped into memory. An index can be pickled and copied: the copy opens the folder again.
 
     Args:
         folder: The index folder.
         encoder: The encoder of the queries, or its name; by default the one that the folder holds.
         device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
-
-    Raises:
-        InputError: If the folder is not an index, incomplete or damaged.
-        ModelError: If the encoder gives other vectors than those in the index.
     """
 
     def __init__(
@@ -115,20 +104,10 @@ class SearchIndex(StoredIndex):
             texts = queries[first : first + _QUERIES_PER_BLOCK]
             vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
-            nearest = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
-            rows = np.concatenate([item[0] for item in nearest]) if nearest else np.empty(0, np.int64)
-            table = self.sentences.take(rows)
-            columns = [table.column(name).to_pylist() for name in ("sentence", "position")]
-            place = 0
-            for numbers, scores in nearest:
-                part = slice(place, place + len(numbers))
-                place += len(numbers)
-                yield [
-                    Neighbour(sentence, score, row, position)
-                    for sentence, score, row, position in zip(
-                        columns[0][part], scores.tolist(), numbers.tolist(), columns[1][part], strict=True
-                    )
-                ]
+            for rows, scores in self.nearest(vectors, k, method=method, probes=probes, without_keys=keys):
+                found = self.sentences_of(rows)
+                columns = found["sentence"].to_pylist(), scores.tolist(), rows.tolist(), found["position"].to_pylist()
+                yield [Neighbour(*values) for values in zip(*columns, strict=True)]
 
     def nearest(
         self,
@@ -146,13 +125,10 @@ class SearchIndex(StoredIndex):
 
         Args:
             vectors: Unit (or zero) vectors (queries, dim), float32.
-            k: As for :meth:`neighbours`.
+            k: How many of each.
             method: As for :meth:`neighbours`.
             probes: As for :meth:`neighbours`.
             without_keys: For each query the key of a text that is left out (queries,).
-
-        Returns:
-            For each query the rows (found,), int64, and their cosines (found,), float64; zero vectors are not found.
         """
         check_count("k", k)
         if self.uses_lists(method):
@@ -223,15 +199,8 @@ class SearchIndex(StoredIndex):
     def add(self, sentences: str | Sequence[str], *, keep_repeated: bool = False, batch_size: int = 256) -> int:
         """Adds sentences at the end; those that are there are not encoded again.
 
-        The folder is replaced in one step, and this object then reads the new one.
-
-        Args:
-            sentences: The sentences; empty ones are left out.
-            keep_repeated: Add a sentence that the index has already once more.
-            batch_size: Sentences in a padded batch of the encoder.
-
-        Returns:
-            How many the index has more than before.
+        The folder is replaced in one step, and this object then reads the new one. A sentence that the index has is
+        added once more with `keep_repeated`; empty ones are left out. Returns how many the index has more than before.
         """
         texts = list_of_texts(sentences)
         return self._rewritten([texts], keep_repeated=keep_repeated, batch_size=batch_size)
@@ -264,7 +233,7 @@ class SearchIndex(StoredIndex):
             )
         rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
         stored = self.vectors.take(rows)
-        now = self._texts.embed(self.sentences.sentences(rows))
+        now = self._texts.embed(self.sentences_of(rows)["sentence"].to_pylist())
         # Zero vectors have cosine 0 with themselves.
         same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
         if not same.all():

@@ -31,13 +31,7 @@ def unit_vectors(
 ) -> NDArray[np.float64]:
     """Divides each row (rows, dim) by its length, in double precision: the square of 1e30 is no float32.
 
-    Zero rows stay zero.
-
-    Args:
-        vectors: (rows, dim).
-        name: What an error calls them.
-        corpus: What they are a part of; an error names its file.
-        first: The row of the first of them in it.
+    Zero rows stay zero. An error calls the rows, from row `first` of a corpus, by `name`.
     """
     exact = np.array(vectors, np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -18,16 +18,16 @@ from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
-from ...errors import InputError, UsageError
+from ...errors import InputError, UsageError, naming
 from ...messages import log
 from ...settings import recipe
-from .index_folder import copy_encoder, finish_index, metadata_of, rewrite_index
+from ..sentence_encoder import SentenceEncoder
 from .search_settings import SearchSettings
+from .stored_index import copy_encoder, finish_index, metadata_of, rewrite_index
 
 if TYPE_CHECKING:
-    from ..sentence_encoder import SentenceEncoder
     from .index import Neighbour, SearchIndex
-    from .paraphrase_mining import MinedPairs
+    from .semantic_search import MinedPairs
     from .stored_index import IndexSettings
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
@@ -70,7 +70,7 @@ def search(settings: SearchSettings) -> Searched:
 def _build(settings: SearchSettings) -> Searched:
     corpus = _corpus(settings, settings.corpus)
     model = str(settings.model)
-    encoder = _encoder(model, settings.device)
+    encoder = SentenceEncoder.from_pretrained(model, device=settings.device)
     with _artefact(settings, [model, corpus.path]) as artefact:
         made = _build_into(artefact.staging, encoder, corpus, settings)
         copy_encoder(model_folder(model), artefact.staging)
@@ -93,7 +93,7 @@ def _build_into(
     with (
         tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
         tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not approximate or None) as placed,
-        _named(corpus.path),
+        naming(corpus.path),
     ):
         made = build_index(
             encoder,
@@ -123,17 +123,6 @@ def _build_into(
             f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
         )
     return made
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Names the file in errors about its sentences."""
-    try:
-        yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(error.message, path=path, remedy=error.remedy) from error
 
 
 def _change(settings: SearchSettings) -> Searched:
@@ -192,24 +181,14 @@ def _neighbours(
         shortest = min(map(len, indexes))
         if top_k > shortest:
             log(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")
-    if blank == total:
-        # Of --query none may be blank.
-        raise InputError(
-            f"no query: {'its line is' if total == 1 else f'all its {total:,} lines are'} blank",
-            path=settings.query_file,
-            remedy="give one sentence a line",
-        )
-    reason, remedy = (
-        "none of their words is in the encoder's vocabulary",
-        "the language that the encoder was trained on",
-    )
+    reason = "none of their words is in the encoder's vocabulary"
     if settings.identical == "drop":
-        reason, remedy = f"{reason}, or none is left but identical ones", f"{remedy}, or leave --identical out"
+        reason += ", or none is left but identical ones"
     if without == total:
         raise InputError(
-            f"no neighbour of any query: {reason}",
+            f"no neighbour of any query: {'all lines are blank' if blank == total else reason}",
             path=settings.query_file,
-            remedy=f"give sentences in {remedy}",
+            remedy="give one sentence a line, in the language that the encoder was trained on",
         )
     for number, why in ((blank, "they are blank"), (without - blank, reason)):
         if number:
@@ -259,7 +238,7 @@ def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]
     """Reads the sentences of mined pairs, block by block."""
     for first in range(0, len(pairs), _PAIRS_PER_BATCH):
         part = slice(first, first + _PAIRS_PER_BATCH)
-        sides = [index.sentences.take(rows[part]).column("sentence") for rows in (pairs.first, pairs.second)]
+        sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
         yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
 
 
@@ -268,12 +247,12 @@ def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchInde
     from .index import SearchIndex
 
     if settings.corpus is None:
-        encoder = None if settings.model is None else _encoder(settings.model, settings.device)
-        index = SearchIndex(source, encoder, device=settings.device)
+        index = SearchIndex(source, settings.model, device=settings.device)
         if not index.uses_lists(settings.method) and settings.probes is not None:
             raise UsageError("the index has no lists for --probes to read", path=source, remedy="leave --probes out")
         return index
-    corpus, encoder = _corpus(settings, settings.corpus), _encoder(source, settings.device)
+    corpus = _corpus(settings, settings.corpus)
+    encoder = SentenceEncoder.from_pretrained(source, device=settings.device)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))
     _build_into(folder, encoder, corpus, settings)
     return SearchIndex(folder, encoder)
@@ -283,22 +262,13 @@ def _queries(settings: SearchSettings) -> Iterator[list[str]]:
     """Returns the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
     if settings.query_file is None:
         return iter([settings.query])
-    path = Path(settings.query_file)
-    if path.is_dir():
-        raise InputError("this is a folder, not a file of queries", path=path, remedy="give one sentence a line")
-    blocks = SentenceCorpus(path).blocks()
+    blocks = SentenceCorpus(Path(settings.query_file)).blocks()
     first = list(islice(blocks, 1))
     return ([text or "" for text in block] for block in chain(first, blocks))
 
 
 def _corpus(settings: SearchSettings, source: str | None) -> SentenceCorpus:
     return SentenceCorpus(Path(str(source)), settings.columns, settings.split)
-
-
-def _encoder(model: str, device: str) -> SentenceEncoder:
-    from ..sentence_encoder import SentenceEncoder
-
-    return SentenceEncoder.from_pretrained(model, device=device)
 
 
 def _artefact(settings: SearchSettings, inputs: list[str | Path]) -> Artefact:

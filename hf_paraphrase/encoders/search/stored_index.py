@@ -1,19 +1,32 @@
-"""An index folder as it is on disk: settings, vectors, sentences, keys and lists."""
+"""An index folder as it is on disk: settings, vectors, sentences, keys and lists, its card, and how it is replaced."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import xxhash
 from numpy.typing import NDArray
 
+from ...artefacts.artefact import Artefact, Card, is_ours
 from ...artefacts.files import open_array, read_json_object
-from ...errors import InputError
+from ...artefacts.provenance import inherited_metadata, read_provenance
+from ...data.arrow_arrays import int64_array
+from ...data.folder import DataFolder
+from ...data.sentences import SentenceCorpus
+from ...errors import InputError, ModelError, OutputError
 from .approximate import LISTS_FILE, InvertedLists
-from .sentence_table import SentenceTable
+from .search_settings import SearchSettings
 from .vector_file import VectorFile
+
+SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
+"""A corpus: each sentence, and its place in the input, from 1."""
 
 SETTINGS_FILE = "index.json"
 VECTORS_FILE = "vectors.npy"
@@ -57,26 +70,24 @@ class IndexSettings:
     def read_from(cls, folder: Path) -> IndexSettings:
         """Reads `index.json`."""
         path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
-        if not folder.is_dir():
-            what = "this is a file, not an index folder" if folder.exists() else "no such index folder"
-            raise InputError(what, path=folder, remedy=remedy)
         if not path.exists():
-            raise InputError(f"not an index folder: it has no {SETTINGS_FILE}", path=folder, remedy=remedy)
+            what = f"not an index folder: it has no {SETTINGS_FILE}" if folder.exists() else "no such index folder"
+            raise InputError(what, path=folder, remedy=remedy)
         content = read_json_object(path)
         if content.get("format") != _FORMAT:
             raise InputError(f"an index of format {_FORMAT} is expected", path=path, remedy=remedy)
         try:
-            settings = cls(**content)
+            return cls(**content)
         except TypeError as error:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
-        sizes = [value for name, value in asdict(settings).items() if name != "recall"]
-        if not all(type(value) is int and value >= 0 for value in sizes):
-            raise InputError("a size in it is not a number", path=path, remedy=remedy)
-        return settings
 
 
 class StoredIndex:
-    """The folder of an index, without its encoder."""
+    """The folder of an index, without its encoder.
+
+    Attributes:
+        sentences: Its sentences and their positions, in memory; the vectors, which are far more, are mapped.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,20 +97,20 @@ class StoredIndex:
         """Reads the folder again, after it has changed."""
         self.settings = IndexSettings.read_from(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
-        self.sentences = SentenceTable(self.folder)
+        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names)
         self._lists: InvertedLists | None = None
         self._keys: NDArray[np.uint64] | None = None
         expected = (self.settings.rows, self.settings.dimension)
         if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
-            raise InputError(
-                f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is "
-                "expected",
-                path=self.folder,
-                remedy=_REMEDY,
-            )
+            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
+            raise InputError(f"{what} expected", path=self.folder, remedy=_REMEDY)
 
     def __len__(self) -> int:
         return self.settings.rows
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
+        """Takes some rows (rows,) in their order, with the columns `sentence` and `position`."""
+        return self.sentences.take(int64_array(rows))
 
     @property
     def lists(self) -> InvertedLists:
@@ -118,3 +129,77 @@ class StoredIndex:
                 raise InputError("not one key a sentence", path=path, remedy=_REMEDY)
             self._keys = np.array(keys)
         return self._keys
+
+
+def text_keys(texts: list[str]) -> NDArray[np.uint64]:
+    """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
+    plain = (" ".join(text.lower().split()).encode() for text in texts)
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, plain), np.uint64, len(texts))
+
+
+def rewrite_index(
+    index: StoredIndex,
+    build: Callable[[Path], IndexSettings],
+    *,
+    corpus: SentenceCorpus | None = None,
+    settings: SearchSettings | None = None,
+) -> int:
+    """Replaces an index folder by what `build` writes into a folder; the index then reads the new one.
+
+    The licence of the corpus that sentences were added from is put on the card. Returns how many sentences the index
+    has more than before.
+    """
+    folder, before = index.folder, len(index)
+    if not is_ours(folder):
+        raise OutputError("only an index that `hf-paraphrase search` made can be changed", path=folder)
+    record = read_provenance(folder)
+    known, earlier = record["results"], record["settings"]
+    names = {
+        "sources": known.get("sources") or [Path(str(earlier.get("corpus"))).name],
+        "encoder": known.get("encoder") or Path(str(earlier.get("model"))).name,
+        "columns": known.get("columns") or earlier.get("columns"),
+        "kept": known.get("kept", earlier.get("keep_repeated")) or (settings is not None and settings.keep_repeated),
+    }
+    metadata = inherited_metadata(folder)
+    if corpus is not None:
+        names["sources"] = list(dict.fromkeys([*names["sources"], corpus.path.resolve().name]))
+        metadata = {key: list(dict.fromkeys([*metadata[key], *metadata_of(corpus)[key]])) for key in metadata}
+    inputs = [folder, *([] if corpus is None else [corpus.path])]
+    with Artefact(folder, command="search", settings=settings or {}, inputs=inputs, overwrite=True) as artefact:
+        made = build(artefact.staging)
+        if (folder / ENCODER_FOLDER).is_dir():
+            copy_encoder(folder / ENCODER_FOLDER, artefact.staging)
+        finish_index(artefact, made, metadata, names)
+    index.reopen()
+    return len(index) - before
+
+
+def metadata_of(corpus: SentenceCorpus) -> dict[str, list[str]]:
+    """Returns the licences and languages of a corpus, as far as its card names them."""
+    return inherited_metadata(corpus.path) if corpus.columns else {"license": [], "language": []}
+
+
+def finish_index(
+    artefact: Artefact, made: IndexSettings, metadata: Mapping[str, Any], names: Mapping[str, Any]
+) -> None:
+    """Writes the card and record of an index folder."""
+    source = ", ".join(names["sources"])
+    results = {**vars(made), **names}
+    values = {
+        **metadata,
+        "title": f"Search index of {source}",
+        "source": source,
+        "keep_repeated": names["kept"],
+        "splits": DataFolder(artefact.staging).sizes(),
+        **results,
+    }
+    artefact.finish(results=results, card=Card("search_index", values))
+
+
+def copy_encoder(model: Path, folder: Path) -> None:
+    """Copies the encoder into the index, so that the folder is complete in itself."""
+    ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
+    try:
+        shutil.copytree(model, folder / ENCODER_FOLDER, ignore=ignored)
+    except (OSError, shutil.Error) as error:
+        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error

@@ -125,9 +125,9 @@ class TuningRuns:
         from ...encoders import EncoderTrainer, EncoderTrainingArguments
         from ...encoders.dev_scores import DEV_SCORE
         from ...encoders.encoded_pairs import encode_pairs
+        from ...encoders.encoder_vocabulary import untrained_model
         from ...encoders.sentence_encoder import SentenceEncoder
         from ...encoders.train import trainer_settings
-        from ...encoders.untrained import untrained_model
 
         started = time.monotonic()
         vocabulary = self._vocabulary(settings)
@@ -172,7 +172,7 @@ class TuningRuns:
         return record, [item.similarities for item in scored]
 
     def _vocabulary(self, settings: EncoderSettings) -> EncoderVocabulary:
-        from ...encoders.untrained import new_vocabulary
+        from ...encoders.encoder_vocabulary import new_vocabulary
 
         key = _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
         if key not in self._vocabularies:

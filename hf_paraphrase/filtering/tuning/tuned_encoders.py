@@ -67,4 +67,4 @@ def encoder_files(names: Sequence[str], encoders: Iterable[EncoderSettings]) -> 
 
 def files_of(settings: EncoderSettings) -> tuple[str | None, ...]:
     """Returns the files and folders that an encoder is made from, None for each that it has not."""
-    return settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts
+    return settings.initial_vectors, settings.tokenizer, settings.word_list

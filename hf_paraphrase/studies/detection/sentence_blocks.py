@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...encoders.known_texts import KnownTexts
 from ...encoders.search.nearest_neighbours import nearest_neighbours, unit_vectors
-from ...encoders.search.sentence_table import text_keys
+from ...encoders.search.stored_index import text_keys
 from ...errors import ModelError
 
 _ROWS = 10_000

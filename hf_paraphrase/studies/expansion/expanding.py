@@ -20,7 +20,6 @@ from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
-from ...encoders.search.sentence_table import RepeatedTexts
 from ...errors import InputError, UsageError
 from ...messages import log, standard_output
 from ...settings import Settings, recipe, seed_setting, setting
@@ -236,12 +235,13 @@ def _expanded_tables(
     """Expands both sides of the pairs, each distinct sentence once; leaves out those in which nothing changed."""
     from tqdm.auto import tqdm
 
-    seen = RepeatedTexts()
+    seen: set[int] = set()
     with tqdm(desc=f"expand {split}", total=2 * folder.count(split), unit=" sentences", file=sys.stderr) as progress:
         for batch in folder.batches(split, ["sentence1", "sentence2"], batch_size=_BLOCK):
             for name in ("sentence1", "sentence2"):
                 texts = [text or "" for text in batch.column(name).to_pylist()]
-                sentences = [text for text, is_new in zip(texts, seen.new(texts), strict=True) if is_new]
+                sentences = [text for text in dict.fromkeys(texts) if hash(text) not in seen]
+                seen.update(map(hash, sentences))
                 block = expander.expand_counted(sentences, epoch)
                 counts.add(block)
                 progress.update(len(texts))

@@ -18,9 +18,8 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from ...encoders.augmentation import Augmentation
-from ...encoders.encoded_pairs import EncodedPairs
+from ...encoders.encoded_pairs import EncodedPairs, Sentences, TokenArrays
 from ...encoders.negatives import normalize_rows
-from ...encoders.token_rows import Sentences, TokenArrays
 from ...errors import InputError
 from ...tokenization.token_lookup import ids_of, lookup_for
 from .expander import Expander

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -9,16 +8,16 @@ import torch
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
-from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
+from hf_paraphrase.encoders.distillation.local_table import DistillationTexts, TextCollator
 from hf_paraphrase.encoders.distillation.objectives import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-from hf_paraphrase.encoders.distillation.texts import EncodedTexts
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -34,7 +33,7 @@ def data_of(tokenizer, seed=0):
     vectors = generator.normal(size=(len(tokenizer), SIZE))
     means = np.stack([vectors[tokens[a:b]].mean(0) for a, b in pairwise(ends)])
     unit = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
-    return DistillationTexts(EncodedTexts(tokens, ends), TeacherVectors([UnitVectors(unit, np.arange(TEXTS))]))
+    return DistillationTexts(TokenIds(tokens, ends), TeacherVectors([UnitVectors(unit, np.arange(TEXTS))]))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +65,7 @@ def trainer_of(tokenizer, tmp_path):
 def agreement(trainer):
     """The mean cosine of the texts' embeddings with their targets."""
     data = trainer.objective.collator.data
-    tokens, lengths = data.texts.take(np.arange(len(data)))
+    tokens, lengths = data.texts.ids, data.texts.lengths
     with torch.no_grad():
         found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
     return torch.cosine_similarity(found, torch.from_numpy(data.targets.take(np.arange(len(data))))).mean().item()
@@ -83,8 +82,8 @@ def test_an_average_learns_what_an_average_can_say(trainer_of, letters):
 def test_only_the_rows_that_occur_move_and_those_of_letters_are_folded(trainer_of, tokenizer):
     trainer = trainer_of(num_train_epochs=1)
     data = trainer.objective.collator.data
-    seen = np.unique(data.texts.tokens)
-    data.texts.tokens[data.texts.tokens == seen[-1]] = seen[0]
+    seen = np.unique(data.texts.ids)
+    data.texts.ids[data.texts.ids == seen[-1]] = seen[0]
     before = trainer.model.embeddings.detach().clone()
     trainer.train()
     moved = (trainer.model.embeddings != before).any(1).nonzero()[:, 0].tolist()
@@ -96,7 +95,7 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
     with torch.no_grad():
         trainer.model.embeddings.zero_()
     data = trainer.objective.collator.data
-    data.texts.tokens[data.texts.tokens == len(tokenizer) - 1] = 2
+    data.texts.ids[data.texts.ids == len(tokenizer) - 1] = 2
     trainer.train()
     row = len(tokenizer) - 1
     buckets, _ = trainer.letters.of_rows(np.array([row]))
@@ -155,25 +154,13 @@ def test_the_best_weights_are_kept_with_their_letters(trainer_of):
         assert torch.equal(encoder.model.embeddings, seen[2])
 
 
-def test_a_saved_folder_is_a_finished_encoder(trainer_of, tmp_path):
-    trainer = trainer_of(letters=True, num_train_epochs=1)
-    trainer.train()
-    trainer.save_model(str(tmp_path / "saved"))
-    opened = SentenceEncoder.from_pretrained(tmp_path / "saved")
-    assert torch.equal(opened.model.embeddings, trainer.model.embeddings)
-    card = (tmp_path / "saved" / "README.md").read_text()
-    assert "`DistillationTrainer.save_model`" in card and "| texts | 300 in an epoch |" in card and "pairs" not in card
-    record = json.loads((tmp_path / "saved" / "provenance.json").read_text())
-    assert record["results"]["texts"] == 300 and str(tmp_path) not in json.dumps(record)
-
-
 def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
     trainer = trainer_of(size=4, num_train_epochs=10)
     trainer.train()
     projection = trainer.objective.module.projection.detach()
     torch.testing.assert_close(projection.T @ projection, torch.eye(4), atol=1e-3, rtol=0)
     data = trainer.objective.collator.data
-    tokens, lengths = data.texts.take(np.arange(TEXTS))
+    tokens, lengths = data.texts.ids, data.texts.lengths
     with torch.no_grad():
         found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
     targets = torch.from_numpy(data.targets.take(np.arange(TEXTS)))
@@ -189,7 +176,7 @@ def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trai
     turn_to_principal_axes(model, data.texts)
     after = SentenceEncoder(model, tokenizer)
     np.testing.assert_allclose(after.similarity(lines, lines), before, atol=1e-5)
-    tokens, lengths = data.texts.take(np.arange(TEXTS))
+    tokens, lengths = data.texts.ids, data.texts.lengths
     found = model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths)).detach()
     squares = torch.nn.functional.normalize(found).square().sum(0)
     assert (squares[:-1] >= squares[1:] - 1e-4).all()
@@ -206,7 +193,7 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
     ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 4 + 2 * batches)]]
     data = DistillationTexts(
-        EncodedTexts(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
+        TokenIds(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
         TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
     )
     collate = TextCollator(data, vocabulary_size=42)

@@ -10,8 +10,6 @@ from hf_paraphrase.encoders.distillation.letters import Letters, character_ngram
 from hf_paraphrase.encoders.distillation.local_table import LocalIds, call_with_table, local_table
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
-SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
-
 
 def test_the_ngrams_are_those_of_the_spelling_with_its_marks():
     assert character_ngrams("<cat>", 3, 4) == ["<ca", "cat", "at>", "<cat", "cat>"]
@@ -50,25 +48,17 @@ def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
     assert torch.equal(embeddings, before)
 
 
-def test_ids_are_numbered_by_those_that_occur():
-    local = LocalIds(20)
-    rows, places = local(np.array([7, 3, 7, 19, 1]))
-    assert rows.tolist() == [1, 3, 7, 19] and rows[places].tolist() == [7, 3, 7, 19, 1]
-    rows, places = local(np.array([5]))
-    assert rows.tolist() == [5] and places.tolist() == [0]
-
-
 KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent", {}), ("word-trigram", {})]
 
 
 @pytest.mark.parametrize(("kind", "settings"), KINDS)
 @pytest.mark.parametrize("with_letters", [True, False])
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
-    from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
+    from hf_paraphrase.encoders.distillation.local_table import DistillationTexts, TextCollator
     from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-    from hf_paraphrase.encoders.distillation.texts import EncodedTexts
     from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
     from hf_paraphrase.encoders.kinds import new_encoder
+    from hf_paraphrase.tokenization.token_ids import TokenIds
 
     words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
     vocabulary = EncoderVocabulary(words, [len(words)], words, None)
@@ -88,7 +78,7 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
     ids = [row or [] for row in vocabulary.tokenizer(lines)["input_ids"]]
     ends = np.cumsum([0, *map(len, ids)])
-    encoded = EncodedTexts(np.array([token for row in ids for token in row], np.int32), ends)
+    encoded = TokenIds(np.array([token for row in ids for token in row], np.int32), ends)
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])
     collate = TextCollator(
         DistillationTexts(encoded, targets),

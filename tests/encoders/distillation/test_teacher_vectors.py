@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import json
-import shutil
-
 import numpy as np
 import pytest
-from tiny_teachers import WORDS, Recorder, sentences, write_teacher
+from tiny_teachers import Recorder, sentences, write_teacher
 
 from hf_paraphrase.artefacts.files import locked
 from hf_paraphrase.encoders.distillation import teacher_vectors as module
@@ -134,42 +131,3 @@ def test_a_cosine_to_several_teachers_is_the_weighted_mean_of_theirs(teacher, te
     np.testing.assert_allclose(found @ found.T, (3 * cosines[0] + cosines[1]) / 4, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=2e-3)
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["bert", "other"]
-
-
-def test_bf16_is_near_fp32(teacher):
-    lines = sentences(20)
-    exact, rounded = (
-        SentenceEncoder.from_pretrained(teacher).encode(lines),
-        SentenceEncoder.from_pretrained(teacher, dtype="bfloat16").encode(lines),
-    )
-    assert rounded.dtype == np.float32 and not np.array_equal(exact, rounded)
-    cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
-    assert cosines.min() > 0.999
-
-
-def test_our_own_encoders_teach_too(tmp_path):
-    from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
-    from hf_paraphrase.encoders.kinds import new_encoder
-    from hf_paraphrase.encoders.model_folder import write_model_files
-    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-    from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-
-    tokenizer = build_word_level_tokenizer(["a", "b"])
-    model = new_encoder("avg", EncoderVocabulary(tokenizer, [4], None, None), hidden_size=5)
-    write_model_files(tmp_path / "ours", model, tokenizer)
-    opened = SentenceEncoder.from_pretrained(tmp_path / "ours")
-    assert isinstance(opened, SentenceEncoder) and opened.dimension == 5
-    np.testing.assert_allclose(opened.encode(["a"])[0], model.embeddings[2].detach(), atol=1e-6)
-
-
-def test_a_teacher_reads_no_more_tokens_than_its_folder_says(teacher, tmp_path):
-    copy = tmp_path / "bert"
-    shutil.copytree(teacher, copy)
-    long = " ".join(WORDS[:12])
-    before = SentenceEncoder.from_pretrained(copy).encode([long])
-    (copy / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 4}))
-    after = SentenceEncoder.from_pretrained(copy).encode([long])
-    np.testing.assert_allclose(
-        after, SentenceEncoder.from_pretrained(teacher).encode([" ".join(long.split()[:4])]), atol=1e-5
-    )
-    assert np.abs(after - before).max() > 1e-3

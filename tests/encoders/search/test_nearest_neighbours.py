@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.encoders.search.paraphrase_mining import BestPairs, similar_pairs
-from hf_paraphrase.encoders.search.semantic_search import semantic_search
-from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile, cosine_of_rows
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.encoders.search.semantic_search import BestPairs, semantic_search, similar_pairs
+from hf_paraphrase.encoders.search.vector_file import VectorFile, cosine_of_rows
+from hf_paraphrase.errors import InputError
 
 
 def vectors(rows, dimension=8, seed=0, scale=1.0):
@@ -71,15 +70,6 @@ def test_keys_and_zero_vectors_are_left_out():
         assert not values[len(kept) :].any()
 
 
-@pytest.mark.parametrize("scale", [1e30, 1e-30, 3e38])
-def test_the_length_of_vectors_does_not_matter(scale):
-    queries, corpus = np.sign(vectors(9)), np.sign(vectors(40, seed=1))
-    expected = nearest_neighbours(queries, corpus, 5)
-    found = nearest_neighbours(queries * np.float32(scale), corpus * np.float32(scale), 5)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("row", [0, 2])
@@ -89,38 +79,6 @@ def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side
     name = ("query", "corpus")[side]
     with pytest.raises(InputError, match=f"^{name}_embeddings with NaN or infinity, the first in row {row} "):
         semantic_search(*sides, query_chunk_size=2, corpus_chunk_size=2)
-
-
-def test_files_and_empty_sides_work(tmp_path):
-    corpus = vectors(70, 5)
-    with NpyWriter(tmp_path / "corpus.npy", 5) as writer:
-        writer.write(corpus[:30])
-        writer.write(corpus[30:])
-    file = VectorFile(tmp_path / "corpus.npy")
-    assert file.shape == (70, 5) and len(file) == 70
-    np.testing.assert_array_equal(file.take(np.array([7, 7, 69, 0])), corpus[[7, 7, 69, 0]])
-    np.testing.assert_array_equal(
-        nearest_neighbours(file, file, 4, corpus_block=16)[0], by_sorting(corpus, corpus, 4)[0]
-    )
-    assert nearest_neighbours(corpus, corpus[:0], 5)[0].shape == (70, 0)
-    assert nearest_neighbours(corpus[:0], corpus, 5)[0].shape == (0, 5)
-
-
-@pytest.mark.parametrize(("k", "dim"), [(0, 3), (1, 4)])
-def test_invalid_arguments_are_refused(k, dim):
-    with pytest.raises(UsageError):
-        nearest_neighbours(np.ones((2, 3), np.float32), np.ones((2, dim), np.float32), k)
-
-
-@pytest.mark.parametrize("content", [b"", b"not numpy", np.zeros(3, np.float32), np.zeros((2, 2))])
-def test_a_file_that_is_no_matrix_of_vectors_is_refused(tmp_path, content):
-    path = tmp_path / "v.npy"
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        np.save(path, content)
-    with pytest.raises(InputError, match=r"v\.npy"):
-        VectorFile(path)
 
 
 # ----- mining
@@ -135,7 +93,7 @@ def test_the_cosine_of_a_pair_does_not_depend_on_its_company():
 
 @pytest.mark.parametrize("rows", [4096, 64, 7])
 def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr("hf_paraphrase.encoders.search.paraphrase_mining._ROWS", rows)
+    monkeypatch.setattr("hf_paraphrase.encoders.search.semantic_search._ROWS", rows)
     unit = vectors(300, 6)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     unit[200] = unit[3]

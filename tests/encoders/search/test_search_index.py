@@ -1,25 +1,19 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import random
 import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tiny_encoders import write_average
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.known_texts import KnownTexts
-from hf_paraphrase.encoders.search.approximate import LISTS_FILE, default_lists, default_probes
+from hf_paraphrase.encoders.search.approximate import LISTS_FILE
 from hf_paraphrase.encoders.search.build import build_index
 from hf_paraphrase.encoders.search.index import SearchIndex
-from hf_paraphrase.encoders.search.sentence_table import SENTENCES, RepeatedTexts, SentenceTable, text_keys
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 
@@ -89,44 +83,6 @@ def test_the_blocks_of_the_input_change_no_byte_of_the_index(model, folder, tmp_
     np.testing.assert_allclose(SearchIndex(other).vectors[:500], SearchIndex(folder).vectors[:500], atol=1e-6)
 
 
-def test_repeated_sentences_are_kept_on_demand_in_the_order_of_the_corpus(model, tmp_path):
-    corpus = [f"w1 w{number % 3}" for number in range(900)]
-    index = SearchIndex(built(model, tmp_path / "i", corpus=corpus, keep_repeated=True))
-    (found,) = index.neighbours(["w1 w2"], 20)
-    assert [item.row for item in found] == list(range(2, 62, 3))
-    assert [item.position for item in found] == list(range(3, 63, 3))
-
-
-def test_sentences_are_taken_from_any_group_in_any_order(tmp_path):
-    texts = [f"sentence {number}" for number in range(25)]
-    tables = [
-        pa.table({"sentence": texts[start : start + 4], "position": range(start + 1, min(start + 4, 25) + 1)})
-        for start in range(0, 25, 4)
-    ]
-    write_split(tmp_path, "train", [SENTENCES.empty_table(), *tables], SENTENCES, rows_per_shard=8)
-    table, rows = SentenceTable(tmp_path), np.array([24, 0, 7, 8, 8, 3])
-    assert len(table) == 25 and table.sentences(rows) == [texts[row] for row in rows]
-    assert table.take(rows).column("position").to_pylist() == [row + 1 for row in rows]
-    assert table.take(np.empty(0, np.int64)).num_rows == 0
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(st.text("ab ", max_size=3), max_size=6), max_size=5))
-def test_a_text_is_new_once(blocks):
-    seen, repeated = set(), RepeatedTexts()
-    for block in blocks:
-        expected = []
-        for text in block:
-            expected.append(text not in seen)
-            seen.add(text)
-        assert repeated.new(block).tolist() == expected
-
-
-def test_keys_forget_case_and_spacing_and_nothing_else():
-    keys = text_keys(["A  dog.", " a dog. ", "a dog", "b dog."])
-    assert keys[0] == keys[1] and len(set(keys.tolist())) == 3
-
-
 # ----- neighbours
 
 
@@ -162,14 +118,6 @@ def test_a_neighbour_carries_text_cosine_and_position(index, approximate):
         assert dropped == expected
 
 
-def test_more_neighbours_than_sentences_are_all_sentences_with_a_known_word(index, approximate):
-    known = [row for row in range(len(index)) if index.vectors[row : row + 1].any()]
-    assert len(known) == len(index) - 2
-    for each, options in ((index, {}), (approximate, {"method": "exact"}), (approximate, {"probes": 9})):
-        (found,) = each.neighbours(["w1 w7"], 10_000, **options)
-        assert sorted(item.row for item in found) == known
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
 def test_an_index_can_be_pickled_and_copied_before_and_after_use(folder, copied):
     index = SearchIndex(folder)
@@ -203,12 +151,6 @@ def test_fewer_lists_find_a_part_and_the_recall_says_how_much(approximate):
     assert (approximate.settings.lists, approximate.settings.probes) == (9, 3)
 
 
-@pytest.mark.parametrize(("rows", "lists"), [(1, 1), (100, 2), (10_000, 256), (1_000_000, 2048)])
-def test_default_numbers_of_lists_leave_enough_vectors_for_each(rows, lists):
-    assert default_lists(rows) == lists
-    assert 1 <= default_probes(lists) <= lists
-
-
 def test_without_faiss_an_index_is_searched_exactly(approximate, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     index = SearchIndex(approximate.folder)
@@ -237,7 +179,7 @@ def pairs_of(index, **options):
 
 def brute_force(index, *, keep_identical=False):
     vectors = index.vectors[0 : len(index)].astype(np.float64)
-    texts = [" ".join(text.lower().split()) for text in index.sentences.sentences(np.arange(len(index)))]
+    texts = [" ".join(text.lower().split()) for text in index.sentences["sentence"].to_pylist()]
     scores = vectors @ vectors.T
     found = zip(*np.nonzero(np.triu(scores, 1) >= 0.75), strict=True)
     return {(int(i), int(j)): scores[i, j] for i, j in found if keep_identical or texts[i] != texts[j]}
@@ -299,15 +241,6 @@ def test_the_encoder_of_another_index_is_refused(folder, tmp_path, seed, dimensi
     [
         (lambda folder: (folder / "index.json").unlink(), "not an index folder"),
         (lambda folder: (folder / "index.json").write_text("["), "damaged"),
-        (lambda folder: (folder / "index.json").write_text("{}"), "format 1 is expected"),
-        (lambda folder: (folder / "index.json").write_text('{"format": 1}'), "damaged"),
-        (
-            lambda folder: (folder / "index.json").write_text(
-                json.dumps({"format": 1, "rows": 10, "dimension": -1, "zero_rows": 0})
-            ),
-            "not a number",
-        ),
-        (lambda folder: (folder / "vectors.npy").unlink(), "cannot read"),
         (lambda folder: (folder / "vectors.npy").write_bytes(b"\x93NUMPY"), "not a readable NumPy file"),
         (lambda folder: np.save(folder / "vectors.npy", np.zeros((9, 8), np.float32)), "is expected"),
         (lambda folder: np.save(folder / "keys.npy", np.zeros(3, np.uint64)), "not one key a sentence"),
@@ -321,21 +254,3 @@ def test_a_damaged_index_is_refused(approximate, tmp_path, change, message):
     change(tmp_path / "copy")
     with pytest.raises(HfParaphraseError, match=message):
         SearchIndex(tmp_path / "copy").mine(0.9)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda index: list(index.neighbours(["w1"], 0)), "k must be at least 1, not 0"),
-        (lambda index: list(index.neighbours(["w1"], 2.0)), "k is 2.0, not a whole number"),
-        (lambda index: list(index.neighbours(["w1"], 1, method="fast")), "method `fast` is unknown"),
-        (lambda index: list(index.neighbours(["w1"], probes=0)), "probes must be at least 1, not 0"),
-        (lambda index: index.mine(0.0), "threshold must be above 0 and at most 1, not 0"),
-        (lambda index: index.mine(0.5, max_pairs=0), "max_pairs must be at least 1, not 0"),
-    ],
-)
-def test_invalid_arguments_are_refused(approximate, index, call, message):
-    with pytest.raises(UsageError, match=message):
-        call(approximate)
-    with pytest.raises(UsageError, match="no lists"):
-        list(index.neighbours(["w1"], 1, method="approximate"))

@@ -10,8 +10,7 @@ import torch
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
