@@ -135,7 +135,7 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
         (["--hard-negatives", "0.5"], "there is no encoder to make them"),
         (["--n-best", "5"], "there is no encoder to make them"),
         (["--encoder", "absent"], "no such file or folder"),
-        (["--dropout", "1"], "--dropout must be"),
+        (["--hidden-size", "0"], "--hidden-size must be"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tmp_path, capsys, words, expected):

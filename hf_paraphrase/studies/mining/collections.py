@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
@@ -130,11 +129,6 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
                 places.append(positions[name])
             pairs.append((places[0], places[1]))
     return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
-
-
-def count_repeated(collection: Collection) -> int:
-    """Counts the sentences that were there before, word for word."""
-    return len(collection) - int(pc.count_distinct(pa.array(list(collection.sentences), pa.string())).as_py())
 
 
 def identifiers(language: str, count: int) -> list[str]:

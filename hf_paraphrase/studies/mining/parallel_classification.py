@@ -161,7 +161,7 @@ def score_pairs(
     return logits
 
 
-def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+def sigmoid(logits: NDArray[np.floating]) -> NDArray[np.float64]:
     """Computes 1 / (1 + exp(-x)) in double precision without overflow."""
     halves: NDArray[np.float64] = np.tanh(logits.astype(np.float64) / 2)
     return (1 + halves) / 2

@@ -1,7 +1,13 @@
-"""The candidates of two collections and their scores, each computed once."""
+"""Two collections, the candidate pairs of an encoder, and their scores, each computed once.
+
+The candidate filter is that of section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework
+for Identifying Parallel Sentences in Comparable Corpora" (Grégoire and Langlais 2017): for every source sentence the n
+target sentences of the greatest cosine. Vectors are kept in files, and a run that is continued takes them.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,26 +16,82 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from ...encoders.known_texts import KnownTexts
+from ...encoders.search.approximate import InvertedLists, default_lists, default_probes, write_lists
+from ...encoders.search.nearest_neighbours import Vectors, nearest_neighbours
+from ...encoders.search.vector_file import NpyWriter, VectorFile
 from ...encoders.sentence_encoder import SentenceEncoder
-from .candidates import approximate_candidates, kept_candidates
+from ...errors import InputError, UsageError
+from ...settings import setting
+from ...training.devices import DeviceSettings
 from .collections import Collection
-from .embedding import EncodedSides, EncoderFolders, encode_sides
 from .parallel_classification import ParallelClassifier, sigmoid
-from .scoring import CandidatePairs, combined_scores, known_rows, margin_scores, neighbourhood_means, pair_cosines
+from .scoring import CandidatePairs, margin_scores, pair_cosines
 
+Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""For every source the rows of its nearest targets (sources, n), -1 where there are fewer, and their cosines."""
 _PAIRS_AT_A_TIME = 1 << 16
+_SENTENCES_AT_A_TIME = 16_384
+_SOURCES_AT_A_TIME = 4096
+_SAMPLE = 256
 
 
 @dataclass(frozen=True)
-class FilterOptions:
+class EncoderFolders:
+    """The folders of the encoders of both sides."""
+
+    source: str
+    target: str
+
+    @classmethod
+    def parse(cls, text: str) -> EncoderFolders:
+        """Reads `DIR` or `SOURCE_DIR:TARGET_DIR`."""
+        if ":" in text and not os.path.isdir(text):  # noqa: PTH112
+            source, _, target = text.partition(":")
+            return cls(source, target)
+        return cls(text, text)
+
+    @property
+    def names(self) -> str:
+        """How the encoders are called in a table: the name of the folder, or of the one that contains both."""
+        one, two = Path(self.source).resolve(), Path(self.target).resolve()
+        return one.name if one == two or one.parent != two.parent else one.parent.name
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders, each once."""
+        return list(dict.fromkeys([self.source, self.target]))
+
+
+@dataclass(kw_only=True)
+class CandidateSettings(DeviceSettings):
     """How candidates are found."""
 
-    candidates: int = 40
-    approximate: bool = False
-    probes: int = 0
-    seed: int = 0
-    batch_size: int = 256
-    device: str | None = None
+    encoder: str | None = setting(
+        "folder of an encoder of both languages, which finds the candidates", None, path=True
+    )
+    source_encoder: str | None = setting(
+        "with --target-encoder: folder of an encoder of the source language", None, path=True
+    )
+    target_encoder: str | None = setting(
+        "folder of an encoder of the target language, in the same space", None, path=True
+    )
+    candidates: int = setting(
+        "target sentences of the greatest cosine that are considered for a source sentence", 40, at_least=1
+    )
+    neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4, at_least=1)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+
+    def filter_encoders(self) -> EncoderFolders:
+        """Returns the folders of the encoders that find candidates."""
+        sides = self.source_encoder, self.target_encoder
+        if self.encoder is not None and sides == (None, None):
+            return EncoderFolders(self.encoder, self.encoder)
+        if self.encoder is not None or sides[0] is None or sides[1] is None:
+            raise UsageError(
+                "candidates need an encoder", remedy="give either --encoder, or --source-encoder and --target-encoder"
+            )
+        return EncoderFolders(sides[0], sides[1])
 
 
 @dataclass(frozen=True)
@@ -40,16 +102,14 @@ class ScoreOptions:
         encoders: The encoders of cosine or margin, if not those of the filter.
         margin: The kind of margin score; None for the cosine.
         neighbours: The size of the neighbourhoods of the margin.
-        classifier: The folder of a classifier whose probability counts; None for none.
-        combine: How the classifier's probability and the cosine or margin are put together; without encoders and
-            margin the probability counts alone.
+        classifier: The folder of a classifier whose probability is multiplied with the cosine or margin; without
+            encoders and margin the probability counts alone.
     """
 
     encoders: EncoderFolders | None = None
     margin: str | None = None
     neighbours: int = 4
     classifier: str | None = None
-    combine: str = "product"
 
 
 def check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str], device: str | None = None) -> None:
@@ -72,107 +132,153 @@ class MiningRun:
         self,
         collections: Sequence[Collection],
         encoders: EncoderFolders,
-        options: FilterOptions,
         folder: Path,
         *,
-        show_progress_bar: bool = False,
+        candidates: int = 40,
+        approximate: bool = False,
+        seed: int = 0,
+        batch_size: int = 256,
+        device: str | None = None,
     ) -> None:
         self.source, self.target = collections
         self.encoders = encoders
-        self.options = options
         self.folder = folder
+        self.batch_size, self.device = batch_size, device
         self.approximate_recall: float | None = None
-        self._progress = show_progress_bar
-        self._sides: dict[EncoderFolders, EncodedSides] = {}
+        self._sides: dict[EncoderFolders, tuple[VectorFile, VectorFile]] = {}
         self._means: dict[tuple[EncoderFolders, int], list[NDArray[np.float64]]] = {}
         self._classifiers: dict[str, tuple[ParallelClassifier, NDArray[np.float32], NDArray[np.float32]]] = {}
         self._probabilities: dict[str, NDArray[np.float64]] = {}
         folder.mkdir(parents=True, exist_ok=True)
-        sides = self.sides(encoders)
-        if options.approximate:
-            rows, cosines, self.approximate_recall = approximate_candidates(
-                sides.source,
-                sides.target,
-                options.candidates,
-                folder,
-                probes=options.probes,
-                seed=options.seed,
-                show_progress_bar=show_progress_bar,
-            )
+        source, target = self.sides(encoders)
+        if approximate:
+            *nearest, self.approximate_recall = approximate_candidates(source, target, candidates, folder, seed)
         else:
-            rows, cosines = kept_candidates(
-                folder, "best", sides.source, sides.target, options.candidates, show_progress_bar=show_progress_bar
-            )
-        self.pairs = CandidatePairs.of(rows, cosines, known_rows(sides.source), known_rows(sides.target))
+            nearest = [*nearest_targets(source, target, candidates)]
+        self.pairs = CandidatePairs.of(*nearest)
 
-    def sides(self, encoders: EncoderFolders) -> EncodedSides:
-        """Returns the vectors of both collections by some encoders."""
+    def sides(self, encoders: EncoderFolders) -> tuple[VectorFile, VectorFile]:
+        """Returns the vectors of both collections, of length 1, or 0 for a text without a known word."""
         if encoders not in self._sides:
-            self._sides[encoders] = encode_sides(
-                encoders,
-                (self.source, self.target),
-                self.folder,
-                f"vectors-{len(self._sides)}",
-                batch_size=self.options.batch_size,
-                device=self.options.device,
-                show_progress_bar=self._progress,
+            opened = {
+                path: KnownTexts(SentenceEncoder.from_pretrained(path, device=self.device))
+                for path in encoders.folders
+            }
+            source, target = (opened[path] for path in (encoders.source, encoders.target))
+            sizes = source.encoder.dimension, target.encoder.dimension
+            if sizes[0] != sizes[1]:
+                raise InputError(
+                    f"vectors of {sizes[1]} components, those of the source side have {sizes[0]}",
+                    path=encoders.target,
+                    remedy="give two encoders that were trained together",
+                )
+            name = f"vectors-{len(self._sides)}"
+            self._sides[encoders] = (
+                self._encoded(source, self.source, self.folder / f"{name}-source.npy"),
+                self._encoded(target, self.target, self.folder / f"{name}-target.npy"),
             )
         return self._sides[encoders]
 
     def scores(self, options: ScoreOptions) -> NDArray[np.float64]:
         """Computes the score that the options describe for every pair (pairs,)."""
-        parts: list[NDArray[np.float64]] = []
-        if options.margin is not None or options.encoders is not None or options.classifier is None:
-            encoders = options.encoders or self.encoders
-            sides = self.sides(encoders)
-            is_filter = encoders == self.encoders
-            cosines = self.pairs.cosine if is_filter else pair_cosines(self.pairs, sides.source, sides.target)
-            if options.margin is None:
-                parts.append(cosines.astype(np.float64))
-            else:
-                means = self._neighbourhoods(encoders, options.neighbours)
-                of_pairs = means[0][self.pairs.source], means[1][self.pairs.target]
-                parts.append(margin_scores(cosines, *of_pairs, options.margin))
+        probabilities = None
         if options.classifier is not None:
             if options.classifier not in self._probabilities:
                 self._probabilities[options.classifier] = self.probabilities(
                     options.classifier, self.pairs.source, self.pairs.target
                 )
-            parts.append(self._probabilities[options.classifier])
-        return combined_scores(parts, options.combine)
+            probabilities = self._probabilities[options.classifier]
+            if options.margin is None and options.encoders is None:
+                return probabilities
+        encoders = options.encoders or self.encoders
+        is_filter = encoders == self.encoders
+        cosines = self.pairs.cosine if is_filter else pair_cosines(self.pairs, *self.sides(encoders))
+        scores = cosines.astype(np.float64)
+        if options.margin is not None:
+            source, target = self._neighbourhoods(encoders, options.neighbours)
+            scores = margin_scores(cosines, source[self.pairs.source], target[self.pairs.target], options.margin)
+        return scores if probabilities is None else np.maximum(scores, 0.0) * probabilities
 
     def probabilities(
         self, classifier: str, source: NDArray[np.int64], target: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Computes the probability of pairs of places (pairs,) that they are parallel (paper 002, equation 1)."""
         if classifier not in self._classifiers:
-            opened = ParallelClassifier.from_pretrained(classifier, device=self.options.device)
+            opened = ParallelClassifier.from_pretrained(classifier, device=self.device)
             self._classifiers[classifier] = (
                 opened,
-                opened.encode_source(self.source.sentences, show_progress_bar=self._progress),
-                opened.encode_target(self.target.sentences, show_progress_bar=self._progress),
+                opened.encode_source(self.source.sentences, show_progress_bar=True),
+                opened.encode_target(self.target.sentences, show_progress_bar=True),
             )
         opened, sources, targets = self._classifiers[classifier]
         values = np.empty(len(source), np.float64)
-        with tqdm(total=len(source), unit=" pairs", desc="classify", disable=not self._progress or None) as progress:
-            for start in range(0, len(source), _PAIRS_AT_A_TIME):
-                part = slice(start, start + _PAIRS_AT_A_TIME)
-                values[part] = sigmoid(opened.score(sources[source[part]], targets[target[part]]))
-                progress.update(len(values[part]))
+        for start in tqdm(range(0, len(source), _PAIRS_AT_A_TIME), unit="block", desc="classify", disable=None):
+            part = slice(start, start + _PAIRS_AT_A_TIME)
+            values[part] = sigmoid(opened.score(sources[source[part]], targets[target[part]]))
         return values
+
+    def _encoded(self, encoder: KnownTexts, collection: Collection, path: Path) -> VectorFile:
+        """Encodes a collection into a file; one that is there is taken as it is."""
+        if not path.is_file():
+            has_vectors = False
+            with NpyWriter(path, encoder.encoder.dimension) as writer:
+                starts = range(0, len(collection), _SENTENCES_AT_A_TIME)
+                for start in tqdm(starts, unit="block", desc=f"encode {collection.path.name}", disable=None):
+                    block = collection.sentences[start : start + _SENTENCES_AT_A_TIME]
+                    vectors = encoder.embed(block, batch_size=self.batch_size)
+                    has_vectors = has_vectors or bool(vectors.any())
+                    writer.write(vectors)
+                if not has_vectors:
+                    raise InputError(
+                        "none of the words is in the encoder's vocabulary",
+                        path=collection.path,
+                        remedy="give an encoder for their language; source and target may have been exchanged",
+                    )
+        return VectorFile(path)
 
     def _neighbourhoods(self, encoders: EncoderFolders, neighbours: int) -> list[NDArray[np.float64]]:
         """Returns the mean cosine of each source, and of each target, with its neighbourhood."""
         key = (encoders, neighbours)
         if key not in self._means:
-            sides = self.sides(encoders)
-            name = f"near-{list(self._sides).index(encoders)}-{neighbours}"
-            directions = {"source": (sides.source, sides.target), "target": (sides.target, sides.source)}
-            means = []
-            for direction, (one, two) in directions.items():
-                _, cosines = kept_candidates(
-                    self.folder, f"{name}-{direction}", one, two, neighbours, show_progress_bar=self._progress
-                )
-                means.append(neighbourhood_means(cosines, neighbours))
-            self._means[key] = means
+            source, target = self.sides(encoders)
+            self._means[key] = [
+                nearest_targets(*sides, neighbours)[1].mean(axis=1, dtype=np.float64)
+                for sides in ((source, target), (target, source))
+            ]
         return self._means[key]
+
+
+def nearest_targets(source: Vectors, target: Vectors, n: int) -> Nearest:
+    """Finds the n best targets by cosine for every source, exactly; zero vectors have none and are none."""
+    blocks = []
+    for start in tqdm(range(0, len(source), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
+        part = source[start : start + _SOURCES_AT_A_TIME]
+        names = "the source vectors", "the target vectors"
+        rows, cosines = nearest_neighbours(part, target, n, skip_zero=True, names=names)
+        blocks.append((rows, cosines.astype(np.float32)))
+    rows, cosines32 = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return rows, cosines32
+
+
+def approximate_candidates(
+    source: VectorFile, target: VectorFile, n: int, folder: Path, seed: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
+    """Finds about the n best targets by cosine for every source, with inverted lists that are kept in a folder.
+
+    Returns:
+        Rows and cosines as of :func:`nearest_targets`; and the share of the true n best among them, on 256 sources.
+    """
+    size, lists = min(n, len(target)), default_lists(len(target))
+    write_lists(target, folder / "lists.faiss", lists=lists, seed=seed)
+    index = InvertedLists(folder / "lists.faiss", target)
+    rows = np.empty((len(source), size), np.int64)
+    cosines = np.empty(rows.shape, np.float32)
+    for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
+        part = slice(start, start + _SOURCES_AT_A_TIME)
+        vectors = source[part]
+        rows[part], cosines[part] = index.search(vectors, size, default_probes(lists))
+        rows[part][~vectors.any(axis=1)] = -1
+    sample = np.sort(np.random.default_rng(seed).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
+    true, _ = nearest_neighbours(source.take(sample), target, size, skip_zero=True)
+    hits = sum(len(np.intersect1d(one[one >= 0], two)) for one, two in zip(true, rows[sample], strict=True))
+    return rows, cosines, hits / max(1, int((true >= 0).sum()))
