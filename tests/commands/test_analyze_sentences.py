@@ -113,6 +113,13 @@ def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lin
         (half,) = [sum(n for (name, low), n in found.items() if name == model.name and float(low) >= 0.4999)]
         assert abs(half - (cosines >= 0.5).sum()) <= 1
     assert is_png(output / "plots/distribution.png")
+    shown = (output / "README.md").read_text().partition("Ranges of the cosine under avg")[2].partition("Ranges")[0]
+    cosines = dict(zip(lines, embed(avg, lines) @ embed(avg, [QUERY])[0], strict=True))
+    for row in [line.split("|") for line in shown.splitlines() if " to " in line]:
+        low = float(row[1].split()[0])
+        drawn = [text.strip().replace("\\", "") for text in row[3].split("·")]
+        assert 1 <= len(set(drawn)) == len(drawn) <= 3
+        assert all(low - 1e-6 <= cosines[text] <= low + 0.1 + 1e-6 for text in drawn if text in cosines)
     assert numbers["read"]["avg"] == {"read": 206, "empty": 1, "unknown": 1, "compared": 204}
 
 

@@ -58,12 +58,6 @@ class HumanScoreSettings(ComparisonSettings):
         "where there is none all splits",
         [],
     )
-    step: float | None = setting(
-        "width of the bands into which scores are put, around its multiples; by default every score is a group of its "
-        "own where a set has at most 12 different ones, else the least of 1, 2, 5, 0.5 … that makes at most 12",
-        None,
-        above=0,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +169,7 @@ def _read_sets(settings: HumanScoreSettings) -> Iterable[_Set]:
             [text for part in parts for text in part.sentences2],
             scores,
         )
-        step = score_step(scores) if settings.step is None else settings.step
-        yield _Set(folder, splits, graded, language, step)
+        yield _Set(folder, splits, graded, language, score_step(scores))
 
 
 def _default_splits(folder: Path) -> list[str]:
