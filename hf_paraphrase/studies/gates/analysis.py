@@ -22,7 +22,7 @@ from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..expansion.tagger import PartOfSpeechTagger
 from ..report import Report, ReportSettings, report
-from .gates import GroupMean, WordGates, check_gran, component_gates, from_own_mean, grouped_means, word_gates
+from .gates import WordGates, check_gran, component_gates, from_own_mean, grouped_means, word_gates
 from .gates import words_of_texts as words_of
 from .word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, with_tags
 
@@ -74,7 +74,6 @@ class GateAnalysisSettings(ReportSettings):
     )
     max_sentences: int = setting("how many distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
-    known_only: bool = setting("leave out words that the model does not know", False)
     bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200, at_least=2)
     seed: int = seed_setting("seed of the bootstrap")
 
@@ -100,7 +99,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
         check_gran(encoder, settings.model)
         sentences, has_more = _sentences(settings, encoder)
         try:
-            gates = word_gates(encoder, sentences, known_only=settings.known_only, show_progress_bar=True)
+            gates = word_gates(encoder, sentences)
         except InputError as error:
             raise InputError(error.message, path=files[0], remedy=error.remedy) from error
         if not gates.known.any():
@@ -137,7 +136,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             "hidden_size": config.hidden_size,
             "texts": [to_path(item).name for item in files],
             "more": has_more,
-            "known_only": settings.known_only,
             "labels": [
                 {
                     "name": name,
@@ -201,19 +199,17 @@ def gate_table(
     numbers = np.stack([gates.gates - at_position[position], gates.plain_norms, gates.gated_norms])
     names = np.array([name or "" for name in kept])
 
-    def row(item: GroupMean) -> list[Any]:
-        mean = item.mean
-        return [
-            item.name,
-            item.words,
-            mean.value,
-            mean.low,
-            mean.high,
-            *numbers[:, names == item.name].mean(1).tolist(),
-        ]
-
     found = grouped_means(gates.gates, kept, gates.sentences, replicates=replicates, seed=seed)
-    return [dict(zip(_COLUMNS, row(item), strict=True)) for item in found]
+    return [
+        dict(
+            zip(
+                _COLUMNS,
+                [name, count, mean.value, mean.low, mean.high, *numbers[:, names == name].mean(1).tolist()],
+                strict=True,
+            )
+        )
+        for name, count, mean in found
+    ]
 
 
 def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -102,14 +102,8 @@ def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tup
     return [words[word] for word in present], np.array(means).reshape(len(present), gates.shape[1])
 
 
-def word_gates(
-    encoder: SentenceEncoder,
-    sentences: Sequence[LabelledSentence],
-    *,
-    known_only: bool = False,
-    show_progress_bar: bool = False,
-) -> WordGates:
-    """Computes the mean gate activation of every word, or of those that the model knows.
+def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> WordGates:
+    """Computes the mean gate activation of every word.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
     """
@@ -119,40 +113,34 @@ def word_gates(
     tokens = _tokens(encoder, sentences)
     lengths = [len(ids) for ids, _, _ in tokens]
     parts: list[NDArray[np.float64]] = [np.empty((0, 5))] * len(sentences)
-    with tqdm(
-        total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar or None
-    ) as progress:
+    with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
                 parts[row] = part
             progress.update(len(rows))
-    without_tokens = sum(len(sentence.spans) for sentence in sentences) - sum(map(len, parts))
-    if known_only:
-        parts = [part[part[:, 4] > 0] for part in parts]
-    columns = np.concatenate(parts).T
-    if not columns.size:
+    numbers = np.concatenate(parts).T
+    if not numbers.size:
         raise InputError("no word of the text is in the model's vocabulary", remedy="give text in its language")
-    chosen = [part[:, 0].astype(np.int64).tolist() for part in parts]
-    labels: dict[str, list[str | None]] = {name: [] for sentence in sentences for name in sentence.labels}
-    for sentence, words in zip(sentences, chosen, strict=True):
-        for name, column in labels.items():
-            items = sentence.labels.get(name)
-            column += [None if items is None else items[word] for word in words]
+    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    places = list(zip(owners.tolist(), numbers[0].astype(np.int64).tolist(), strict=True))
+    kinds = dict.fromkeys(name for sentence in sentences for name in sentence.labels)
+    words = [sentence.words for sentence in sentences]
     return WordGates(
-        words=[item for sentence, words in zip(sentences, chosen, strict=True) for item in _at(sentence.words, words)],
-        sentences=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-        positions=columns[0].astype(np.int64),
-        gates=columns[1],
-        plain_norms=columns[2],
-        gated_norms=columns[3],
-        known=columns[4] > 0,
-        labels=labels,
-        without_tokens=without_tokens,
+        words=[words[row][word] for row, word in places],
+        sentences=owners,
+        positions=numbers[0].astype(np.int64),
+        gates=numbers[1],
+        plain_norms=numbers[2],
+        gated_norms=numbers[3],
+        known=numbers[4] > 0,
+        labels={
+            kind: [
+                sentences[row].labels[kind][word] if kind in sentences[row].labels else None for row, word in places
+            ]
+            for kind in kinds
+        },
+        without_tokens=sum(map(len, words)) - len(places),
     )
-
-
-def _at(items: Sequence[str], places: Sequence[int]) -> list[str]:
-    return [items[place] for place in places]
 
 
 def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
@@ -208,15 +196,6 @@ def _of_batch(encoder: SentenceEncoder, tokens: Sequence[_Tokens]) -> list[NDArr
     return parts
 
 
-@dataclass(frozen=True)
-class GroupMean:
-    """The mean gate of a group of words, with the central 95 % of its bootstrap distribution."""
-
-    name: str
-    words: int
-    mean: Interval
-
-
 def grouped_means(
     values: NDArray[np.float64],
     groups: Sequence[str | None],
@@ -224,8 +203,8 @@ def grouped_means(
     *,
     replicates: int = 200,
     seed: int = 0,
-) -> list[GroupMean]:
-    """Computes the mean of every group, the highest first.
+) -> list[tuple[str, int, Interval]]:
+    """Computes the number of words and the mean of every group, the highest mean first.
 
     In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
     draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
@@ -237,6 +216,9 @@ def grouped_means(
         sentences: The index of its sentence (words,).
         replicates: How many times to draw.
         seed: Seed of the draws.
+
+    Returns:
+        The means with the central 95 % of their bootstrap distributions.
     """
     inside = np.array([name is not None for name in groups], bool)
     if not inside.any():
@@ -255,8 +237,8 @@ def grouped_means(
     found = []
     for name, count, mean, column in zip(names.tolist(), counts.tolist(), means, drawn.T, strict=True):
         present = column[~np.isnan(column)]
-        found.append(GroupMean(name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
-    return sorted(found, key=lambda item: -item.mean.value)
+        found.append((name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
+    return sorted(found, key=lambda item: -item[2].value)
 
 
 def from_own_mean(values: NDArray[np.float64], groups: Sequence[str]) -> NDArray[np.float64]:

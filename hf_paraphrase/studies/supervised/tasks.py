@@ -99,10 +99,6 @@ class SupervisedSettings(TrainingRunSettings):
     lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
     lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0, at_least=0)
     head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
-    ordered: bool = setting("let the head for pairs see which sentence is the first", False)
-    dropout: float = setting(
-        "probability to drop a component of the sentence vector or a hidden unit", 0.0, at_least=0, below=1
-    )
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows in a batch on each process", 25, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
