@@ -192,13 +192,9 @@ def test_rows_of_like_names_have_curve_files_of_their_own():
 
 BAD_WORDS = {
     "nothing to do": ("", "either --pairs with --gold, or --task"),
-    "pairs without gold": ("--pairs a.tsv", "--pairs needs --gold"),
     "no encoder": ("--task fr-en --output o", "candidates need an encoder"),
-    "no such part": (f"{STUDY} --output o --test-part nowhere", "fr-en.nowhere.fr: no such file of the task"),
     "no languages": (f"{STUDY.replace('fr-en', 'nowhere')} --output o", "not a pair of languages"),
-    "sizes that fall": (f"{STUDY} --output o --recall-sizes 5 1", "--recall-sizes must be rising"),
     "two of one name": (f"{STUDY} --output o --classifier keep ./keep", "two folders are called `keep`"),
-    "no classifier": (f"{STUDY} --output o --classifier encoder", "not a classifier"),
 }
 
 
@@ -260,9 +256,3 @@ def test_a_sentence_vector_is_the_normalised_sum_of_its_known_words(bitext, tmp_
     expected = (2 * single[0] + single[1]) / np.linalg.norm(2 * single[0] + single[1])
     np.testing.assert_allclose(encoder.encode(["Un inconnu deux un"], normalize=True)[0], expected, atol=1e-6)
     assert not encoder.encode(["inconnu"]).any()
-
-
-def test_a_bitext_without_validation_part_says_nothing_of_quality(tmp_path, write_bitext, number_pairs):
-    folder = write_bitext(tmp_path / "b", train=number_pairs(20, 100))
-    assert run("--bitext", folder, "--output", tmp_path / "v", *TINY, "--epochs", "1") == 0
-    assert "nothing is known about the quality" in (tmp_path / "v" / "README.md").read_text()

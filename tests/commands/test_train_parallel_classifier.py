@@ -142,10 +142,3 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tm
     assert run("--bitext", bitext, "--output", tmp_path / "made", *words) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert expected in error and list(tmp_path.iterdir()) == []
-
-
-def test_without_a_validation_part_the_last_epoch_is_kept_and_said(tmp_path, write_bitext, number_pairs, capsys):
-    folder = write_bitext(tmp_path / "b", train=number_pairs(20, 100))
-    assert run("--bitext", folder, "--output", tmp_path / "made", *TINY, "--epochs", "1") == 0
-    assert "no split validation: the last epoch will be kept" in capsys.readouterr().err
-    assert "the last epoch is kept" in (tmp_path / "made" / "README.md").read_text()

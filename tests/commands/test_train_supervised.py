@@ -146,19 +146,12 @@ def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--task", "similarity"], "has no column score"),
-        (["--task", "entailment"], "this task needs pairs"),
-        (["--target-column", "kind"], "has no column kind"),
-        (["--train-split", "absent"], "no split `absent`"),
         (["--data", "one_class"], "are 0: there is nothing to learn"),
         (["--data", "pairs", "--task", "similarity", "--highest-score", "4"], "off the scale from 1 to 4"),
-        (["--model", "pairs"], "not a model folder"),
         (["--dev-share", "0.5", "--test-share", "0.5"], "leave nothing to train on"),
-        (["--from-scratch", "--initial-vectors", "absent.txt"], "absent.txt"),
         (["--from-scratch", "--lambda-c", "1"], "nothing pretrained to stay close to"),
         (["--from-scratch", "--lambda-w", "1"], "nothing pretrained to stay close to"),
         (["--highest-score", "1001"], "a scale of more than 1,000 numbers"),
-        (["--license", "a,b"], "--license `a,b` is not spelt"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(root, tmp_path, monkeypatch, capsys, words, expected):

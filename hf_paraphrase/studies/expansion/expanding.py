@@ -65,7 +65,6 @@ class ExpandSettings(Settings):
         "first",
         choices=["first", "random"],
     )
-    whole_definitions: bool = setting("take all clauses of a definition instead of the first", False)
     decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
@@ -73,7 +72,6 @@ class ExpandSettings(Settings):
         path=True,
     )
     seed: int = seed_setting("seed of the draws")
-    epoch: int = setting("another epoch expands other words, as in training", 0, at_least=0)
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
@@ -134,7 +132,6 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
         share=settings.share,
         seed=settings.seed,
         senses=settings.senses,
-        whole=settings.whole_definitions,
     )
     counts = ExpansionCounts()
     if settings.text is not None:
@@ -170,7 +167,7 @@ def _expand_text(settings: ExpandSettings, expander: Expander, counts: Expansion
     ):
         for lines in read:
             for start in range(0, len(lines), _BLOCK):
-                block = expander.expand_counted(lines[start : start + _BLOCK], settings.epoch)
+                block = expander.expand_counted(lines[start : start + _BLOCK])
                 stream.writelines(f"{text}\n" for text in block.texts)
                 counts.add(block)
                 progress.update(len(block.texts))
@@ -210,9 +207,7 @@ def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, c
         overwrite=settings.overwrite,
     ) as artefact:
         rows = {
-            split: write_split(
-                artefact.staging, split, _expanded_tables(opened, split, expander, settings.epoch, counts), EXPANDED
-            )
+            split: write_split(artefact.staging, split, _expanded_tables(opened, split, expander, counts), EXPANDED)
             for split in opened.splits
         }
         if not any(rows.values()):
@@ -231,7 +226,7 @@ def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, c
 
 
 def _expanded_tables(
-    folder: DataFolder, split: str, expander: Expander, epoch: int, counts: ExpansionCounts
+    folder: DataFolder, split: str, expander: Expander, counts: ExpansionCounts
 ) -> Iterator[pa.Table]:
     """Expands both sides of the pairs, each distinct sentence once; leaves out those in which nothing changed."""
     from tqdm.auto import tqdm
@@ -242,7 +237,7 @@ def _expanded_tables(
             for name in ("sentence1", "sentence2"):
                 texts = [text or "" for text in batch.column(name).to_pylist()]
                 sentences = [text for text, is_new in zip(texts, seen.new(texts), strict=True) if is_new]
-                block = expander.expand_counted(sentences, epoch)
+                block = expander.expand_counted(sentences)
                 counts.add(block)
                 progress.update(len(texts))
                 yield expanded_table(sentences, block)

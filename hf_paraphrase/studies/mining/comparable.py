@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +30,7 @@ from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
 from ...messages import log
-from ...settings import Settings, recipe, seed_setting, setting
+from ...settings import recipe, seed_setting, setting
 from .collections import identifiers, write_gold, write_side
 
 LARGEST_GROUP = 100
@@ -44,9 +43,17 @@ PARTS = ("sample", "training", "test")
 
 
 @dataclass(kw_only=True)
-class DrawSettings(Settings):
-    """How a task is drawn from the rows of a bitext."""
+class ComparableSettings(OutputSettings):
+    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
 
+    The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
+    """
+
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
+    split: str = setting("the split of the bitexts to take", "train")
+    sentences: int = setting("sentences on each side of the parts training and test", 20_000)
+    sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
+    license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
     share: float = setting(
         "share of each side that has its translation on the other, above 0 and below 1", 0.03, above=0, below=1
     )
@@ -62,51 +69,29 @@ class DrawSettings(Settings):
     validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000, at_least=0)
     seed: int = seed_setting("seed of all draws")
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.max_words < self.min_words:
-            raise UsageError(
-                f"--max-words {self.max_words} is below --min-words {self.min_words}", remedy="nothing fits both"
-            )
-
-    def planted(self, sentences: int) -> int:
-        """Returns the number of planted pairs of a part with so many sentences a side."""
-        return round(self.share * sentences)
-
-    def check_sizes(self, sentences: Mapping[str, int]) -> None:
-        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden."""
-        for part, number in sentences.items():
-            if number < 2 or not 1 <= self.planted(number) < number:
-                raise UsageError(
-                    f"{number} sentences a side are too few for the part `{part}`",
-                    remedy=f"at least {2 / self.share:.0f}",
-                )
-
-
-@dataclass(kw_only=True)
-class ComparableSettings(DrawSettings, OutputSettings):
-    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
-
-    The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
-    """
-
-    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
-    split: str = setting("the split of the bitexts to take", "train")
-    sentences: int = setting("sentences on each side of the parts training and test", 20_000)
-    sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
-    license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
-
     @property
     def sizes(self) -> dict[str, int]:
         """Sentences on each side of the parts; the test part is drawn first, so that others do not change it."""
         return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
 
+    def planted(self, sentences: int) -> int:
+        """Returns the number of planted pairs of a part with so many sentences a side."""
+        return round(self.share * sentences)
+
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
         check_license(self.license)
-        self.check_sizes(self.sizes)
+        if self.max_words < self.min_words:
+            raise UsageError(
+                f"--max-words {self.max_words} is below --min-words {self.min_words}", remedy="nothing fits both"
+            )
+        for part, number in self.sizes.items():
+            if number < 2 or not 1 <= self.planted(number) < number:
+                raise UsageError(
+                    f"{number} sentences a side are too few for the part `{part}`",
+                    remedy=f"at least {2 / self.share:.0f}",
+                )
         if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
             raise UsageError("--bitext names a folder twice", remedy="name each once")
 
@@ -142,15 +127,13 @@ class ComparableTask:
     counts: dict[str, int]
 
 
-def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: DrawSettings) -> ComparableTask:
+def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableTask:
     """Draws a task from the rows of a bitext.
 
     Returns:
         The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
         bitext parts is in the task, on either side, and none of one part in another.
     """
-    settings.check()
-    settings.check_sizes(sentences)
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in ("source", "target")}
     normal = {side: normalise_all(column) for side, column in texts.items()}
     usable = np.logical_and.reduce(
@@ -175,7 +158,7 @@ def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: Draw
     }
     parts: dict[str, ComparablePart] = {}
     taken = np.zeros(len(sizes), bool)
-    for name, number in sentences.items():
+    for name, number in settings.sizes.items():
         parts[name], used, chosen = _draw(chosen, texts, normal, number, settings, random, name)
         taken[group[used]] = True
     left = usable & ~taken[group]
@@ -215,7 +198,7 @@ def _draw(
     texts: Mapping[str, pa.Array],
     normal: Mapping[str, pa.Array],
     number: int,
-    settings: DrawSettings,
+    settings: ComparableSettings,
     random: np.random.Generator,
     name: str,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
@@ -307,17 +290,8 @@ def _validation(
     return left & drawn[group]
 
 
-@dataclass(frozen=True)
-class Comparable:
-    """A task that was made."""
-
-    folder: Path
-    bitext: DataFolder
-    task: ComparableTask
-
-
 @recipe(ComparableSettings)
-def prepare_comparable(settings: ComparableSettings) -> Comparable:
+def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
     """A task like BUCC's from prepared bitexts: translations hidden in two collections."""
     with Artefact(
         settings.output,
@@ -329,7 +303,7 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
         return _prepare(settings, artefact)
 
 
-def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
+def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask:
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
@@ -340,20 +314,17 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
             remedy="give bitexts of two languages",
         )
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
-    task = make_comparable(rows, settings.sizes, settings)
+    task = make_comparable(rows, settings)
     staging = artefact.staging
     _write_task(staging, task, languages)
     _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints)
-    results: dict[str, Any] = {
-        "counts": task.counts,
-        "parts": {
-            name: {
-                "sentences": len(part.source),
-                "gold": len(part.gold),
-                "near_duplicates_left_out": part.near_duplicates,
-            }
-            for name, part in task.parts.items()
-        },
+    parts = {
+        name: {
+            "sentences": len(part.source),
+            "gold": len(part.gold),
+            "near_duplicates_left_out": part.near_duplicates,
+        }
+        for name, part in task.parts.items()
     }
     card = Card(
         "comparable",
@@ -363,7 +334,7 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
             "target_lang": languages[1],
             "license": settings.license,
             "files": [folder.resolve().name for folder in folders],
-            "parts": {name: results["parts"][name] for name in PARTS},
+            "parts": {name: parts[name] for name in PARTS},
             "share": settings.share,
             "near_duplicate": settings.near_duplicate,
             "words": (settings.min_words, settings.max_words),
@@ -372,16 +343,12 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
             "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
         },
     )
-    artefact.finish(results=results, card=card)
+    artefact.finish(results={"counts": task.counts, "parts": parts}, card=card)
     for name in PARTS:
-        part = task.parts[name]
-        log(
-            f"{name}: {len(part.source):,} sentences a side, {len(part.gold):,} pairs hidden in them "
-            f"({part.near_duplicates:,} groups left out as near-duplicates)"
-        )
+        log(f"{name}: {parts[name]['sentences']:,} sentences a side, {parts[name]['gold']:,} pairs hidden in them")
     log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
     log(f"task folder: {settings.output}")
-    return Comparable(Path(settings.output), DataFolder(Path(settings.output) / BITEXT_FOLDER), task)
+    return task
 
 
 def _read(folders: Sequence[Path], split: str) -> pa.Table:

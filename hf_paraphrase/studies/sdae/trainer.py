@@ -114,9 +114,9 @@ class SdaeTrainer(EpochTrainer):
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
         """Returns the reconstruction loss, with the compositionality loss where there are expansions."""
         loss = super().loss_of(output, model, inputs)
-        if "compared_rows" in inputs:
-            originals, expanded = output.pooler_output[inputs["compared_rows"]]
-            loss = loss + self.args.compositionality_weight * compositionality_loss(originals, expanded)
+        compared = output.pooler_output[len(inputs["labels"]) :]
+        if len(compared):
+            loss = loss + self.args.compositionality_weight * compositionality_loss(*compared.chunk(2))
         return loss
 
     @torch.no_grad()
@@ -135,8 +135,8 @@ class SdaeTrainer(EpochTrainer):
                 output = model(**batch, **self.forward_options)
             loss += output.loss.item() * len(items)
             if self.dev.regularise:
-                originals, expanded = output.pooler_output[batch["compared_rows"]]
-                distance += compositionality_loss(originals, expanded).item() * len(items)
+                compared = output.pooler_output[len(items) :]
+                distance += compositionality_loss(*compared.chunk(2)).item() * len(items)
         model.train(training)
         words = int(self.dev.sentences.lengths().sum()) + size
         metrics = {"eval_loss": loss / words}

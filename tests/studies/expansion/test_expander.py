@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.expansion.expander import Expander
 from hf_paraphrase.studies.expansion.expanding import EXPANDED, expanded_table
 
@@ -144,15 +143,6 @@ def test_any_text_is_expanded_without_an_error_and_line_breaks_stay(every, sente
     texts = every.expand(sentences)
     assert len(texts) == len(sentences)
     assert [text.count("\n") for text in texts] == [text.count("\n") for text in sentences]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"share": 1.5}, {"share": -0.1}, {"share": float("nan")}, {"seed": -1}, {"senses": "x"}, {"at_least": -1}],
-)
-def test_values_out_of_range_are_refused(make, wrong):
-    with pytest.raises(UsageError):
-        make(**wrong)
 
 
 def test_paper_004_table_1_on_the_real_dictionary(real_wordnet, tagger):
