@@ -216,15 +216,10 @@ def score_bands(scores: NDArray[np.float64], step: float) -> NDArray[np.int64]:
 def compare_scores(
     scores: NDArray[np.float64], cosines: NDArray[np.float64], step: float | None = None
 ) -> dict[str, Any]:
-    """Describes the cosines of the pairs of each human score, and tests whether neighbouring scores differ.
+    """Describes the cosines (pairs,) of each human score (pairs,), and tests whether neighbouring scores differ.
 
     A score with a single pair has a mean but no standard deviation, and no test with its neighbours; a set with one
-    score only has no test and no correlation.
-
-    Args:
-        scores: Human scores (pairs,).
-        cosines: The similarities of the same pairs (pairs,).
-        step: Width of the bands of scores; None for each score by itself.
+    score only has no test and no correlation. With a step the scores are put into bands of that width.
 
     Returns:
         `spearman` (× 100), `note`, `scores` (groups) and `tests` (Welch's t-test).
@@ -331,8 +326,8 @@ def _notes(found: Mapping[str, Any]) -> list[str]:
 
 
 def _steps(found: Mapping[str, Any]) -> Iterable[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """Yields each group with the test against the group before it; None for the first one."""
-    yield from zip(found["scores"], [None, *found["tests"]], strict=True)
+    """Pairs each group with the test against the group before it; None for the first one."""
+    return zip(found["scores"], [None, *found["tests"]], strict=True)
 
 
 def _rows(scores: Mapping[str, Scores]) -> Iterable[list[object]]:

@@ -88,18 +88,9 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
 
 def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tuple[list[str], NDArray[np.float64]]:
     """Returns the words of a sentence that have tokens, and the whole gate vector of each (words, hidden_size)."""
-    import torch
-
-    model: Any = encoder.model.eval()
-    ((ids, owners, _),) = _tokens(encoder, [sentence])
-    with torch.inference_mode():
-        output = model(torch.tensor([ids], dtype=torch.long, device=model.device), output_gates=True)
-    gates = output.gates[0].cpu().double().numpy()
-    counted = gates.any(1) & (owners >= 0)
-    present = np.unique(owners[counted])
-    means = [gates[counted & (owners == word)].mean(0) for word in present]
-    words = sentence.words
-    return [words[word] for word in present], np.array(means).reshape(len(present), gates.shape[1])
+    encoder.model.eval()
+    words, gates, _ = _of_batch(encoder, _tokens(encoder, [sentence]))[0]
+    return [sentence.words[word] for word in words], gates
 
 
 def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> WordGates:
@@ -116,7 +107,7 @@ def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) 
     with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
-                parts[row] = part
+                parts[row] = np.column_stack([part[0], part[1].mean(1), part[2]])
             progress.update(len(rows))
     numbers = np.concatenate(parts).T
     if not numbers.size:
@@ -132,7 +123,7 @@ def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) 
         gates=numbers[1],
         plain_norms=numbers[2],
         gated_norms=numbers[3],
-        known=numbers[4] > 0,
+        known=numbers[4] == 1,
         labels={
             kind: [
                 sentences[row].labels[kind][word] if kind in sentences[row].labels else None for row, word in places
@@ -167,33 +158,37 @@ def _tokens(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> 
     return tokens
 
 
-def _of_batch(encoder: SentenceEncoder, tokens: Sequence[_Tokens]) -> list[NDArray[np.float64]]:
-    """Computes for each sentence (words, 5): the word's index, its gate, both norms, and whether it is known."""
+def _of_batch(
+    encoder: SentenceEncoder, tokens: Sequence[_Tokens]
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
+    """Computes for each sentence the indices of its words, their gates (words, hidden), and (words, 3) numbers.
+
+    These are the norms of x and a, and whether the word is known; all are means over the pieces of a word.
+    """
     import torch
 
     model: Any = encoder.model
     batch = encoder.tokenizer.pad({"input_ids": [ids for ids, _, _ in tokens]}, return_tensors="pt")
     ids_tensor = batch["input_ids"].to(model.device)
+    mask = batch["attention_mask"].to(model.device)
     with torch.inference_mode():
-        output = model(
-            ids_tensor,
-            attention_mask=batch["attention_mask"].to(model.device),
-            return_token_vectors=False,
-            output_gates=True,
-        )
+        output = model(ids_tensor, attention_mask=mask, return_token_vectors=False, output_gates=True)
         vectors = torch.nn.functional.embedding(ids_tensor, model.embeddings).float()
         gates = output.gates.float()
-        numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)], 2)
-    values = numbers.cpu().double().numpy()
-    parts = []
-    for row, (ids, owners, unknown) in zip(values, tokens, strict=True):
-        # A skipped unknown word has a gate of exactly zero, which a sigmoid never gives.
-        counted = (owners >= 0) & (row[: len(ids), 0] > 0)
-        present = np.unique(owners[counted])
-        means = [row[: len(ids)][counted & (owners == word)].mean(0) for word in present]
-        known = [not unknown[counted & (owners == word)].any() for word in present]
-        parts.append(np.column_stack([present, np.reshape(means, (-1, 3)), np.array(known, bool)]))
-    return parts
+        norms = torch.stack([vectors.norm(dim=2), (vectors * gates).norm(dim=2)], 2).cpu().double().numpy()
+    found = []
+    for row, of_tokens in enumerate(gates.cpu().double().numpy()):
+        ids, owners, unknown = tokens[row]
+        of_tokens = of_tokens[: len(ids)]
+        # A skipped unknown word has gates of exactly zero, which a sigmoid never gives.
+        counted = (owners >= 0) & of_tokens.any(1)
+        words = np.unique(owners[counted])
+        numbers = np.column_stack([norms[row, : len(ids)], ~unknown])
+        pieces = [counted & (owners == word) for word in words]
+        means = np.array([of_tokens[part].mean(0) for part in pieces]).reshape(len(words), of_tokens.shape[1])
+        numbers = np.array([numbers[part].mean(0) for part in pieces]).reshape(len(words), 3)
+        found.append((words, means, numbers))
+    return found
 
 
 def grouped_means(

@@ -25,7 +25,7 @@ from ...artefacts.remote_paths import to_path
 from ...data.cleaning import count_words
 from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder, write_split
-from ...data.row_selection import text_keys
+from ...data.row_selection import hold_out, text_keys
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
@@ -108,18 +108,12 @@ class ComparablePart:
     source: list[str]
     target: list[str]
     gold: NDArray[np.int64]
-    near_duplicates: int = 0
+    near_duplicates: int
 
 
 @dataclass
 class ComparableTask:
-    """A task and the bitext that shares no sentence with it.
-
-    Attributes:
-        train: Which rows of the input are the training bitext (rows,).
-        validation: Which are its validation part (rows,).
-        counts: How many rows and groups there were, and what became of them.
-    """
+    """A task, which rows (rows,) are the training bitext beside it and its validation part, and counts."""
 
     parts: dict[str, ComparablePart]
     train: NDArray[np.bool_]
@@ -149,7 +143,9 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
     same = np.equal(*(column.to_numpy(zero_copy_only=False) for column in normal.values()))
     fits &= ~same
     random = np.random.default_rng([settings.seed, len(rows)])
-    chosen = _one_row_a_group(group, fits, random)
+    # A row of each group that has one that fits; the groups come in random order.
+    order = random.permutation(np.flatnonzero(fits))
+    chosen = order[np.sort(np.unique(group[order], return_index=True)[1])]
     counts = {
         "rows": len(rows),
         "unusable_rows": int((~usable).sum()),
@@ -162,7 +158,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
         parts[name], used, chosen = _draw(chosen, texts, normal, number, settings, random, name)
         taken[group[used]] = True
     left = usable & ~taken[group]
-    validation = _validation(group, left, settings.validation_size, random)
+    validation = hold_out(group, settings.validation_size, settings.seed, left)
     counts |= {"rows_of_the_task": int((usable & taken[group]).sum()), "validation": int(validation.sum())}
     train = left & ~validation
     counts["train"] = int(train.sum())
@@ -184,15 +180,6 @@ def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
     return np.asarray(labels, np.int64)[left]
 
 
-def _one_row_a_group(
-    group: NDArray[np.int64], fits: NDArray[np.bool_], random: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draws a row of each group that has one that fits; the groups come in random order."""
-    order = random.permutation(np.flatnonzero(fits))
-    _, first = np.unique(group[order], return_index=True)
-    return order[np.sort(first)]
-
-
 def _draw(
     chosen: NDArray[np.int64],
     texts: Mapping[str, pa.Array],
@@ -212,9 +199,13 @@ def _draw(
             remedy="make the parts smaller, or add bitexts",
         )
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
-    first = np.array([_like_earlier(normal, pairs, place, settings.near_duplicate) for place in range(len(pairs))])
-    spare = [pairs[~first][planted:]]
-    pairs = pairs[~first][:planted]
+    # A pair of which either sentence is nearly one of an earlier pair is left out.
+    repeated = [
+        any(_like_any(column, pairs[[place]], pairs[:place], settings.near_duplicate)[0] for column in normal.values())
+        for place in range(len(pairs))
+    ]
+    pairs = pairs[np.logical_not(repeated)]
+    pairs, spare = pairs[:planted], [pairs[planted:]]
     sides: list[NDArray[np.int64]] = []
     for side, other, rows in zip(("source", "target"), ("target", "source"), drawn, strict=True):
         # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
@@ -245,12 +236,6 @@ def _draw(
     return part, used, np.concatenate([chosen[sum(sizes) :], left])
 
 
-def _like_earlier(normal: Mapping[str, pa.Array], rows: NDArray[np.int64], place: int, limit: float) -> bool:
-    """Returns whether either sentence of a row is a near-duplicate of one of the rows before it."""
-    one = rows[place : place + 1]
-    return any(bool(_like_any(column, one, rows[:place], limit)[0]) for column in normal.values())
-
-
 def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], limit: float) -> NDArray[np.bool_]:
     """Returns which sentences are near-duplicates of any of some others (rows,)."""
     from rapidfuzz.distance import Levenshtein
@@ -276,18 +261,6 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
             )
             alike[places] = (similarities >= limit).any(axis=1)
     return alike
-
-
-def _validation(
-    group: NDArray[np.int64], left: NDArray[np.bool_], size: int, random: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Draws whole groups until they have as many rows as wanted (rows,), never more."""
-    sizes = np.bincount(group[left], minlength=int(group.max(initial=-1)) + 1)
-    order = random.permutation(np.flatnonzero(sizes))
-    fitting = order[np.cumsum(sizes[order]) <= size]
-    drawn = np.zeros(len(sizes), bool)
-    drawn[fitting] = True
-    return left & drawn[group]
 
 
 @recipe(ComparableSettings)

@@ -90,11 +90,7 @@ class ParallelClassifier:
         return self._encode(self.model.encode_target, self.target_tokenizer, texts, batch_size, show_progress_bar)
 
     def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores pairs of sentence vectors, row by row.
-
-        Args:
-            source_vectors: The vectors of the source sentences (pairs, dim).
-            target_vectors: The vectors of the target sentences (pairs, dim).
+        """Scores pairs of sentence vectors (pairs, dim), row by row.
 
         Returns:
             The logits, float32 (pairs,); their sigmoid is the probability that the sentences are parallel.

@@ -178,8 +178,6 @@ class NegativeDraw:
     4.3 and 5 propose.
 
     Args:
-        examples: The sentences.
-        negatives: How many for each pair.
         candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
             :data:`NOTHING` where there is none; None for random negatives alone.
         hard_share: The share of the negatives that come from these lists, as far as they are long enough.

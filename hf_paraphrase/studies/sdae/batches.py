@@ -30,16 +30,10 @@ DEV_EPOCH = 1 << 32
 
 
 class LengthBatches(EpochBatches):
-    """Batches of sentences of like length, in an order that depends on the seed and the epoch alone.
+    """Batches of sentences of like length (sentences,), in an order that depends on the seed and the epoch alone.
 
     The sentences are shuffled, those of twenty joint batches at a time sorted by length and cut into joint batches,
     and these shuffled; what is left over comes last.
-
-    Args:
-        lengths: The length of each sentence (sentences,).
-        batch_sentences: The number of sentences in a batch of one process.
-        seed: The seed.
-        num_processes: The number of processes that take turns.
     """
 
     def __init__(self, lengths: NDArray[np.int64], batch_sentences: int, seed: int, num_processes: int = 1) -> None:

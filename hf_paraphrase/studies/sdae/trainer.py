@@ -69,16 +69,9 @@ class SdaeTrainer(EpochTrainer):
     paper 004, section 2.1; the paper does not say what its λ is.
 
     The order and the noise depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one.
-
-    Args:
-        model: The autoencoder.
-        args: The settings.
-        train: The collator of the training sentences.
-        dev: The collator of the dev sentences. Their noise is drawn once. If it has an expander, which is never a
-            noise there, so that losses with and without expansion can be compared, the distance of each dev sentence
-            from its expansion is measured.
-        report: Called with a line of text after each evaluation.
+    with the weights of an undisturbed one. The noise of the dev sentences is drawn once. If their collator has an
+    expander, which is never a noise there, so that losses with and without expansion can be compared, the distance of
+    each dev sentence from its expansion is measured.
     """
 
     criterion = "loss"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...artefacts.card_heads import class_names
 from ...data.folder import DataFolder
@@ -17,8 +18,7 @@ from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_lab
 TRAIN, DEV, TEST = "train", "dev", "test"
 
 
-@dataclass(frozen=True)
-class SupervisedTask:
+class SupervisedTask(NamedTuple):
     """A kind of task; the columns are those in which classes or scores are looked for."""
 
     objective: str
@@ -40,8 +40,6 @@ TASKS = {
     ),
     "regression": SupervisedTask("regression", SCORES, ("score",), False, "scores sentences, or pairs of sentences"),
 }
-
-
 _LONGEST_SCALE = 1_000
 """Numbers of a scale; the head has an output for each."""
 
