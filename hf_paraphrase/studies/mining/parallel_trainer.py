@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -18,7 +19,7 @@ from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
 from .measures import Curve
-from .parallel_classification import encode_sentences, score_pairs, sigmoid
+from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
 DEV_SCORE = "best_f1"
@@ -160,6 +161,6 @@ def measure(
         "loss": float(losses.mean()),
         **{name: 100.0 * decided[name] for name in ("precision", "recall", "f1")},
         "best_f1": 100.0 * float(curve.f1[place]),
-        "threshold": float(sigmoid(curve.thresholds[[place]])[0]),
+        "threshold": float(expit(curve.thresholds[place])),
         "pairs": float(len(labels)),
     }

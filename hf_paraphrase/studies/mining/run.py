@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from tqdm.auto import tqdm
 
 from ...encoders.known_texts import KnownTexts
@@ -25,7 +26,7 @@ from ...errors import InputError, UsageError
 from ...settings import setting
 from ...training.devices import DeviceSettings
 from .collections import Collection
-from .parallel_classification import ParallelClassifier, sigmoid
+from .parallel_classification import ParallelClassifier
 from .scoring import CandidatePairs, margin_scores, pair_cosines
 
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -214,7 +215,8 @@ class MiningRun:
         values = np.empty(len(source), np.float64)
         for start in tqdm(range(0, len(source), _PAIRS_AT_A_TIME), unit="block", desc="classify", disable=None):
             part = slice(start, start + _PAIRS_AT_A_TIME)
-            values[part] = sigmoid(opened.score(sources[source[part]], targets[target[part]]))
+            logits = opened.score(sources[source[part]], targets[target[part]])
+            values[part] = expit(logits.astype(np.float64))
         return values
 
     def _encoded(self, encoder: KnownTexts, collection: Collection, path: Path) -> VectorFile:

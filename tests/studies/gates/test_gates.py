@@ -19,7 +19,6 @@ from hf_paraphrase.studies.gates.analysis import compare, gate_table
 from hf_paraphrase.studies.gates.gates import (
     check_gran,
     component_gates,
-    from_own_mean,
     grouped_means,
     word_gates,
     words_of_texts,
@@ -90,15 +89,6 @@ def test_a_word_in_pieces_has_the_mean_of_its_pieces(settings):
     words, components = component_gates(encoder, sentence)
     assert words == found.words
     np.testing.assert_allclose(components.mean(1), found.gates, atol=1e-6)
-
-
-def test_tagged_words_that_the_tokenizer_cuts_differently_keep_their_tags():
-    encoder = make()
-    sentence = LabelledSentence.of_words(["don't", "\u200b", "sat."], tag=["VB", "X", "VBD"])
-    found = word_gates(encoder, [sentence])
-    gates, _ = alone(encoder, sentence.text)
-    assert found.words[0] == "don't" and found.labels[TAG][0] == "VB" and found.labels[TAG][-1] == "VBD"
-    assert found.gates[0] == pytest.approx(gates[:2].mean(), abs=1e-6)
 
 
 def test_skipped_unknown_words_are_counted_and_left_out():
@@ -188,11 +178,6 @@ def test_the_interval_is_over_sentences_and_not_over_words():
     (found,) = grouped_means(values, ["a"] * 400, 7 * sentences + 5, replicates=2000)
     assert found[2].high - found[2].low == pytest.approx(2 * 1.96 * level.std() / np.sqrt(40), rel=0.1)
     assert grouped_means(values, ["a"] * 400, sentences, replicates=2000) == [found]
-
-
-def test_the_distance_is_from_the_others_of_the_group():
-    found = from_own_mean(np.array([1.0, 2.0, 6.0, 4.0]), ["a", "a", "a", "b"])
-    np.testing.assert_allclose(found, [1 - 4, 2 - 3.5, 6 - 1.5, np.nan])
 
 
 # ----- labels of words

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.search.vector_file import VectorFile
-from hf_paraphrase.studies.mining.measures import Curve, are_gold, measures
+from hf_paraphrase.studies.mining.measures import Curve, measures
 from hf_paraphrase.studies.mining.run import approximate_candidates, nearest_targets
 from hf_paraphrase.studies.mining.scoring import CandidatePairs, margin_scores, one_to_one_pairs, pair_cosines
 from hf_paraphrase.studies.mining.task import gold_ranks, recall_rows
@@ -119,12 +119,6 @@ def test_a_thinned_curve_keeps_its_ends_and_its_best():
     for recall in (0.1, 0.3, 0.6):
         best = [item.precision[item.recall >= recall].max() for item in (thin, curve)]
         assert best[0] == pytest.approx(best[1], abs=0.02)
-
-
-def test_gold_pairs_are_known_by_both_sides():
-    gold = np.array([[0, 3], [2, 1]])
-    found = are_gold(np.array([0, 0, 2, 1]), np.array([3, 1, 1, 1]), gold, 4)
-    np.testing.assert_array_equal(found, [True, False, True, False])
 
 
 # ----- recall of the filter

@@ -7,9 +7,9 @@ import parallel_worker
 import pytest
 import torch
 from forked_processes import TWO_PROCESSES
+from parallel_pairs import examples_of, many
 from parallel_worker import model_of, trainer_of
 from safetensors.torch import load_file
-from test_parallel_examples import examples_of, many
 from torch.nn import functional
 
 from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw

@@ -62,17 +62,6 @@ def test_sentences_are_kept_in_order_once_and_what_is_left_out_is_counted(tokeni
     assert found.tokens.ids.tolist().count(tokenizer.convert_tokens_to_ids("w1")) == 3 and len(found.tokens.ids) == 9
 
 
-def test_selected_sentences_are_the_same_ones_and_no_sentence_is_no_error(tokenizer):
-    found = encoded(tokenizer)
-    chosen = found.take(np.array([7, 3]))
-    assert chosen.text(0) == found.text(7) and chosen.ids(1).tolist() == found.ids(3).tolist()
-    assert chosen.take(np.array([1])).text(0) == found.text(3)
-    none = encode_sentences([], tokenizer, max_words=9)
-    assert len(none) == 0 and none.lengths().tolist() == []
-    with pytest.raises(ValueError, match="not kept"):
-        encode_sentences(["w1 w2"], tokenizer, max_words=9).text(0)
-
-
 # ----- batches
 
 
