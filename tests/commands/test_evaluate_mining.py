@@ -247,12 +247,3 @@ def test_the_output_holds_two_encoders_in_one_space_with_the_retrieval_that_its_
         card = (folder / place / "README.md").read_text()
         assert card.startswith(f"---\nlanguage:\n{languages}library_name") and f"{found.mean:.2f}" in card
     assert not {"checkpoints", "job.json"} & {path.name for path in folder.iterdir()}
-
-
-def test_a_sentence_vector_is_the_normalised_sum_of_its_known_words(bitext, tmp_path):
-    assert run("--bitext", bitext, "--output", tmp_path / "v", *TINY, "--epochs", "1") == 0
-    encoder = SentenceEncoder.from_pretrained(tmp_path / "v" / "source")
-    single = encoder.encode(["un", "deux"])
-    expected = (2 * single[0] + single[1]) / np.linalg.norm(2 * single[0] + single[1])
-    np.testing.assert_allclose(encoder.encode(["Un inconnu deux un"], normalize=True)[0], expected, atol=1e-6)
-    assert not encoder.encode(["inconnu"]).any()

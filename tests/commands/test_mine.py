@@ -121,7 +121,7 @@ def test_plain_lines_have_their_numbers_as_ids_and_empty_ones_are_never_paired(w
 
 def test_approximate_search_prints_its_recall(work, capsys):
     assert mine(f"{SIDES} --encoder encoder --candidates 3 --approximate") == 0
-    assert "100.00 % were found" in capsys.readouterr().err
+    assert "find 100.00 % of the true nearest" in capsys.readouterr().err
     assert mine(f"{SIDES} --encoder encoder --candidates 3", "exact") == 0
     assert scores_of() == pytest.approx(scores_of("exact"), abs=1e-6)
 

@@ -94,22 +94,14 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
     """
     names = _short_names(settings.model)
     sets = {item.graded.name: item for item in _read_sets(settings)}
-    models = {data: [item.model(name) for name in settings.model] for data, item in sets.items()}
-    every = list(dict.fromkeys(model for given in models.values() for model in given))
-    for model in every:
-        # A wrong one is reported before any long work.
-        SentenceEncoder.from_pretrained(model, device=settings.device)
-    scores: dict[str, Scores] = {data: {name: {} for name in names} for data in sets}
+    every = list(dict.fromkeys(item.model(name) for item in sets.values() for name in settings.model))
+    encoders = {model: SentenceEncoder.from_pretrained(model, device=settings.device) for model in every}
     with report("human-scores", settings, [*every, *settings.data], card="analysis_human_scores") as output:
-        for model in every:
-            encoder = SentenceEncoder.from_pretrained(model, device=settings.device)
-            for data, item in sets.items():
-                for name, wanted in zip(names, models[data], strict=True):
-                    if wanted == model:
-                        scores[data][name] = {
-                            "model": to_path(model).resolve().name,
-                            **_scored(encoder, item, settings.batch_size),
-                        }
+        scores: dict[str, Scores] = {data: {} for data in sets}
+        for data, item in sets.items():
+            for name, model in zip(names, map(item.model, settings.model), strict=True):
+                found = _scored(encoders[model], item, settings.batch_size)
+                scores[data][name] = {"model": to_path(model).resolve().name, **found}
         tests = correct(scores)
         _plot(scores, output.picture("human_scores"))
         header = ["data", "model", "score", "pairs", "mean", "standard_deviation", *_TEST]

@@ -97,7 +97,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
     with report("gates", settings, [settings.model, *files], card="analysis_gates") as output:
         encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
         check_gran(encoder, settings.model)
-        sentences, has_more = _sentences(settings, encoder)
+        sentences = _sentences(settings, encoder)
         try:
             gates = word_gates(encoder, sentences)
         except InputError as error:
@@ -116,7 +116,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
         numbers = {
             "sentences": len(sentences),
             "words": len(gates),
-            "words_without_tokens": gates.without_tokens,
             "unknown_share": float(1 - gates.known.mean()),
             "mean_gate": float(gates.gates.mean()),
             "deviation": float(gates.gates.std()),
@@ -135,7 +134,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             "bidirectional": config.bidirectional,
             "hidden_size": config.hidden_size,
             "texts": [to_path(item).name for item in files],
-            "more": has_more,
             "labels": [
                 {
                     "name": name,
@@ -156,19 +154,18 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
     return numbers
 
 
-def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tuple[list[LabelledSentence], bool]:
-    """Reads the distinct sentences, and whether there are more than were asked for."""
+def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list[LabelledSentence]:
+    """Reads the first distinct sentences."""
     kept: dict[str, LabelledSentence] = {}
     stream: Iterable[LabelledSentence] = (item for path in settings.tagged for item in read_tagged(Path(path)))
     for sentence in stream if settings.tagged else _plain_sentences(settings, encoder):
-        if len(kept) == settings.max_sentences and sentence.text not in kept:
-            log(f"the first {len(kept):,} distinct sentences are used; there are more")
-            return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
+        if len(kept) == settings.max_sentences:
+            break
     if not kept:
         path = [*settings.text, *settings.tagged][0]
         raise InputError("the file contains no words", path=path, remedy="give one sentence a line")
-    return list(kept.values()), False
+    return list(kept.values())
 
 
 def _plain_sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:

@@ -38,7 +38,6 @@ class WordGates:
         gated_norms: That of a_t = x_t * gate (words,).
         known: Whether no piece of it is the unknown token (words,).
         labels: For each kind of label that of every word; None where a sentence has no labels of that kind.
-        without_tokens: How many words gave no token, or only skipped ones, and are not among these.
     """
 
     words: list[str]
@@ -49,7 +48,6 @@ class WordGates:
     gated_norms: NDArray[np.float64]
     known: NDArray[np.bool_]
     labels: dict[str, list[str | None]]
-    without_tokens: int
 
     def __len__(self) -> int:
         return len(self.words)
@@ -130,7 +128,6 @@ def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) 
             ]
             for kind in kinds
         },
-        without_tokens=sum(map(len, words)) - len(places),
     )
 
 

@@ -38,19 +38,16 @@ class Collection:
 
     Attributes:
         names: The name of each: its id, or the number of its line from 1.
+        empty: How many more had no character but white space and are left out.
     """
 
     path: Path
     names: Sequence[str]
     sentences: Sequence[str]
+    empty: int = 0
 
     def __len__(self) -> int:
         return len(self.sentences)
-
-    @property
-    def empty(self) -> int:
-        """How many of the sentences have no character but white space; they are never candidates."""
-        return sum(not text.strip() for text in self.sentences)
 
     def positions(self) -> dict[str, int]:
         """Maps each name to its place."""
@@ -92,10 +89,11 @@ def read_collection(path: Path, layout: str) -> Collection:
                         remedy="give every sentence an id of its own",
                     )
                 first_lines[name] = line
-    collection = Collection(path, names, sentences)
-    if collection.empty == len(sentences):
+    filled = [place for place, text in enumerate(sentences) if text.strip()]
+    if not filled:
         raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
-    return collection
+    empty = len(sentences) - len(filled)
+    return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled], empty)
 
 
 def check_different(source: Collection, target: Collection) -> None:

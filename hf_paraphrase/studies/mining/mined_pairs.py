@@ -47,8 +47,8 @@ class MiningSettings(CandidateSettings):
         choices=LAYOUTS,
     )
     approximate: bool = setting(
-        "search candidates in inverted lists instead of all targets; the share of the true candidates that "
-        "are found is measured on a sample and printed",
+        "search candidates in inverted lists instead of all targets; the share of the true nearest neighbours that "
+        "they find is measured on a sample and printed",
         False,
     )
     margin: str | None = setting(
@@ -133,8 +133,8 @@ class Mined:
         tuning: The measures with which it was chosen; None where it was not.
         measures: Precision, recall and F1 against the true pairs; None without these.
         candidate_recall: The share of the true pairs that were candidates; None without these.
-        approximate_recall: The share of the true candidates that the approximate search found on a sample; None for
-            the exact one.
+        approximate_recall: The share of the true nearest neighbours that the lists find on a sample; None where all
+            targets were compared.
     """
 
     folder: Path
@@ -201,7 +201,7 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
         log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
     run = run_of(sides, folder=work / "collections")
     if run.approximate_recall is not None:
-        log(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
+        log(f"the lists find {100 * run.approximate_recall:.2f} % of the true nearest neighbours of a sample")
     scores = run.scores(options)
     rows = np.flatnonzero(kept_pairs(run, scores, settings.one_to_one))
     rows = rows if threshold is None else rows[scores[rows] >= threshold]

@@ -13,6 +13,7 @@ from ...artefacts.card_heads import Measurement
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import log
@@ -21,7 +22,6 @@ from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from .parallel_examples import NOTHING, VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
-from .run import nearest_targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,7 +184,7 @@ def hard_candidates(
             raise InputError(
                 f"no word of the {name} side is in the encoder's vocabulary", remedy="swap the encoders, or retrain"
             )
-    rows, _ = nearest_targets(sources, targets, n + _SPARE)
+    rows, _ = nearest_neighbours(sources, targets, n + _SPARE, skip_zero=True)
     is_listed = (rows >= 0) & ~examples.are_parallel(np.arange(len(sources))[:, None], rows)
     # Stable: what stays keeps its order.
     order = (~is_listed).argsort(axis=1, kind="stable")[:, :n]

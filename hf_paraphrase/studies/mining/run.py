@@ -2,12 +2,13 @@
 
 The candidate filter is that of section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework
 for Identifying Parallel Sentences in Comparable Corpora" (Grégoire and Langlais 2017): for every source sentence the n
-target sentences of the greatest cosine. Vectors are kept in files, and a run that is continued takes them.
+target sentences of the greatest cosine. The vectors are in indexes, and a run that is continued takes them.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm.auto import tqdm
 
-from ...encoders.known_texts import KnownTexts
-from ...encoders.search.approximate import InvertedLists, default_lists, default_probes, write_lists
-from ...encoders.search.nearest_neighbours import Vectors, nearest_neighbours
-from ...encoders.search.vector_file import NpyWriter, VectorFile
+from ...encoders.search.build import build_index
+from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.search.stored_index import StoredIndex
+from ...encoders.search.vector_file import VectorFile
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...settings import setting
@@ -34,7 +35,6 @@ Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 _PAIRS_AT_A_TIME = 1 << 16
 _SENTENCES_AT_A_TIME = 16_384
 _SOURCES_AT_A_TIME = 4096
-_SAMPLE = 256
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class MiningRun:
     """Two collections, their candidate pairs, and any scores of these.
 
     Attributes:
-        approximate_recall: The share of the true candidates that the approximate filter found on a sample; None for
-            the exact one.
+        approximate_recall: The share of the true ten nearest neighbours that the lists find on a sample of the target
+            collection; None where all targets are compared.
     """
 
     def __init__(
@@ -144,41 +144,56 @@ class MiningRun:
         self.source, self.target = collections
         self.encoders = encoders
         self.folder = folder
-        self.batch_size, self.device = batch_size, device
-        self.approximate_recall: float | None = None
-        self._sides: dict[EncoderFolders, tuple[VectorFile, VectorFile]] = {}
+        self.seed, self.batch_size, self.device = seed, batch_size, device
+        self._sides: dict[EncoderFolders, tuple[StoredIndex, StoredIndex]] = {}
         self._means: dict[tuple[EncoderFolders, int], list[NDArray[np.float64]]] = {}
         self._classifiers: dict[str, tuple[ParallelClassifier, NDArray[np.float32], NDArray[np.float32]]] = {}
         self._probabilities: dict[str, NDArray[np.float64]] = {}
-        folder.mkdir(parents=True, exist_ok=True)
-        source, target = self.sides(encoders)
-        if approximate:
-            *nearest, self.approximate_recall = approximate_candidates(source, target, candidates, folder, seed)
-        else:
-            nearest = [*nearest_targets(source, target, candidates)]
-        self.pairs = CandidatePairs.of(*nearest)
+        source, target = self.sides(encoders, approximate=approximate)
+        self.approximate_recall = target.settings.recall
+        self.pairs = CandidatePairs.of(*nearest_targets(source.vectors, target, candidates))
 
-    def sides(self, encoders: EncoderFolders) -> tuple[VectorFile, VectorFile]:
-        """Returns the vectors of both collections, of length 1, or 0 for a text without a known word."""
+    def sides(self, encoders: EncoderFolders, *, approximate: bool = False) -> tuple[StoredIndex, StoredIndex]:
+        """Returns indexes of both collections; one that is in the folder is taken as it is."""
         if encoders not in self._sides:
-            opened = {
-                path: KnownTexts(SentenceEncoder.from_pretrained(path, device=self.device))
-                for path in encoders.folders
-            }
-            source, target = (opened[path] for path in (encoders.source, encoders.target))
-            sizes = source.encoder.dimension, target.encoder.dimension
+            name = f"vectors-{len(self._sides)}"
+            source = self._index(encoders.source, self.source, self.folder / f"{name}-source")
+            target = self._index(encoders.target, self.target, self.folder / f"{name}-target", approximate)
+            sizes = source.settings.dimension, target.settings.dimension
             if sizes[0] != sizes[1]:
                 raise InputError(
                     f"vectors of {sizes[1]} components, those of the source side have {sizes[0]}",
                     path=encoders.target,
                     remedy="give two encoders that were trained together",
                 )
-            name = f"vectors-{len(self._sides)}"
-            self._sides[encoders] = (
-                self._encoded(source, self.source, self.folder / f"{name}-source.npy"),
-                self._encoded(target, self.target, self.folder / f"{name}-target.npy"),
-            )
+            self._sides[encoders] = source, target
         return self._sides[encoders]
+
+    def _index(self, encoder: str, collection: Collection, folder: Path, approximate: bool = False) -> StoredIndex:
+        if not folder.is_dir():
+            part = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(parents=True)
+            opened = SentenceEncoder.from_pretrained(encoder, device=self.device)
+            starts = range(0, len(collection), _SENTENCES_AT_A_TIME)
+            blocks = ([*collection.sentences[start : start + _SENTENCES_AT_A_TIME]] for start in starts)
+            with tqdm(total=len(collection), unit=" sentences", desc=f"encode {collection.path.name}") as progress:
+                try:
+                    build_index(
+                        opened,
+                        blocks,
+                        part,
+                        approximate=approximate,
+                        seed=self.seed,
+                        keep_repeated=True,
+                        batch_size=self.batch_size,
+                        progress=progress.update,
+                    )
+                except InputError as error:
+                    remedy = "give an encoder for their language; source and target may have been exchanged"
+                    raise InputError(error.message, path=collection.path, remedy=remedy) from error
+            part.rename(folder)
+        return StoredIndex(folder)
 
     def scores(self, options: ScoreOptions) -> NDArray[np.float64]:
         """Computes the score that the options describe for every pair (pairs,)."""
@@ -193,11 +208,13 @@ class MiningRun:
                 return probabilities
         encoders = options.encoders or self.encoders
         is_filter = encoders == self.encoders
-        cosines = self.pairs.cosine if is_filter else pair_cosines(self.pairs, *self.sides(encoders))
+        source, target = self.sides(encoders)
+        cosines = self.pairs.cosine if is_filter else pair_cosines(self.pairs, source.vectors, target.vectors)
         scores = cosines.astype(np.float64)
         if options.margin is not None:
-            source, target = self._neighbourhoods(encoders, options.neighbours)
-            scores = margin_scores(cosines, source[self.pairs.source], target[self.pairs.target], options.margin)
+            means = self._neighbourhoods(encoders, options.neighbours)
+            of_pairs = means[0][self.pairs.source], means[1][self.pairs.target]
+            scores = margin_scores(cosines, *of_pairs, options.margin)
         return scores if probabilities is None else np.maximum(scores, 0.0) * probabilities
 
     def probabilities(
@@ -219,68 +236,29 @@ class MiningRun:
             values[part] = expit(logits.astype(np.float64))
         return values
 
-    def _encoded(self, encoder: KnownTexts, collection: Collection, path: Path) -> VectorFile:
-        """Encodes a collection into a file; one that is there is taken as it is."""
-        if not path.is_file():
-            has_vectors = False
-            with NpyWriter(path, encoder.encoder.dimension) as writer:
-                starts = range(0, len(collection), _SENTENCES_AT_A_TIME)
-                for start in tqdm(starts, unit="block", desc=f"encode {collection.path.name}", disable=None):
-                    block = collection.sentences[start : start + _SENTENCES_AT_A_TIME]
-                    vectors = encoder.embed(block, batch_size=self.batch_size)
-                    has_vectors = has_vectors or bool(vectors.any())
-                    writer.write(vectors)
-                if not has_vectors:
-                    raise InputError(
-                        "none of the words is in the encoder's vocabulary",
-                        path=collection.path,
-                        remedy="give an encoder for their language; source and target may have been exchanged",
-                    )
-        return VectorFile(path)
-
     def _neighbourhoods(self, encoders: EncoderFolders, neighbours: int) -> list[NDArray[np.float64]]:
         """Returns the mean cosine of each source, and of each target, with its neighbourhood."""
         key = (encoders, neighbours)
         if key not in self._means:
             source, target = self.sides(encoders)
             self._means[key] = [
-                nearest_targets(*sides, neighbours)[1].mean(axis=1, dtype=np.float64)
-                for sides in ((source, target), (target, source))
+                nearest_targets(one.vectors, two, neighbours, exact=True)[1].mean(axis=1, dtype=np.float64)
+                for one, two in ((source, target), (target, source))
             ]
         return self._means[key]
 
 
-def nearest_targets(source: Vectors, target: Vectors, n: int) -> Nearest:
-    """Finds the n best targets by cosine for every source, exactly; zero vectors have none and are none."""
-    blocks = []
-    for start in tqdm(range(0, len(source), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
-        part = source[start : start + _SOURCES_AT_A_TIME]
+def nearest_targets(source: VectorFile, target: StoredIndex, n: int, *, exact: bool = False) -> Nearest:
+    """Finds the n best targets by cosine for every source, in lists if the index has some; zero vectors have none."""
+    if exact or not target.settings.lists:
         names = "the source vectors", "the target vectors"
-        rows, cosines = nearest_neighbours(part, target, n, skip_zero=True, names=names)
-        blocks.append((rows, cosines.astype(np.float32)))
-    rows, cosines32 = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return rows, cosines32
-
-
-def approximate_candidates(
-    source: VectorFile, target: VectorFile, n: int, folder: Path, seed: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
-    """Finds about the n best targets by cosine for every source, with inverted lists that are kept in a folder.
-
-    Returns:
-        Rows and cosines as of :func:`nearest_targets`; and the share of the true n best among them, on 256 sources.
-    """
-    size, lists = min(n, len(target)), default_lists(len(target))
-    write_lists(target, folder / "lists.faiss", lists=lists, seed=seed)
-    index = InvertedLists(folder / "lists.faiss", target)
-    rows = np.empty((len(source), size), np.int64)
-    cosines = np.empty(rows.shape, np.float32)
+        rows, cosines = nearest_neighbours(source, target.vectors, n, skip_zero=True, names=names)
+        return rows, cosines.astype(np.float32)
+    size = min(n, len(target))
+    rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size))
     for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
         part = slice(start, start + _SOURCES_AT_A_TIME)
         vectors = source[part]
-        rows[part], cosines[part] = index.search(vectors, size, default_probes(lists))
+        rows[part], cosines[part] = target.lists.search(vectors, size, target.settings.probes)
         rows[part][~vectors.any(axis=1)] = -1
-    sample = np.sort(np.random.default_rng(seed).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
-    true, _ = nearest_neighbours(source.take(sample), target, size, skip_zero=True)
-    hits = sum(len(np.intersect1d(one[one >= 0], two)) for one, two in zip(true, rows[sample], strict=True))
-    return rows, cosines, hits / max(1, int((true >= 0).sum()))
+    return rows, cosines.astype(np.float32)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.search.nearest_neighbours import Vectors, nearest_neighbours
+from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError
 from .collections import Collection, read_collection, read_gold
 from .measures import Curve, are_gold
@@ -63,9 +64,7 @@ def curve_of(run: MiningRun, gold: NDArray[np.int64], scores: NDArray[np.float64
     return Curve.of(scores[kept], right, len(gold))
 
 
-def gold_ranks(
-    source_vectors: Vectors, target_vectors: Vectors, gold: NDArray[np.int64], deepest: int
-) -> NDArray[np.int64]:
+def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64], deepest: int) -> NDArray[np.int64]:
     """Finds at which rank of the candidates of its source each gold target is.
 
     Only the sources of gold pairs are compared with all targets, so this is cheap.
@@ -75,8 +74,7 @@ def gold_ranks(
         candidates and is none.
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
-    sources = source_vectors[rows] if isinstance(source_vectors, np.ndarray) else source_vectors.take(rows)
-    target_rows, _ = nearest_neighbours(sources, target_vectors, deepest, skip_zero=True)
+    target_rows, _ = nearest_neighbours(source.take(rows), target, deepest, skip_zero=True)
     ranks = np.full(len(gold), deepest + 1, np.int64)
     pair, rank = np.nonzero(target_rows[place.reshape(-1)] == gold[:, 1:])
     ranks[pair] = rank + 1

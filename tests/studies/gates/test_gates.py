@@ -68,7 +68,7 @@ def test_the_gates_of_words_are_those_of_each_sentence_alone(settings):
     np.testing.assert_allclose(found.gates, np.concatenate([gates.mean(1) for gates, _ in expected]), atol=1e-6)
     norms = np.concatenate([np.linalg.norm(vectors, axis=1) for _, vectors in expected])
     np.testing.assert_allclose(found.gated_norms, norms, rtol=1e-5)
-    assert found.positions.tolist() == [*range(6), 0, *range(7), 0] and found.without_tokens == 0
+    assert found.positions.tolist() == [*range(6), 0, *range(7), 0]
     assert found.sentences.tolist() == [0] * 6 + [1] + [2] * 7 + [3]
     assert [found.words[row] for row in np.flatnonzero(~found.known)] == ["zzz"]
 
@@ -91,11 +91,11 @@ def test_a_word_in_pieces_has_the_mean_of_its_pieces(settings):
     np.testing.assert_allclose(components.mean(1), found.gates, atol=1e-6)
 
 
-def test_skipped_unknown_words_are_counted_and_left_out():
+def test_skipped_unknown_words_are_left_out():
     encoder = make(skip_unknown=True)
     found = word_gates(encoder, words_of_texts(encoder, ["zzz the cat", "zzz"]))
     # Alone an unknown word counts, for there is no other.
-    assert found.words == ["the", "cat", "zzz"] and found.without_tokens == 1
+    assert found.words == ["the", "cat", "zzz"]
     words, _ = component_gates(encoder, words_of_texts(encoder, ["zzz the cat"])[0])
     assert words == ["the", "cat"]
 

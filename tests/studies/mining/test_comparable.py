@@ -105,15 +105,6 @@ def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left
     assert part.near_duplicates > 0
 
 
-def test_seed_decides_the_task_and_nothing_else_does(bitext):
-    def texts(seed):
-        parts = made(bitext, seed=seed).parts
-        return {name: (part.source, part.target, part.gold.tolist()) for name, part in parts.items()}
-
-    assert texts(3) == texts(3)
-    assert texts(3)["test"] != texts(4)["test"]
-
-
 def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bitext):
     with pytest.raises(InputError, match=r"takes .* groups of translations, and .* are left"):
         made(bitext[:50])

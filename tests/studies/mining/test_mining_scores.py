@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.search.vector_file import VectorFile
 from hf_paraphrase.studies.mining.measures import Curve, measures
-from hf_paraphrase.studies.mining.run import approximate_candidates, nearest_targets
 from hf_paraphrase.studies.mining.scoring import CandidatePairs, margin_scores, one_to_one_pairs, pair_cosines
 from hf_paraphrase.studies.mining.task import gold_ranks, recall_rows
 
@@ -32,7 +31,7 @@ def test_ratio_margin_is_the_formula_of_artetxe_and_schwenk():
     k = 3
     near = [np.sort(cosines, axis=1)[:, -k:].sum(1) / (2 * k), np.sort(cosines, axis=0)[-k:].sum(0) / (2 * k)]
     wanted = cosines / (near[0][:, None] + near[1][None])
-    means = [nearest_targets(*sides, k)[1].mean(axis=1) for sides in ((source, target), (target, source))]
+    means = [nearest_neighbours(*sides, k)[1].mean(axis=1) for sides in ((source, target), (target, source))]
     rows, columns = np.divmod(np.arange(99), 11)
     found = margin_scores(cosines.reshape(-1), means[0][rows], means[1][columns])
     np.testing.assert_allclose(found, wanted.reshape(-1), rtol=1e-5)
@@ -124,12 +123,12 @@ def test_a_thinned_curve_keeps_its_ends_and_its_best():
 # ----- recall of the filter
 
 
-def test_recall_table_is_that_of_the_ranks_among_all_cosines():
+def test_recall_table_is_that_of_the_ranks_among_all_cosines(tmp_path):
     source, target = unit(40, 6, 3), unit(50, 6, 4)
     gold = np.array([[1, 5], [1, 6], [7, 9], [30, 49]])
     order = np.argsort(-(source.astype(float) @ target.T.astype(float)), axis=1)
     ranks = [int(np.flatnonzero(order[one] == two)[0]) + 1 for one, two in gold]
-    found = gold_ranks(source, target, gold, 20)
+    found = gold_ranks(file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy"), gold, 20)
     np.testing.assert_array_equal(found, np.minimum(ranks, 21))
     table = recall_rows(found, 40, 50, sizes=(1, 10, 20))
     assert [row["found"] for row in table] == [sum(rank <= n for rank in ranks) for n in (1, 10, 20)]
@@ -146,10 +145,11 @@ def test_growth_is_that_of_the_paper():
     assert (second["pairs"], second["pairs_growth"]) == (3_698_100, 900)
 
 
-def test_a_sentence_without_a_vector_has_no_rank():
+def test_a_sentence_without_a_vector_has_no_rank(tmp_path):
     source, target = unit(5, 4, 5), unit(6, 4, 6)
     source[2] = target[3] = 0
-    found = gold_ranks(source, target, np.array([[2, 0], [1, 3], [0, 0]]), 6)
+    files = file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy")
+    found = gold_ranks(*files, np.array([[2, 0], [1, 3], [0, 0]]), 6)
     assert found[0] == found[1] == 7 and found[2] <= 6
 
 
@@ -159,7 +159,7 @@ def test_a_sentence_without_a_vector_has_no_rank():
 def test_sentences_without_a_vector_are_in_no_pair():
     source, target = unit(3, 4, 5), unit(3, 4, 6)
     source[1] = target[0] = 0
-    pairs = CandidatePairs.of(*nearest_targets(source, target, 2))
+    pairs = CandidatePairs.of(*nearest_neighbours(source, target, 2, skip_zero=True))
     found = set(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
     assert found == {(0, 1), (0, 2), (2, 1), (2, 2)} and len(pairs) == 4
 
@@ -171,16 +171,3 @@ def test_cosines_under_another_encoder_are_those_of_the_pairs(tmp_path, monkeypa
     pairs = CandidatePairs.of(rows, cosines)
     found = pair_cosines(pairs, file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy"))
     np.testing.assert_allclose(found, cosines.reshape(-1), atol=1e-6)
-
-
-def test_approximate_candidates_are_true_cosines_and_their_recall_is_measured(tmp_path):
-    source, target = unit(60, 8, 9), unit(8000, 8, 10)
-    source[7] = 0
-    files = file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy")
-    true, _ = nearest_targets(source, target, 5)
-    rows, cosines, recall = approximate_candidates(*files, 5, tmp_path)
-    hits = sum(np.isin(one[one >= 0], two).sum() for one, two in zip(true, rows, strict=True))
-    assert recall == pytest.approx(hits / (59 * 5)) and 0.2 < recall < 1
-    known = rows >= 0
-    np.testing.assert_allclose(cosines[known], np.einsum("ij,inj->in", source, target[rows])[known], atol=1e-6)
-    assert (rows[7] == -1).all()
