@@ -22,8 +22,6 @@ from ...training.sparse_gradients import SparseGradientTrainer
 
 SIDES = ("source", "target")
 _NOISE_WORDS = 256
-_PARTS = (*SIDES, "aligned")
-"""The parts of the objective: skip-gram of both sides, and the squared distance between the means of sentences."""
 
 
 @dataclass
@@ -65,40 +63,39 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Computes the objective a pair, and its parts, of a batch that :class:`BilingualTrainer` made.
+        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made.
 
         Args:
             pairs: A zero for each pair (pairs,).
-            inputs: For each side the `words` of all sentences laid end to end with the `owner` of each, and for
-                skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
+            inputs: For each side the `words` of all sentences laid end to end with the `offsets` of the sentences, and
+                for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
         """
-        objectives, means = [], []
+        objectives, means, filled = [], [], []
         for side in SIDES:
-            words, owner, kept, noise, windows = (
-                inputs[f"{side}_{name}"] for name in ("words", "owner", "kept", "noise", "windows")
+            words, offsets, kept, noise, windows = (
+                inputs[f"{side}_{name}"] for name in ("words", "offsets", "kept", "noise", "windows")
             )
             vectors, outputs = self.tables[side], self.tables[f"{side}_contexts"]
             objectives.append(
                 skip_gram(_rows(vectors, kept), _rows(outputs, kept), _rows(outputs, noise), windows, self.negatives)
             )
-            sums = torch.zeros(len(pairs), vectors.shape[1], device=vectors.device)
-            lengths = torch.bincount(owner, minlength=len(pairs)).unsqueeze(1)
-            means.append((sums.index_add(0, owner, _rows(vectors, words)) / lengths.clamp_min(1), lengths > 0))
-        filled = means[0][1] & means[1][1]
-        aligned = ((means[0][0] - means[1][0]) * filled).square().sum()
-        parts = torch.stack([*objectives, aligned]) / len(pairs)
-        return SimpleNamespace(loss=parts[0] + parts[1] + self.aligned_weight * parts[2], parts=parts.detach())
+            means.append(_bags(vectors, words, offsets, "mean", sparse=True))
+            filled.append(offsets.diff() > 0)
+        aligned = ((means[0] - means[1]) * (filled[0] & filled[1]).unsqueeze(1)).square().sum()
+        return SimpleNamespace(loss=(sum(objectives) + self.aligned_weight * aligned) / len(pairs))
 
     def sentence_sums(self, side: str, ids: TokenIds) -> NDArray[np.float32]:
         """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
-        table = self.tables[side].detach().cpu()
-        owner = torch.from_numpy(np.repeat(np.arange(len(ids.lengths)), ids.lengths))
-        sums = torch.zeros(len(ids.lengths), table.shape[1])
-        return np.asarray(sums.index_add_(0, owner, table[torch.from_numpy(ids.ids)]).numpy())
+        words, offsets = (torch.from_numpy(values.astype(np.int64)) for values in (ids.ids, ids.offsets))
+        return np.asarray(_bags(self.tables[side].detach().cpu(), words, offsets, "sum").numpy())
 
 
 def _rows(table: Tensor, ids: Tensor) -> Tensor:
     return functional.embedding(ids, table, sparse=True)
+
+
+def _bags(table: Tensor, ids: Tensor, offsets: Tensor, mode: str, *, sparse: bool = False) -> Tensor:
+    return functional.embedding_bag(ids, table, offsets, mode=mode, sparse=sparse, include_last_offset=True)
 
 
 def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, negatives: float) -> Tensor:
@@ -186,8 +183,6 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         ]
         self._keep = [keep_probabilities(item, args.subsampling) for item in counts]
         self._noise = [noise_probabilities(item) for item in counts]
-        self._parts = torch.zeros(len(_PARTS))
-        self._batches = 0
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
         dev_size = None if validation is None else len(validation[1][0])
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
@@ -209,26 +204,12 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
             reach = generator.integers(1, self.args.window + 1, size=int(is_kept.sum()))
             batch |= {
                 f"{side}_words": words,
-                f"{side}_owner": owner,
+                f"{side}_offsets": np.concatenate([np.zeros(1, np.int64), ids.lengths[rows].cumsum()]),
                 f"{side}_kept": words[is_kept],
                 f"{side}_noise": generator.choice(len(noise), _NOISE_WORDS, p=noise),
                 f"{side}_windows": window_pairs(owner[is_kept], reach, self.args.window),
             }
         return {name: torch.from_numpy(values) for name, values in batch.items()}
-
-    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the loss of a batch, and adds its parts up for the log."""
-        self._parts = self._parts.to(output.parts.device) + output.parts
-        self._batches += 1
-        return EpochTrainer.loss_of(self, output, model, inputs)
-
-    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
-        """Logs also the parts of the loss since the last time."""
-        if "loss" in logs and self._batches:
-            means = (self._parts / self._batches).tolist()
-            logs |= dict(zip(_PARTS, means, strict=True))
-            self._parts, self._batches = torch.zeros(len(_PARTS)), 0
-        super().log(logs, *args, **kwargs)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures how many translations of the validation sentences are the nearest."""

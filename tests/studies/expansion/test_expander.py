@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.studies.expansion.expander import Expander
-from hf_paraphrase.studies.expansion.expanding import EXPANDED, expanded_table
 
 SENTENCES = [
     "The boy saw a dog and a tiresome teacher.",
@@ -122,15 +121,6 @@ def test_a_copy_sent_to_another_process_expands_alike(make):
     expander = make(share=0.5, seed=2)
     expected = expander.expand(SENTENCES)
     assert pickle.loads(pickle.dumps(expander)).expand(SENTENCES) == expected
-
-
-def test_the_table_has_the_sentences_that_changed_with_their_expansions(make):
-    expander = make(share=0.5, at_least=1)
-    table = expanded_table(SENTENCES, expander.expand_counted(SENTENCES))
-    assert table.schema == EXPANDED
-    expected = [pair for pair in zip(SENTENCES, expander.expand(SENTENCES), strict=True) if pair[0] != pair[1]]
-    assert [(row["sentence1"], row["sentence2"]) for row in table.to_pylist()] == expected
-    assert min(table["expanded_words"].to_pylist()) >= 1
 
 
 @settings(max_examples=150, deadline=None)

@@ -67,15 +67,6 @@ def test_a_damaged_line_of_the_index_is_named_by_its_lemma(wordnet_folder, harm)
         WordNet(index.parent).senses("dog", "n")
 
 
-def test_a_copy_with_the_line_ends_of_windows_has_the_same_senses(wordnet_folder, wordnet):
-    folder = wordnet_folder("windows")
-    for file in folder.iterdir():
-        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-    copy = WordNet(folder)
-    for lemma, pos in [("dog", "n"), ("go", "v"), ("boring", "a")]:
-        assert copy.senses(lemma, pos) == wordnet.senses(lemma, pos) != ()
-
-
 @pytest.mark.slow
 def test_all_senses_are_those_of_nltk(real_wordnet, tmp_path, monkeypatch):
     nltk = pytest.importorskip("nltk")

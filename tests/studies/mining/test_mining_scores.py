@@ -42,13 +42,6 @@ def test_ratio_margin_is_the_formula_of_artetxe_and_schwenk():
     )
 
 
-def test_a_margin_against_nothing_is_zero_and_an_unknown_one_is_refused():
-    none = np.zeros(2)
-    np.testing.assert_array_equal(margin_scores(np.array([0.5, -0.5]), none, none), [0, 0])
-    with pytest.raises(ValueError, match="ratio, distance, absolute, not cube"):
-        margin_scores(none, none, none, "cube")
-
-
 # ----- matching
 
 

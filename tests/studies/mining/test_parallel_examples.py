@@ -84,21 +84,6 @@ def test_negatives_are_different_training_targets_that_are_no_known_translations
         assert (drawn != NOTHING).all()
 
 
-def test_every_other_target_of_a_batch_is_as_likely_a_negative():
-    examples = examples_of(many(9))
-    pairs = examples.pairs[TRAIN]
-    draw = NegativeDraw(examples, 2)
-    counts = np.zeros((9, 9))
-    for seed in range(2000):
-        drawn = draw(pairs, [seed])
-        for row in range(9):
-            counts[row, drawn[row]] += 1
-    assert counts.diagonal().tolist() == [0] * 9
-    rest = counts[~np.eye(9, dtype=bool)]
-    # 500 are expected, with a standard deviation of 19.
-    assert rest.min() > 400 and rest.max() < 600
-
-
 @pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0, 0), (0.8, 4, 4), (1.0, 5, 5), (0.5, 2, 3)])
 def test_the_share_of_hard_negatives_is_kept_to(share, least, most):
     examples = examples_of(many(300))

@@ -9,7 +9,6 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.studies.mining.parallel_examples import NOTHING
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
@@ -35,13 +34,6 @@ def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations()
     got = np.take_along_axis(cosines, found.astype(np.int64), axis=1)
     np.testing.assert_allclose(got, np.take_along_axis(cosines, expected, axis=1), atol=1e-5)
     assert found.dtype == np.int32 and found.shape == (len(examples.source), 6)
-
-
-def test_a_list_that_is_longer_than_the_training_data_is_filled_up_with_nothing():
-    examples = examples_of(many(4))
-    found = hard_candidates(examples, encoder_of(examples.source.texts, 1), encoder_of(examples.target.texts, 2), 9)
-    assert found.shape == (4, 4) and (found == NOTHING).sum(1).tolist() == [1] * 4
-    assert (found[:, -1] == NOTHING).all()
 
 
 def test_encoders_that_know_no_word_of_their_side_are_refused():
