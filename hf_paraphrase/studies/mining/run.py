@@ -250,15 +250,16 @@ class MiningRun:
 
 def nearest_targets(source: VectorFile, target: StoredIndex, n: int, *, exact: bool = False) -> Nearest:
     """Finds the n best targets by cosine for every source, in lists if the index has some; zero vectors have none."""
-    if exact or not target.settings.lists:
-        names = "the source vectors", "the target vectors"
-        rows, cosines = nearest_neighbours(source, target.vectors, n, skip_zero=True, names=names)
-        return rows, cosines.astype(np.float32)
     size = min(n, len(target))
-    rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size))
+    rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size), np.float32)
     for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
         part = slice(start, start + _SOURCES_AT_A_TIME)
         vectors = source[part]
-        rows[part], cosines[part] = target.lists.search(vectors, size, target.settings.probes)
-        rows[part][~vectors.any(axis=1)] = -1
-    return rows, cosines.astype(np.float32)
+        if exact or not target.settings.lists:
+            names = "the source vectors", "the target vectors"
+            found = nearest_neighbours(vectors, target.vectors, size, skip_zero=True, names=names)
+        else:
+            found = target.lists.search(vectors, size, target.settings.probes)
+            found[0][~vectors.any(axis=1)] = -1
+        rows[part], cosines[part] = found
+    return rows, cosines
