@@ -120,10 +120,10 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         contrasts = contrast_ngrams(*ngrams, replicates=settings.bootstrap, seed=settings.seed)
         idf = _document_frequencies(settings, sides[0])
         correlations: dict[str, dict[str, Interval]] = {}
-        for name, texts, found, size, values in zip(_SIDES, sides, ngrams, lengths, probabilities, strict=True):
-            if values is not None:
+        for name, texts, found, size, scores in zip(_SIDES, sides, ngrams, lengths, probabilities, strict=True):
+            if scores is not None:
                 properties = [found[0].repetition, found[1].repetition, average_idf(texts, *idf), size.astype(float)]
-                correlations[name] = rank_correlations(values, dict(zip(PAPER, properties, strict=True)))
+                correlations[name] = rank_correlations(scores, dict(zip(PAPER, properties, strict=True)))
         human, machine = probabilities
         if machine is None:
             human, repeated = (100 * side[0].repetition for side in ngrams)

@@ -281,7 +281,7 @@ class ParallelTextSettings(RunSettings):
     def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
         """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
         style: dict[str, Any] = {"lower_case": self.lower_case, "contractions": False, "digits": self.digits}
-        sizes = {"min_frequency": self.min_frequency, "max_size": self.vocabulary_size or None}
+        sizes: dict[str, Any] = {"min_frequency": self.min_frequency, "max_size": self.vocabulary_size or None}
         source, target = (
             build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], **sizes, **style), **style)
             for side in (texts.source, texts.target)

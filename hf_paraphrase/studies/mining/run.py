@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -175,8 +175,10 @@ class MiningRun:
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir(parents=True)
             opened = SentenceEncoder.from_pretrained(encoder, device=self.device)
-            starts = range(0, len(collection), _SENTENCES_AT_A_TIME)
-            blocks = ([*collection.sentences[start : start + _SENTENCES_AT_A_TIME]] for start in starts)
+            blocks: Iterator[list[str | None]] = (
+                list(collection.sentences[start : start + _SENTENCES_AT_A_TIME])
+                for start in range(0, len(collection), _SENTENCES_AT_A_TIME)
+            )
             with tqdm(total=len(collection), unit=" sentences", desc=f"encode {collection.path.name}") as progress:
                 try:
                     build_index(
