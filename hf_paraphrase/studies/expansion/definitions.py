@@ -47,8 +47,6 @@ class Definitions:
     breeds`) or says the same again.
 
     Args:
-        wordnet: Where the definitions come from.
-        tagger: Finds the heads of definitions.
         avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
             2014 are made of WordNet's definitions.
     """

@@ -72,10 +72,7 @@ class Expander:
     beginning of the sentence stays.
 
     Args:
-        wordnet: The dictionary.
-        tagger: Finds the part of speech of words.
         share: The share of the words to expand, from 0 to 1.
-        seed: Seed of the draws, at least 0.
         senses: `first` takes the most frequent sense of a word and part of speech, as the paper does; `random` draws
             one of all.
         at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
@@ -101,13 +98,7 @@ class Expander:
     def from_wordnet(
         cls, path: str | os.PathLike[str] | None = None, *, decontaminate: Sequence[str] = (), **options: Any
     ) -> Expander:
-        """Makes an expander with the tagger of `denckring-en-pos`.
-
-        Args:
-            path: As for :class:`~.wordnet.WordNet`.
-            decontaminate: Evaluation files or folders, or lists of fingerprints: definitions in them are not used.
-            **options: As for the class.
-        """
+        """Makes an expander with the tagger of `denckring-en-pos`; definitions in the evaluation sets are not used."""
         avoid = load_fingerprints(decontaminate) if decontaminate else None
         return cls(WordNet(path), PartOfSpeechTagger.load(), avoid=avoid, **options)
 

@@ -200,17 +200,9 @@ def grouped_means(
 
     In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
     draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
-    for the others alone.
+    for the others alone. The interval is the central 95 % of the replicates.
 
-    Args:
-        values: A number for each word (words,).
-        groups: The group of each word, None for none (words,).
-        sentences: The index of its sentence (words,).
-        replicates: How many times to draw.
-        seed: Seed of the draws.
-
-    Returns:
-        The means with the central 95 % of their bootstrap distributions.
+    All arguments are of words: a number, the group (None for none), and the index of the sentence of each.
     """
     inside = np.array([name is not None for name in groups], bool)
     if not inside.any():

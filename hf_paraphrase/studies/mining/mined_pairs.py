@@ -125,17 +125,7 @@ def _ending(path: str) -> str:
 
 @dataclass(frozen=True)
 class Mined:
-    """What mining gave.
-
-    Attributes:
-        folder: The data folder.
-        threshold: The least score that was asked for, or chosen; None without one.
-        tuning: The measures with which it was chosen; None where it was not.
-        measures: Precision, recall and F1 against the true pairs; None without these.
-        candidate_recall: The share of the true pairs that were candidates; None without these.
-        approximate_recall: The share of the true nearest neighbours that the lists find on a sample; None where all
-            targets were compared.
-    """
+    """What mining gave, with the threshold and the measures by which it was chosen, and those against the gold."""
 
     folder: Path
     candidates: int

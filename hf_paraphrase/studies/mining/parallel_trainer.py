@@ -64,13 +64,9 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     later code.
 
     With a validation part, the best F1 over all decision thresholds is measured after each epoch on its pairs and on
-    negatives that were drawn once, in the way of the training; the weights of the best epoch are in the model when
-    :meth:`train` returns, the earliest of equals. Without one the last epoch is kept.
-
-    The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one. The word vectors get sparse gradients, of which several processes exchange
-    the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies, unless the arguments name an
-    optimizer.
+    negatives that were drawn once; the weights of the best epoch are kept, else those of the last. The word vectors
+    get sparse gradients, of which several processes exchange the rows that occur, and `RowAdam`, whose cost does not
+    grow with the vocabularies, unless the arguments name an optimizer.
     """
 
     criterion = DEV_SCORE

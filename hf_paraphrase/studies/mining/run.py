@@ -99,12 +99,8 @@ class CandidateSettings(DeviceSettings):
 class ScoreOptions:
     """What the score of a pair is made of; with nothing chosen it is the cosine under the filter's encoder.
 
-    Attributes:
-        encoders: The encoders of cosine or margin, if not those of the filter.
-        margin: The kind of margin score; None for the cosine.
-        neighbours: The size of the neighbourhoods of the margin.
-        classifier: The folder of a classifier whose probability is multiplied with the cosine or margin; without
-            encoders and margin the probability counts alone.
+    The probability of a classifier is multiplied with the cosine or margin; without encoders and margin it counts
+    alone.
     """
 
     encoders: EncoderFolders | None = None
@@ -124,9 +120,8 @@ def check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str],
 class MiningRun:
     """Two collections, their candidate pairs, and any scores of these.
 
-    Attributes:
-        approximate_recall: The share of the true ten nearest neighbours that the lists find on a sample of the target
-            collection; None where all targets are compared.
+    `approximate_recall` is the share of the true ten nearest neighbours that the lists find on a sample of the target
+    collection; None where all targets are compared.
     """
 
     def __init__(

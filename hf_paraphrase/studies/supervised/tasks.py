@@ -129,7 +129,6 @@ class SupervisedData:
     """The parts of a supervised set.
 
     Attributes:
-        parts: The rows by :data:`TRAIN`, :data:`DEV` and perhaps :data:`TEST`.
         shares: Of the parts that were drawn from a split, the share.
         classes: The names of the classes; empty for scores.
         left_out: How many training rows were left out because they are a row of the dev or the test part.
