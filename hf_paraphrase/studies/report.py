@@ -59,14 +59,7 @@ def _cell(value: object) -> str:
 
 @contextmanager
 def report(kind: str, settings: ReportSettings, inputs: Iterable[str | None], *, card: str) -> Iterator[Report]:
-    """Opens the output folder of `analyze KIND`.
-
-    Args:
-        kind: The kind of analysis, for the record.
-        settings: The settings of the verb.
-        inputs: What is read; None for an input that was not given.
-        card: The template of the card.
-    """
+    """Opens the output folder of `analyze KIND`; an input that was not given is None, `card` a template."""
     check_plots()
     given = [item for item in inputs if item is not None]
     command = f"analyze {kind}"

@@ -156,7 +156,7 @@ def tables(reports: Sequence[Report]) -> str:
     for row in reports[0]["candidates"]:
         if row["threshold_is"] == "tuned":
             way = partial(on_candidates, row["score"], "tuned", one_to_one=bool(row["one_to_one"]))
-            repair.append([row["score"], str(row["one_to_one"] or "–"), *over_seeds(way, *measured)])
+            repair.append([row["score"], "one-to-one" if row["one_to_one"] else "–", *over_seeds(way, *measured)])
     findings = []
     for claim, first, second, side in FINDINGS:
         found = [[what(report) for report in reports] for what in (first, second)]

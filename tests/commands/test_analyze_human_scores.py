@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from analyzed_texts import WORDS, embed, is_png, rows_of, run, save_model, write_graded
+from analyzed_texts import embed, is_png, rows_of, run, save_model, write_graded
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 
@@ -91,43 +90,3 @@ def test_a_card_cannot_lead_to_another_folder(avg, graded, tmp_path, capsys):
     words = ["--data", folder, "--output", tmp_path / "out"]
     assert run("human-scores", "--model", f"{tmp_path}/avg-{{lang}}", *words) == 2
     assert "not the code of a language" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_opusparcus_in_its_own_layout_gives_the_seven_scores_of_the_paper(avg, tmp_path):
-    generator = np.random.default_rng(0)
-    for part, letter in (("dev", "D"), ("test", "T")):
-        rows = [
-            "\t".join(
-                [f"fi-{letter}{i}", " ".join(generator.choice(WORDS, 3)), generator.choice(WORDS), f"{1 + i % 7 / 2}"]
-            )
-            for i in range(42)
-        ]
-        (tmp_path / "raw/fi" / part).mkdir(parents=True)
-        (tmp_path / "raw/fi" / part / f"fi-{part}.txt").write_text("\n".join(rows) + "\n")
-    prepare = ["prepare", "opusparcus", "--data-dir", f"{tmp_path}/raw", "--lang", "fi", "--output", f"{tmp_path}/fi"]
-    assert main(prepare) == 0
-    assert run("human-scores", "--model", avg, "--data", tmp_path / "fi", "--output", tmp_path / "out") == 0
-    (found,) = json.loads((tmp_path / "out/analysis.json").read_text())["sets"]
-    scores = [group["score"] for group in found["models"]["avg"]["scores"]]
-    # The pairs scored 2.5, which an evaluation of detection leaves out, have their place in figure 2.
-    assert scores == [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]
-    assert found["splits"] == ["validation"] and found["language"] == "fi" and found["data"] == "fi"
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-@pytest.mark.real_data
-def test_word_averages_without_any_training_rise_with_the_votes_on_tweets(real_data_dir, tmp_path):
-    prepare = ["prepare", "pit2015", "--data-dir", f"{real_data_dir}/pit2015", "--output", f"{tmp_path}/pit"]
-    assert main(prepare) == 0
-    from hf_paraphrase.data.folder import DataFolder
-
-    texts = DataFolder(tmp_path / "pit").table("validation").column("sentence1").to_pylist()
-    model = save_model(
-        tmp_path / "avg", words=sorted({word for text in texts for word in text.lower().split()} - {"|", "."})
-    )
-    assert run("human-scores", "--model", model, "--data", tmp_path / "pit", "--output", tmp_path / "out") == 0
-    (found,) = json.loads((tmp_path / "out/analysis.json").read_text())["sets"]
-    result = found["models"]["avg"]
-    assert found["pairs"] == 4727 and [group["score"] for group in result["scores"]] == [0, 0.2, 0.4, 0.6, 0.8, 1]
-    assert result["spearman"] > 10 and result["scores"][0]["mean"] < result["scores"][-1]["mean"]

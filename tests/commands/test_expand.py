@@ -108,15 +108,9 @@ def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs,
     [
         ("--output {t}/o", "one of --text and --pairs"),
         ("--output {t}/o --text {t}/text.txt --pairs {t}", "one of --text and --pairs"),
-        ("--output {t}/o --text {t}/text.txt --senses best", "senses"),
-        ("--output {t}/o --text {t}/absent", "no such file"),
-        ("--output {t}/o --text {t}/text.txt --wordnet {t}/absent", "no such folder"),
         ("--output {t}/o --text {t}/text.txt --wordnet {t}", "WordNet lacks index.noun"),
         ("--output {t} --text {t}/text.txt", "the output contains the input of --text"),
         ("--output {t}/text.txt --text {t}/text.txt", "the output is the input of --text"),
-        ("--output {t}/o --pairs {t}/absent", "no such data folder"),
-        ("--output {t}/o --pairs {t}", "not a data folder"),
-        ("--output {t}/text.txt/x --text {t}/text.txt", "cannot write"),
     ],
 )
 def test_bad_usage_is_one_line_and_leaves_no_output(text, tmp_path, tiny_wordnet, capfd, words, reason):
@@ -126,11 +120,3 @@ def test_bad_usage_is_one_line_and_leaves_no_output(text, tmp_path, tiny_wordnet
     before = sorted(path.name for path in tmp_path.iterdir())
     assert reason in fails(capfd, *given)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_pairs_of_which_nothing_can_be_expanded_are_refused(tmp_path, tiny_wordnet, capfd):
-    table = pa.table({"sentence1": ["of it", ""], "sentence2": ["Das Haus ist alt", "1 2 3"]}, schema=PAIRS)
-    write_split(tmp_path / "p", "train", [table], PAIRS)
-    words = ["--pairs", tmp_path / "p", "--output", tmp_path / "o", "--wordnet", tiny_wordnet]
-    assert "no sentence of the pairs can be expanded" in fails(capfd, *words)
-    assert not (tmp_path / "o").exists()

@@ -135,17 +135,10 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
         (["--hard-negatives", "0.5"], "there is no encoder to make them"),
         (["--n-best", "5"], "there is no encoder to make them"),
         (["--encoder", "absent"], "no such file or folder"),
-        (["--dropout", "1"], "--dropout must be"),
+        (["--hidden-size", "0"], "--hidden-size must be"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tmp_path, capsys, words, expected):
     assert run("--bitext", bitext, "--output", tmp_path / "made", *words) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert expected in error and list(tmp_path.iterdir()) == []
-
-
-def test_without_a_validation_part_the_last_epoch_is_kept_and_said(tmp_path, write_bitext, number_pairs, capsys):
-    folder = write_bitext(tmp_path / "b", train=number_pairs(20, 100))
-    assert run("--bitext", folder, "--output", tmp_path / "made", *TINY, "--epochs", "1") == 0
-    assert "no split validation: the last epoch will be kept" in capsys.readouterr().err
-    assert "the last epoch is kept" in (tmp_path / "made" / "README.md").read_text()

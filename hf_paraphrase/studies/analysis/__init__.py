@@ -11,6 +11,6 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .pairs import PairAnalysis, PairAnalysisSettings, analyze_pairs
+    from .pairs import PairAnalysisSettings, analyze_pairs
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

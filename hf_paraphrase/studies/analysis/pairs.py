@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
@@ -18,23 +19,28 @@ from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError
 from ...evaluation.figures import COLOURS, new_figure, save_figure
+from ...evaluation.verdicts import Interval
+from ...filtering.best_rows import choose_one_per_reference
+from ...filtering.filter_steps import check_pairs
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
-from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..report import ReportSettings, report
-from .ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
-from .pair_sample import BINS, SEEN, PairSample, draw_pairs, length_statistics, ranked_examples
-from .rank_correlations import (
+from .ngram_statistics import (
+    ORDERS,
     PAPER,
-    RankCorrelation,
     average_idf,
+    contrast_ngrams,
+    count_ngrams,
     document_frequencies,
     rank_correlations,
 )
 
 _SIDES = ("references", "translations")
+_PROBABILITY, _SEEN = "reference_probability", "classifier_seen"
+_BINS = ((0, 10), (10, 20), (20, 30), (30, 100))
+"""The ranges of table 5 in tokens, the lower end excluded."""
 _FEWEST = 30
 
 
@@ -66,31 +72,33 @@ class PairAnalysisSettings(ReportSettings):
     seed: int = seed_setting("seed of the draws")
 
 
-@dataclass(frozen=True)
-class PairAnalysis:
-    """How translations differ from references.
+@dataclass
+class PairSample:
+    """References, each with one translation of its list.
 
     Attributes:
-        pairs: How many pairs were compared, one for each reference.
-        seen: How many of the references the classifier was trained, tuned or tested on.
-        contrasts: Table 9 of paper 000: repetition and entropy of n-grams of both sides.
-        lengths: Those of the references and of the translations.
-        correlations: Table 10: for each side that has probabilities, their rank correlations.
-        examples: Table 11: pairs by what they show.
-        means: The mean P(reference) of the references and of the translations, where there is one.
+        pairs: The columns sentence1 and sentence2, and of :data:`_PROBABILITY` and :data:`_SEEN` those that there are.
+        rows: How many rows the pairs have.
+        available: How many references they have.
     """
 
-    pairs: int
-    seen: int
-    contrasts: list[Contrast]
-    lengths: list[dict[str, Any]]
-    correlations: dict[str, list[RankCorrelation]]
-    examples: dict[str, list[dict[str, Any]]]
-    means: list[float | None]
+    pairs: pa.Table
+    rows: int
+    available: int
+
+    def texts(self) -> tuple[list[str], list[str]]:
+        """Returns the references and the translations."""
+        return self.pairs["sentence1"].to_pylist(), self.pairs["sentence2"].to_pylist()
+
+    def numbers(self, name: str) -> NDArray[np.float64] | None:
+        """Returns a column of numbers, NaN for null (pairs,); None if it is not there."""
+        if name not in self.pairs.column_names:
+            return None
+        return np.array(self.pairs[name].to_pylist(), np.float64)
 
 
 @recipe(PairAnalysisSettings)
-def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
+def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
     """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
 
     Returns:
@@ -98,52 +106,65 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     """
     folder = Path(settings.pairs)
     columns = DataFolder(folder).schema(settings.split).names
-    if settings.unseen_only and settings.classifier is None and SEEN not in columns:
+    if settings.unseen_only and settings.classifier is None and _SEEN not in columns:
         raise UsageError(
-            f"analyze: --unseen-only needs --classifier, as the pairs have no column {SEEN}",
+            f"analyze: --unseen-only needs --classifier, as the pairs have no column {_SEEN}",
             remedy="give it, or score the pairs with --classifier",
         )
     inputs = [settings.pairs, settings.classifier, settings.idf_text]
     with report("pairs", settings, inputs, card="analysis") as output:
         sample, seen, probabilities = _sample(settings, folder)
-        lengths = [TokenSpans([text.lower() for text in texts]).counts for texts in _texts(sample)]
-        found = _analysed(settings, sample, seen, probabilities, lengths)
-        shown: Sequence[NDArray[Any] | None] = probabilities if found.correlations else lengths
-        _plot(shown, output.picture("reference_probability" if found.correlations else "lengths"))
+        sides = sample.texts()
+        lengths = [TokenSpans([text.lower() for text in texts]).counts for texts in sides]
+        ngrams = [[count_ngrams(texts, order) for order in ORDERS] for texts in sides]
+        contrasts = contrast_ngrams(*ngrams, replicates=settings.bootstrap, seed=settings.seed)
+        idf = _document_frequencies(settings, sides[0])
+        correlations: dict[str, dict[str, Interval]] = {}
+        for name, texts, found, size, scores in zip(_SIDES, sides, ngrams, lengths, probabilities, strict=True):
+            if scores is not None:
+                properties = [found[0].repetition, found[1].repetition, average_idf(texts, *idf), size.astype(float)]
+                correlations[name] = rank_correlations(scores, dict(zip(PAPER, properties, strict=True)))
+        human, machine = probabilities
+        if machine is None:
+            human, repeated = (100 * side[0].repetition for side in ngrams)
+            rankings, shown = {"repetition": repeated - human}, repeated
+        else:
+            rankings = {"machine": -machine if human is None else human - machine, "human": machine}
+            shown = machine
+        _plot(
+            probabilities if correlations else lengths,
+            output.picture("reference_probability" if correlations else "lengths"),
+        )
+        means = [None if item is None else float(np.nanmean(item)) for item in probabilities]
+        described = dict(zip(_SIDES, map(length_statistics, lengths), strict=True))
         numbers = {
-            "references": len(sample),
+            "references": len(sample.pairs),
             "rows": sample.rows,
             "references_available": sample.available,
             "seen_by_the_classifier": seen,
-            "mean_reference_probability": dict(zip(_SIDES, found.means, strict=True)),
-            "table_9": [asdict(item) for item in found.contrasts],
+            "mean_reference_probability": dict(zip(_SIDES, means, strict=True)),
+            "table_9": [{**item, "difference": asdict(item["difference"])} for item in contrasts],
             "table_10": {
-                side: {item.measured: asdict(item.found) for item in items}
-                for side, items in found.correlations.items()
+                side: {name: asdict(item) for name, item in items.items()} for side, items in correlations.items()
             },
-            "lengths": dict(zip(_SIDES, found.lengths, strict=True)),
+            "lengths": described,
         }
-        tables = [_contrast_table(found.contrasts), _correlation_table(found.correlations)]
-        # Sentences are shown as they are, and must not be taken for Markdown.
-        escaped = {
-            kind: [
-                {**item, **{side: plain_markdown(item[side]) for side in ("reference", "translation")}}
-                for item in items
-            ]
-            for kind, items in found.examples.items()
-        }
+        tables = [_contrast_table(contrasts), _correlation_table(correlations)]
         values = {
             **inherited_metadata(folder),
             "source": folder.resolve().name,
-            "pairs": len(sample),
+            "pairs": len(sample.pairs),
             "rows": sample.rows,
             "available": sample.available,
             "contrast_table": tables[0],
-            "length_table": _length_table(found.lengths),
+            "length_table": _length_table(described),
             "correlation_table": tables[1],
-            "examples": escaped,
-            "has_probabilities": found.means[1] is not None,
-            "means": found.means,
+            "examples": {
+                name: ranked_examples(sides, ranking, (human, shown), settings.examples)
+                for name, ranking in rankings.items()
+            },
+            "has_probabilities": machine is not None,
+            "means": means,
             "classifier": None if settings.classifier is None else to_path(settings.classifier).resolve().name,
             "seen": seen,
             "idf_source": "the references themselves"
@@ -152,12 +173,8 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
             "bootstrap": settings.bootstrap,
             "seed": settings.seed,
         }
-        output.finish(numbers, values, "\n".join(tables if found.correlations else tables[:1]))
-    return found
-
-
-def _texts(sample: PairSample) -> tuple[list[str], list[str]]:
-    return sample.references, sample.translations
+        output.finish(numbers, values, "\n".join(tables if correlations else tables[:1]))
+    return numbers
 
 
 def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int, list[NDArray[np.float64] | None]]:
@@ -168,26 +185,57 @@ def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, i
 
         scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
     sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
+    marks = sample.numbers(_SEEN)
+    seen = np.zeros(len(sample.pairs), bool) if marks is None else marks == 1
     if settings.classifier is not None:
-        sample.seen = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
-    if settings.unseen_only and sample.seen is not None:
-        sample = sample.take(np.flatnonzero(~sample.seen))
-    if len(sample) < _FEWEST:
+        seen = is_seen(sample.texts()[0], read_seen(model_folder(settings.classifier)))
+    if settings.unseen_only:
+        sample.pairs, seen = sample.pairs.filter(pa.array(~seen)), seen[:0]
+    if len(sample.pairs) < _FEWEST:
         remedy = f"give {_FEWEST} or more"
         if settings.unseen_only:
             remedy += ", or leave --unseen-only out: the classifier has seen the others"
-        raise InputError(f"{len(sample)} references are left to analyse", path=folder, remedy=remedy)
-    if sample.rows == sample.available:
-        log("every reference has one translation: nothing is drawn")
-    seen = 0 if sample.seen is None else int(sample.seen.sum())
+        raise InputError(f"{len(sample.pairs)} references are left to analyse", path=folder, remedy=remedy)
     if scorer is None:
-        return sample, seen, [None, sample.probabilities]
-    return sample, seen, [scorer.probabilities(texts) for texts in _texts(sample)]
+        return sample, int(seen.sum()), [None, sample.numbers(_PROBABILITY)]
+    return sample, int(seen.sum()), [scorer.probabilities(texts) for texts in sample.texts()]
 
 
-def _document_frequencies(settings: PairAnalysisSettings, sample: PairSample) -> tuple[Mapping[str, int], int]:
+def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, seed: int = 0) -> PairSample:
+    """Draws one translation of each reference, and of many references some.
+
+    A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
+    """
+    opened = DataFolder(folder)
+    schema = opened.schema(split)
+    check_pairs(schema, str(folder))
+    references: list[int] = []
+    filled: list[bool] = []
+    columns = [name for name in ("id", "sentence1", "sentence2") if name in schema.names]
+    for batch in opened.batches(split, columns):
+        first, second = batch.column("sentence1").to_pylist(), batch.column("sentence2").to_pylist()
+        ids = batch.column("id").to_pylist() if "id" in columns else [None] * len(first)
+        references += [hash(pair) for pair in zip(ids, first, strict=True)]
+        filled += [bool((one or "").strip() and (two or "").strip()) for one, two in zip(first, second, strict=True)]
+    usable = np.flatnonzero(filled)
+    if not len(usable):
+        raise InputError("there is no pair with two sentences", path=folder, remedy="give pairs of sentences")
+    chosen = usable[choose_one_per_reference(np.array(references, np.int64)[usable], "random", seed=seed)]
+    available = len(chosen)
+    if limit is not None and limit < available:
+        chosen = np.sort(np.random.default_rng(seed).choice(chosen, limit, replace=False))
+    wanted = ["sentence1", "sentence2", *(name for name in (_PROBABILITY, _SEEN) if name in schema.names)]
+    parts, start = [], 0
+    for batch in opened.batches(split, wanted):
+        inside = chosen[(chosen >= start) & (chosen < start + batch.num_rows)] - start
+        parts.append(batch.take(pa.array(inside)))
+        start += batch.num_rows
+    return PairSample(pa.Table.from_batches(parts), len(filled), available)
+
+
+def _document_frequencies(settings: PairAnalysisSettings, references: list[str]) -> tuple[Mapping[str, int], int]:
     if settings.idf_text is None:
-        return document_frequencies(sample.references), len(sample)
+        return document_frequencies(references), len(references)
     counts: Counter[str] = Counter()
     documents = 0
     for block in read_lines(Path(settings.idf_text), LineErrors()):
@@ -199,45 +247,42 @@ def _document_frequencies(settings: PairAnalysisSettings, sample: PairSample) ->
     return counts, documents
 
 
-def _analysed(
-    settings: PairAnalysisSettings,
-    sample: PairSample,
-    seen: int,
-    probabilities: list[NDArray[np.float64] | None],
-    lengths: Sequence[NDArray[np.int64]],
-) -> PairAnalysis:
-    idf = _document_frequencies(settings, sample)
-    ngrams = [[count_ngrams(texts, order) for order in ORDERS] for texts in _texts(sample)]
-    correlations: dict[str, list[RankCorrelation]] = {}
-    for name, texts, found, size, values in zip(_SIDES, _texts(sample), ngrams, lengths, probabilities, strict=True):
-        if values is not None:
-            properties = {
-                "unigram repetition": found[0].repetition,
-                "trigram repetition": found[1].repetition,
-                "average IDF": average_idf(texts, *idf),
-                "length": size.astype(np.float64),
+def length_statistics(lengths: NDArray[np.int64]) -> dict[str, Any]:
+    """Describes lengths in tokens (sentences,); `shares` are those of the sentences in each range, in %."""
+    return {
+        "mean": float(lengths.mean()),
+        "deviation": float(lengths.std(ddof=1)),
+        "median": float(np.median(lengths)),
+        "longest": int(lengths.max()),
+        "shares": [100.0 * float(((lengths > low) & (lengths <= high)).mean()) for low, high in _BINS],
+    }
+
+
+def ranked_examples(
+    sides: tuple[list[str], list[str]],
+    ranking: NDArray[np.float64],
+    numbers: tuple[NDArray[np.float64] | None, NDArray[np.float64]],
+    count: int,
+) -> list[dict[str, Any]]:
+    """Takes the pairs with the highest ranking (pairs,), NaN last, the earlier of equals, each translation once.
+
+    `numbers` is what to show of the references and of the translations (pairs,), e.g. their P(reference).
+    """
+    examples: dict[str, dict[str, Any]] = {}
+    for row in np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable"):
+        reference, translation = sides[0][row], sides[1][row]
+        key = translation.casefold()
+        if len(examples) == count:
+            break
+        if key not in examples and key != reference.casefold():
+            examples[key] = {
+                # Sentences are shown as they are, and must not be taken for Markdown.
+                "reference": plain_markdown(reference),
+                "translation": plain_markdown(translation),
+                "reference_number": None if numbers[0] is None else float(numbers[0][row]),
+                "translation_number": float(numbers[1][row]),
             }
-            correlations[name] = rank_correlations(values, properties)
-    human, machine = probabilities
-    shown: tuple[NDArray[np.float64] | None, NDArray[np.float64]]
-    if machine is None:
-        shares = [100 * side[0].repetition for side in ngrams]
-        rankings = {"repetition": shares[1] - shares[0]}
-        shown = shares[0], shares[1]
-    else:
-        rankings = {"machine": -machine if human is None else human - machine, "human": machine}
-        shown = human, machine
-    return PairAnalysis(
-        pairs=len(sample),
-        seen=seen,
-        contrasts=contrast_ngrams(*ngrams, replicates=settings.bootstrap, seed=settings.seed),
-        lengths=[length_statistics(size) for size in lengths],
-        correlations=correlations,
-        examples={
-            name: ranked_examples(sample, ranking, shown, settings.examples) for name, ranking in rankings.items()
-        },
-        means=[None if item is None else float(np.nanmean(item)) for item in probabilities],
-    )
+    return list(examples.values())
 
 
 def _plot(sides: Sequence[NDArray[Any] | None], path: Path) -> None:
@@ -256,37 +301,39 @@ def _plot(sides: Sequence[NDArray[Any] | None], path: Path) -> None:
     save_figure(figure, path)
 
 
-def _contrast_table(contrasts: Sequence[Contrast]) -> str:
-    rows = []
-    for item in contrasts:
-        numbers = [f"{item.reference:.2f} {item.unit}", f"{item.translation:.2f} {item.unit}"]
-        rows.append(
-            [item.name, *numbers, item.difference.text(2), f"{'+' if item.expected > 0 else '-'}", item.verdict]
-        )
+def _contrast_table(contrasts: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        [
+            item["name"],
+            *(f"{item[side]:.2f} {item['unit']}" for side in ("reference", "translation")),
+            item["difference"].text(2),
+            "+" if item["expected"] > 0 else "-",
+            item["verdict"],
+        ]
+        for item in contrasts
+    ]
     return format_table(
         ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"], rows
     )
 
 
-def _length_table(lengths: Sequence[Mapping[str, Any]]) -> str:
+def _length_table(lengths: Mapping[str, Mapping[str, Any]]) -> str:
     header = ["", "mean", "standard deviation", "median", "longest"]
-    header += [f"{low} < n <= {high} (%)" for low, high in BINS]
+    header += [f"{low} < n <= {high} (%)" for low, high in _BINS]
     rows = [
         [name, f"{item['mean']:.1f}", f"{item['deviation']:.1f}", f"{item['median']:g}", str(item["longest"])]
         + [f"{share:.1f}" for share in item["shares"]]
-        for name, item in zip(_SIDES, lengths, strict=True)
+        for name, item in lengths.items()
     ]
     return format_table(header, rows)
 
 
-def _correlation_table(correlations: dict[str, list[RankCorrelation]]) -> str:
-    header, rows = ["Spearman × 100 of P(reference) with"], [[name] for name in PAPER]
-    for side, items in correlations.items():
-        header.append(side)
-        for row, item in zip(rows, items, strict=True):
-            row.append(item.found.text())
+def _correlation_table(correlations: Mapping[str, Mapping[str, Interval]]) -> str:
+    header = ["Spearman × 100 of P(reference) with", *correlations]
+    rows = [[name, *(items[name].text() for items in correlations.values())] for name in PAPER]
     if "translations" in correlations:
         header += ["paper", "the paper's finding (translations)"]
-        for row, item in zip(rows, correlations["translations"], strict=True):
-            row += [f"{PAPER[item.measured]:+.1f}", item.verdict]
+        for row in rows:
+            rho = PAPER[row[0]]
+            row += [f"{rho:+.1f}", correlations["translations"][row[0]].verdict("above" if rho > 0 else "below")]
     return format_table(header, rows)

@@ -12,7 +12,7 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .human_scores import HumanScoreSettings, analyze_human_scores
-    from .neighbours import Neighbours, NeighbourSettings, analyze_neighbours
-    from .similarities import QuerySimilarities, SimilaritySettings, analyze_similarities
+    from .neighbours import NeighbourSettings, analyze_neighbours
+    from .similarities import SimilaritySettings, analyze_similarities
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -58,12 +58,6 @@ class HumanScoreSettings(ComparisonSettings):
         "where there is none all splits",
         [],
     )
-    step: float | None = setting(
-        "width of the bands into which scores are put, around its multiples; by default every score is a group of its "
-        "own where a set has at most 12 different ones, else the least of 1, 2, 5, 0.5 … that makes at most 12",
-        None,
-        above=0,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,22 +94,14 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
     """
     names = _short_names(settings.model)
     sets = {item.graded.name: item for item in _read_sets(settings)}
-    models = {data: [item.model(name) for name in settings.model] for data, item in sets.items()}
-    every = list(dict.fromkeys(model for given in models.values() for model in given))
-    for model in every:
-        # A wrong one is reported before any long work.
-        SentenceEncoder.from_pretrained(model, device=settings.device)
-    scores: dict[str, Scores] = {data: {name: {} for name in names} for data in sets}
+    every = list(dict.fromkeys(item.model(name) for item in sets.values() for name in settings.model))
+    encoders = {model: SentenceEncoder.from_pretrained(model, device=settings.device) for model in every}
     with report("human-scores", settings, [*every, *settings.data], card="analysis_human_scores") as output:
-        for model in every:
-            encoder = SentenceEncoder.from_pretrained(model, device=settings.device)
-            for data, item in sets.items():
-                for name, wanted in zip(names, models[data], strict=True):
-                    if wanted == model:
-                        scores[data][name] = {
-                            "model": to_path(model).resolve().name,
-                            **_scored(encoder, item, settings.batch_size),
-                        }
+        scores: dict[str, Scores] = {data: {} for data in sets}
+        for data, item in sets.items():
+            for name, model in zip(names, map(item.model, settings.model), strict=True):
+                found = _scored(encoders[model], item, settings.batch_size)
+                scores[data][name] = {"model": to_path(model).resolve().name, **found}
         tests = correct(scores)
         _plot(scores, output.picture("human_scores"))
         header = ["data", "model", "score", "pairs", "mean", "standard_deviation", *_TEST]
@@ -175,8 +161,7 @@ def _read_sets(settings: HumanScoreSettings) -> Iterable[_Set]:
             [text for part in parts for text in part.sentences2],
             scores,
         )
-        step = score_step(scores) if settings.step is None else settings.step
-        yield _Set(folder, splits, graded, language, step)
+        yield _Set(folder, splits, graded, language, score_step(scores))
 
 
 def _default_splits(folder: Path) -> list[str]:
@@ -223,15 +208,10 @@ def score_bands(scores: NDArray[np.float64], step: float) -> NDArray[np.int64]:
 def compare_scores(
     scores: NDArray[np.float64], cosines: NDArray[np.float64], step: float | None = None
 ) -> dict[str, Any]:
-    """Describes the cosines of the pairs of each human score, and tests whether neighbouring scores differ.
+    """Describes the cosines (pairs,) of each human score (pairs,), and tests whether neighbouring scores differ.
 
     A score with a single pair has a mean but no standard deviation, and no test with its neighbours; a set with one
-    score only has no test and no correlation.
-
-    Args:
-        scores: Human scores (pairs,).
-        cosines: The similarities of the same pairs (pairs,).
-        step: Width of the bands of scores; None for each score by itself.
+    score only has no test and no correlation. With a step the scores are put into bands of that width.
 
     Returns:
         `spearman` (× 100), `note`, `scores` (groups) and `tests` (Welch's t-test).
@@ -338,8 +318,8 @@ def _notes(found: Mapping[str, Any]) -> list[str]:
 
 
 def _steps(found: Mapping[str, Any]) -> Iterable[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """Yields each group with the test against the group before it; None for the first one."""
-    yield from zip(found["scores"], [None, *found["tests"]], strict=True)
+    """Pairs each group with the test against the group before it; None for the first one."""
+    return zip(found["scores"], [None, *found["tests"]], strict=True)
 
 
 def _rows(scores: Mapping[str, Scores]) -> Iterable[list[object]]:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from ...encoders.search.index import Neighbour
 from ...errors import InputError
 from ...filtering.tokens import tokenize
-from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, plain_markdown
 from ..report import report
-from .queries import QuerySettings, Texts, embed_queries, model_names, open_encoder
-from .sentence_blocks import NearestSentences, NearSentence, StreamCounts, encoded_blocks
+from .queries import IndexedTexts, QuerySettings
 
 _MOST_ROWS = 50
 _SHOWN = 20
 LONGEST = 160
 """Characters of a sentence that a report shows."""
+Lists = dict[str, list[list[Neighbour]]]
+"""For each encoder by its name the neighbours of every query, the nearest first; none if it knows no word of it."""
 
 
 @dataclass(kw_only=True)
 class NeighbourSettings(QuerySettings):
     """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
 
-    Every sentence is compared, in one pass for each model, in memory that does not grow with the text.
+    Every sentence is compared. Sentences that differ in case and spacing only count once, the query itself not at all.
     """
 
     neighbours: int = setting(
@@ -34,51 +35,25 @@ class NeighbourSettings(QuerySettings):
     )
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """The sentences nearest to some queries.
-
-    Attributes:
-        lists: For each encoder by its name the neighbours of every query, the nearest first; none for a query of which
-            it knows no word.
-        summary: For each encoder the means of :func:`summarise`.
-    """
-
-    queries: list[str]
-    lists: dict[str, list[list[NearSentence]]]
-    summary: dict[str, dict[str, Any]]
-
-
 @recipe(NeighbourSettings)
-def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
+def analyze_neighbours(settings: NeighbourSettings) -> Lists:
     """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
 
     Returns:
-        The neighbours.
+        For each encoder by its name the neighbours of every query.
     """
-    names = model_names(settings.model)
     queries = settings.read_queries()
-    texts = Texts(settings)
-    # A wrong one is reported now, not after an hour with the first one.
-    for model in settings.model[1:]:
-        open_encoder(model, settings.device)
-    lists: dict[str, list[list[NearSentence]]] = {}
-    read: dict[str, dict[str, int]] = {}
-    inputs = [*settings.model, *settings.text, settings.queries]
-    with report("neighbours", settings, inputs, card="analysis_neighbours") as output:
-        for name, model in zip(names, settings.model, strict=True):
-            lists[name], counts = _search(name, model, texts, queries, settings)
-            read[name] = asdict(counts)
-        without = sum(not any(items) for items in zip(*lists.values(), strict=True))
-        if without == len(queries):
+    texts = IndexedTexts(settings)
+    lists: Lists = {}
+    with report("neighbours", settings, settings.inputs(), card="analysis_neighbours") as output:
+        for name, index in texts.indexes(output.artefact.work, keep_repeated=False):
+            lists[name] = list(index.neighbours(queries, settings.neighbours, drop_identical=True))
+        if not any(any(found) for found in lists.values()):
             raise InputError(
-                "no neighbour of any query: no word of the queries or of the text is in the encoders' vocabularies",
+                "no neighbour of any query: no word of the queries is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        if without:
-            log(f"{without} of {len(queries)} queries have no neighbours: no word is in an encoder's vocabulary")
-        summary = summarise(queries, lists)
         rows = (
             [query, name, rank, f"{item.score:.6f}", item.position, item.sentence]
             for index, query in enumerate(queries)
@@ -94,56 +69,37 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
             }
             for index, query in enumerate(queries[:_SHOWN])
         ]
+        summary = _summary(queries, lists)
         table = _summary_table(summary)
         values = {
-            **texts.metadata(),
-            "texts": texts.names,
-            "models": names,
+            **texts.card(),
             "k": settings.neighbours,
             "rows": _MOST_ROWS,
             "total": len(queries),
             "shown": shown,
             "summary": table,
-            "read": read,
         }
-        output.finish({"queries": len(queries), "read": read, "summary": {"models": summary}}, values, table)
-    return Neighbours(queries, lists, summary)
+        output.finish({"queries": len(queries), "read": texts.read, "summary": {"models": summary}}, values, table)
+    return lists
 
 
-def _search(
-    name: str, model: str, texts: Texts, queries: Sequence[str], settings: NeighbourSettings
-) -> tuple[list[list[NearSentence]], StreamCounts]:
-    from tqdm.auto import tqdm
-
-    encoder = open_encoder(model, settings.device)
-    vectors, known = embed_queries(encoder, queries)
-    nearest = NearestSentences([queries[index] for index in known], vectors, settings.neighbours)
-    counts = StreamCounts()
-    with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:
-        blocks = encoded_blocks(texts.blocks(), encoder, counts, batch_size=settings.batch_size)
-        for block in blocks if known else ():
-            nearest.add(block)
-            progress.update(counts.read - progress.n)
-    by_query = dict(zip(known, nearest.lists, strict=True))
-    return [by_query.get(index, []) for index in range(len(queries))], counts
-
-
-def summarise(queries: Sequence[str], lists: Mapping[str, Sequence[Sequence[NearSentence]]]) -> dict[str, Any]:
+def _summary(queries: Sequence[str], lists: Lists) -> dict[str, Any]:
     """Averages the lists of each model over the queries that have neighbours; None where none has.
 
     The paper says of word averaging that its neighbours are "bags of synonyms", sentences with the same or similar
     words (section 4.2.1): `shared_words` is the share of words, in per cent, that query and neighbour have in common
     (Jaccard). `first` and `last` are cosines, `common` the share of neighbours that each other model finds too.
     """
-    words = [words_of(query) for query in queries]
+    words = [_words_of(query) for query in queries]
     summary: dict[str, Any] = {}
     for name, found in lists.items():
-        pairs = [(index, item) for index, items in enumerate(found) for item in items]
-        shared = [_jaccard(words[index], words_of(item.sentence)) for index, item in pairs]
+        shared = [
+            _jaccard(words[index], _words_of(item.sentence)) for index, items in enumerate(found) for item in items
+        ]
         common: dict[str, float | None] = {}
         for other, others in lists.items():
-            keys = [{item.key for item in items} for items in others]
-            shares = [fmean(item.key in keys[index] for item in items) for index, items in enumerate(found) if items]
+            keys = [{_key(item) for item in items} for items in others]
+            shares = [fmean(_key(item) in keys[index] for item in items) for index, items in enumerate(found) if items]
             common[other] = None if other == name else _mean(shares, 100.0)
         summary[name] = {
             "first": _mean([items[0].score for items in found if items]),
@@ -154,12 +110,15 @@ def summarise(queries: Sequence[str], lists: Mapping[str, Sequence[Sequence[Near
     return summary
 
 
+def _key(item: Neighbour) -> str:
+    return " ".join(item.sentence.lower().split())
+
+
 def _mean(values: Sequence[float], scale: float = 1.0) -> float | None:
     return scale * fmean(values) if values else None
 
 
-def words_of(text: str) -> set[str]:
-    """Returns the lower-cased words of a text that have a letter or digit."""
+def _words_of(text: str) -> set[str]:
     return {token for token in tokenize(text) if any(letter.isalnum() for letter in token)}
 
 
@@ -167,16 +126,16 @@ def _jaccard(first: set[str], second: set[str]) -> float:
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def _side_by_side(lists: Mapping[str, Sequence[NearSentence]]) -> str:
+def _side_by_side(lists: Mapping[str, Sequence[Neighbour]]) -> str:
     """Formats the neighbours of one query as a Markdown table; sentences that all models found are in bold."""
-    common = set.intersection(*({item.key for item in items} for items in lists.values()))
+    common = set.intersection(*({_key(item) for item in items} for items in lists.values()))
     rows = []
     for rank in range(min(_MOST_ROWS, max(map(len, lists.values())))):
         row = [str(rank + 1)]
         for items in lists.values():
             item = items[rank] if rank < len(items) else None
             text = "" if item is None else plain_markdown(item.sentence, LONGEST, in_table=True)
-            row += [f"**{text}**" if len(lists) > 1 and item and item.key in common else text]
+            row += [f"**{text}**" if len(lists) > 1 and item and _key(item) in common else text]
             row += ["" if item is None else f"{item.score:.2f}"]
         rows.append(row)
     return format_table(["rank", *(cell for name in lists for cell in (name, "cosine"))], rows)

@@ -1,19 +1,21 @@
-"""What the reports on some sentences of a text share: their settings, the queries and the texts that they search."""
+"""What the reports on some sentences of a text share: their settings, the queries, and an index of the texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from ...artefacts.provenance import inherited_metadata
 from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
-from ...encoders.known_texts import KnownTexts
+from ...encoders.search.build import build_index
+from ...encoders.search.index import SearchIndex
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...settings import setting
@@ -62,6 +64,10 @@ class QuerySettings(ComparisonSettings):
         if any(not text.strip() for text in self.query):
             raise UsageError("a --query is empty", remedy="give a sentence")
 
+    def inputs(self) -> list[str]:
+        """Lists the files and folders that are read."""
+        return [*self.model, *self.text, *([] if self.queries is None else [self.queries])]
+
     def read_queries(self) -> list[str]:
         """Returns the distinct queries that are not empty."""
         given = list(self.query)
@@ -86,46 +92,60 @@ def model_names(models: Sequence[str]) -> list[str]:
     return short_names(models)
 
 
-def open_encoder(model: str, device: str) -> KnownTexts:
-    """Opens an encoder for comparing sentences, which computes on a device."""
-    return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
+class IndexedTexts:
+    """The sentences of several files and data folders, and indexes of them.
 
-
-def embed_queries(encoder: KnownTexts, queries: Sequence[str]) -> tuple[NDArray[np.float32], list[int]]:
-    """Embeds the queries of which the encoder knows a word: unit vectors (known queries, dim) and their indices."""
-    vectors = encoder.embed(queries)
-    known = np.flatnonzero(vectors.any(axis=1))
-    return vectors[known], known.tolist()
-
-
-class Texts:
-    """The sentences of several files and data folders, one after the other."""
+    Attributes:
+        read: What each model has read, for the record and the card.
+    """
 
     def __init__(self, settings: QuerySettings) -> None:
+        self.settings = settings
         self.corpora = [SentenceCorpus(Path(path), settings.columns, settings.split) for path in settings.text]
+        self.read: dict[str, dict[str, int]] = {}
+        # A wrong one is reported now, not after an hour with the first one.
+        for model in settings.model:
+            SentenceEncoder.from_pretrained(model, device=settings.device)
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the files and folders, with the split of a folder."""
-        return [
-            corpus.path.resolve().name + (f" (split {corpus.split})" if corpus.columns else "")
-            for corpus in self.corpora
-        ]
+    def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
+        """Encodes the sentences with one model after the other; an index is there until the next is asked for."""
+        for name, model in zip(model_names(self.settings.model), self.settings.model, strict=True):
+            encoder = SentenceEncoder.from_pretrained(model, device=self.settings.device)
+            blocks = (block for corpus in self.corpora for block in corpus.blocks())
+            with TemporaryDirectory(dir=work) as folder, tqdm(unit=" sentences", desc=name) as progress:
+                try:
+                    made = build_index(
+                        encoder,
+                        blocks,
+                        Path(folder),
+                        keep_repeated=keep_repeated,
+                        batch_size=self.settings.batch_size,
+                        progress=progress.update,
+                    )
+                except InputError as error:
+                    path = error.path or self.corpora[0].path
+                    raise InputError(error.message, path=path, remedy=error.remedy) from error
+                compared = made.rows - made.zero_rows
+                self.read[name] = {
+                    "read": made.read,
+                    "empty": made.empty,
+                    "unknown": made.zero_rows,
+                    "compared": compared,
+                }
+                yield name, SearchIndex(folder, encoder)
 
-    def metadata(self) -> dict[str, list[str]]:
-        """Returns the licences and the languages that the cards of the data folders name."""
-        cards = [inherited_metadata(corpus.path) for corpus in self.corpora if corpus.columns]
+    def card(self) -> dict[str, Any]:
+        """Returns what the card says of texts and models: with the licences and languages of the data folders."""
+        heads = [inherited_metadata(corpus.path) for corpus in self.corpora if corpus.columns]
         return {
-            key: list(dict.fromkeys(value for card in cards for value in card[key])) for key in ("license", "language")
+            **{
+                key: list(dict.fromkeys(value for head in heads for value in head[key]))
+                for key in ("license", "language")
+            },
+            "texts": [
+                corpus.path.resolve().name + (f" (split {corpus.split})" if corpus.columns else "")
+                for corpus in self.corpora
+            ],
+            "models": model_names(self.settings.model),
+            "read": self.read,
         }
-
-    def blocks(self) -> Iterator[list[str | None]]:
-        """Streams the sentences in blocks."""
-        is_blank = True
-        for corpus in self.corpora:
-            for block in corpus.blocks():
-                is_blank = is_blank and not any(text and text.strip() for text in block)
-                yield block
-        if is_blank:
-            remedy = "give text that is not blank"
-            raise InputError("the file contains no sentences", path=self.corpora[0].path, remedy=remedy)

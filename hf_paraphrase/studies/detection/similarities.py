@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...encoders.known_texts import KnownTexts
+from ...encoders.search.index import SearchIndex
+from ...encoders.search.nearest_neighbours import unit_vectors
 from ...errors import InputError
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..report import report
 from .neighbours import LONGEST
-from .queries import QuerySettings, Texts, embed_queries, model_names, open_encoder
-from .sentence_blocks import StreamCounts, encoded_blocks
-from .similarity_distribution import BANDS, BandSample, SimilarityDistribution
+from .queries import IndexedTexts, QuerySettings
 
-_SHOWN = 12
-_BARS = 100
+BINS = 2_000
+"""Equal bins of the cosine from −1 to 1, each 0.001 wide."""
+_BANDS, _BARS, _SHOWN = 20, 100, 12
+_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
+_LEAST_BANDWIDTH = _LEAST_PROMINENCE = 0.02
+_ROUNDING = 1e-9
+"""The cosine of a sentence with itself is 1 up to this."""
+_ROWS_AT_A_TIME, _QUERIES_AT_A_TIME = 1 << 16, 16
 
 
 @dataclass(kw_only=True)
 class SimilaritySettings(QuerySettings):
     """Counts the cosines of one or more sentences with all sentences of a text (paper 003, section 4.2.1, figure 1).
 
-    Every sentence is compared and none is kept, so memory does not grow with the text.
+    Every sentence is compared; in memory are a few numbers a sentence, and not the vectors.
     """
 
     thresholds: list[float] = setting(
@@ -44,125 +53,164 @@ class SimilaritySettings(QuerySettings):
     seed: int = seed_setting("seed of the draw of examples")
 
 
-@dataclass(frozen=True, eq=False)
-class QuerySimilarities:
-    """What one model gives for one query of which it knows a word; the sentences are of the ranges of the cosine."""
-
-    distribution: SimilarityDistribution
-    bands: BandSample
+Distributions = list[dict[str, dict[str, Any]]]
+"""For each query what :func:`describe` gives for each model that knows a word of it."""
 
 
 @recipe(SimilaritySettings)
-def analyze_similarities(settings: SimilaritySettings) -> dict[str, dict[int, QuerySimilarities]]:
+def analyze_similarities(settings: SimilaritySettings) -> Distributions:
     """Counts the cosines of one or more sentences with all sentences of a text (paper 003, section 4.2.1, figure 1).
 
     Returns:
-        For each model by its name what was counted, by the index of the query.
+        For each query and model what was counted.
     """
-    names = model_names(settings.model)
     queries = settings.read_queries()
-    texts = Texts(settings)
-    # A wrong one is reported now, not after an hour with the first one.
-    for model in settings.model[1:]:
-        open_encoder(model, settings.device)
-    found: dict[str, dict[int, QuerySimilarities]] = {}
-    read: dict[str, dict[str, int]] = {}
-    inputs = [*settings.model, *settings.text, settings.queries]
-    with report("similarities", settings, inputs, card="analysis_similarities") as output:
-        for name, model in zip(names, settings.model, strict=True):
-            found[name], counts = _count(name, model, texts, queries, settings)
-            read[name] = asdict(counts)
-        if not any(found.values()):
+    texts = IndexedTexts(settings)
+    found: Distributions = [{} for _ in queries]
+    examples: list[dict[str, str]] = [{} for _ in queries]
+    with report("similarities", settings, settings.inputs(), card="analysis_similarities") as output:
+        for name, index in texts.indexes(output.artefact.work, keep_repeated=True):
+            for number, rows, cosines in _cosines(index, queries):
+                found[number][name] = describe(cosines, settings.thresholds)
+                if settings.examples and number < _SHOWN:
+                    examples[number][name] = _examples(index, rows, cosines, settings)
+        if not any(found):
             raise InputError(
-                "nothing to count: no word of the queries or of the text is in the encoders' vocabularies",
+                "nothing to count: no word of the queries is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        by_query = [
-            {name: items[index] for name, items in found.items() if index in items} for index in range(len(queries))
-        ]
-        drawn = [(query, items) for query, items in zip(queries, by_query, strict=True) if items][:_SHOWN]
+        drawn = [(query, items) for query, items in zip(queries, found, strict=True) if items][:_SHOWN]
+        names = list(texts.read)
         _plot(drawn, names, output.picture("distribution"))
-        output.table("histogram", ["query", "model", "low", "high", "sentences"], _histogram_rows(queries, by_query))
+        output.table("histogram", ["query", "model", "low", "high", "sentences"], _histogram_rows(queries, found))
         record = {
-            "read": read,
+            "read": texts.read,
             "queries": [
-                {"query": query, "models": {name: item.distribution.record() for name, item in items.items()}}
-                for query, items in zip(queries, by_query, strict=True)
+                {
+                    "query": query,
+                    "models": {
+                        name: {key: value for key, value in item.items() if key != "counts"}
+                        for name, item in items.items()
+                    },
+                }
+                for query, items in zip(queries, found, strict=True)
             ],
         }
         shown = [
             {
-                "query": plain_markdown(query, LONGEST),
-                "bands": [(name, _bands_table(item)) for name, item in items.items() if settings.examples],
-                "unknown": [name for name in names if name not in items],
+                "query": plain_markdown(queries[number], LONGEST),
+                "bands": list(examples[number].items()),
+                "unknown": [name for name in names if name not in found[number]],
             }
-            for query, items in zip(queries[:_SHOWN], by_query[:_SHOWN], strict=True)
+            for number in range(min(_SHOWN, len(queries)))
         ]
-        values = {
-            **texts.metadata(),
-            "texts": texts.names,
-            "models": names,
-            "total": len(queries),
-            "shown": shown,
-            "table": _table(queries[:_SHOWN], by_query, settings.thresholds),
-            "read": read,
-        }
-        output.finish(record, values, _table(queries, by_query, settings.thresholds))
+        values = {**texts.card(), "total": len(queries), "shown": shown, "table": _table(queries[:_SHOWN], found)}
+        output.finish(record, values, _table(queries, found))
     return found
 
 
-def _count(
-    name: str, model: str, texts: Texts, queries: Sequence[str], settings: SimilaritySettings
-) -> tuple[dict[int, QuerySimilarities], StreamCounts]:
-    """Compares all sentences with the queries under one model."""
-    from tqdm.auto import tqdm
+def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[Any]]]:
+    """Yields the number of each query with a known word, and the rows and cosines of all sentences with one."""
+    vectors = unit_vectors(KnownTexts(index.encoder).embed(queries))
+    known = np.flatnonzero(vectors.any(axis=1))
+    for first in range(0, len(known), _QUERIES_AT_A_TIME):
+        numbers = known[first : first + _QUERIES_AT_A_TIME]
+        rows, cosines = [], []
+        for start in range(0, len(index), _ROWS_AT_A_TIME):
+            block = unit_vectors(index.vectors[start : start + _ROWS_AT_A_TIME])
+            inside = np.flatnonzero(block.any(axis=1))
+            rows.append(start + inside)
+            cosines.append(np.clip(vectors[numbers] @ block[inside].T, -1.0, 1.0))
+        every_row, every_cosine = np.concatenate(rows), np.concatenate(cosines, axis=1)
+        yield from ((number, every_row, found) for number, found in zip(numbers.tolist(), every_cosine, strict=True))
 
-    encoder = open_encoder(model, settings.device)
-    vectors, known = embed_queries(encoder, queries)
-    counts = StreamCounts()
-    found = [
-        QuerySimilarities(SimilarityDistribution(sorted(set(settings.thresholds))), BandSample(settings.examples))
-        for _ in known
+
+def describe(cosines: NDArray[np.float64], thresholds: Sequence[float] = ()) -> dict[str, Any]:
+    """Describes cosines (sentences,), at least one, from −1 to 1.
+
+    `counts` (:data:`BINS`,) is how many are in each bin, lower ends included; `at_or_above` how many reach each
+    threshold; `peaks` what :func:`peaks` finds.
+    """
+    counts, _ = np.histogram(cosines, BINS, (-1.0, 1.0))
+    return {
+        "sentences": len(cosines),
+        "mean": float(cosines.mean()),
+        "standard_deviation": float(cosines.std()),
+        "least": float(cosines.min()),
+        "greatest": float(cosines.max()),
+        "quantiles": {
+            f"{share:g}": float(value)
+            for share, value in zip(_QUANTILES, np.quantile(cosines, _QUANTILES), strict=True)
+        },
+        "at_or_above": {f"{limit:g}": int((cosines >= limit - _ROUNDING).sum()) for limit in sorted(set(thresholds))},
+        "peaks": peaks(counts, float(cosines.std())),
+        "counts": counts,
+    }
+
+
+def peaks(counts: NDArray[np.int64], deviation: float) -> list[dict[str, float]]:
+    """Finds the local maxima of the smoothed counts (bins,): `cosine`, and `height` as a share of the highest.
+
+    The Gaussian has Silverman's width (1986, equation 3.28) but at least 0.02. A maximum counts if it rises by at
+    least 2 % of the highest one above the valley that separates it from a higher one.
+    """
+    from scipy.ndimage import gaussian_filter1d
+    from scipy.signal import find_peaks
+
+    width = 2.0 / len(counts)
+    bandwidth = max(_LEAST_BANDWIDTH, 1.06 * deviation * counts.sum() ** -0.2)
+    # A crowd at the very end of the scale is a peak as well.
+    margin = int(np.ceil(4 * bandwidth / width))
+    smooth = gaussian_filter1d(np.pad(counts.astype(np.float64), margin), bandwidth / width, mode="constant")
+    places, _ = find_peaks(smooth, prominence=_LEAST_PROMINENCE * smooth.max())
+    middles = np.clip((places - margin + 0.5) * width - 1.0, -1.0, 1.0)
+    return [
+        {"cosine": float(middle), "height": float(height / smooth.max())}
+        for middle, height in zip(middles, smooth[places], strict=True)
     ]
+
+
+def _examples(
+    index: SearchIndex, rows: NDArray[np.int64], cosines: NDArray[np.float64], settings: SimilaritySettings
+) -> str:
+    """Formats every range that has sentences, the highest first: its share and some different sentences of it."""
     generator = np.random.default_rng(settings.seed)
-    blocks = encoded_blocks(texts.blocks(), encoder, counts, batch_size=settings.batch_size)
-    with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:
-        for block in blocks if known else ():
-            numbers = generator.random(len(block.texts))
-            for index, item, cosines in zip(known, found, block.cosines(vectors), strict=True):
-                item.distribution.add(cosines)
-                if settings.examples and index < _SHOWN:
-                    item.bands.add(cosines, block.texts, numbers)
-            progress.update(counts.read - progress.n)
-    return {index: item for index, item in zip(known, found, strict=True) if item.distribution.size}, counts
+    bands = np.clip((cosines + 1.0) * (_BANDS / 2.0), 0, _BANDS - 1).astype(np.int64)
+    table = []
+    for band in np.unique(bands)[::-1].tolist():
+        inside = rows[bands == band]
+        first = np.unique(index.keys[inside], return_index=True)[1]
+        chosen = generator.choice(inside[first], min(settings.examples, len(first)), replace=False)
+        texts = (plain_markdown(text, LONGEST // 2, in_table=True) for text in index.sentences.sentences(chosen))
+        low = band * 2 / _BANDS - 1
+        table.append([f"{low:.1f} to {low + 2 / _BANDS:.1f}", _percent(len(inside), len(rows)), " · ".join(texts)])
+    return format_table(["cosine", "sentences (%)", "some of them"], table)
 
 
-def _histogram_rows(
-    queries: Sequence[str], by_query: Sequence[Mapping[str, QuerySimilarities]]
-) -> Iterable[list[object]]:
-    for query, items in zip(queries, by_query, strict=True):
+def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[list[object]]:
+    edges = np.linspace(-1.0, 1.0, BINS + 1)
+    for query, items in zip(queries, found, strict=True):
         for name, item in items.items():
-            edges, counts = item.distribution.edges, item.distribution.counts
-            for place in counts.nonzero()[0].tolist():
-                yield [query, name, f"{edges[place]:.3f}", f"{edges[place + 1]:.3f}", counts[place]]
+            for place in item["counts"].nonzero()[0].tolist():
+                yield [query, name, f"{edges[place]:.3f}", f"{edges[place + 1]:.3f}", item["counts"][place]]
 
 
-def _plot(drawn: Sequence[tuple[str, Mapping[str, QuerySimilarities]]], names: Sequence[str], path: Path) -> None:
+def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], path: Path) -> None:
     """Draws for each query the histograms of all models, with a mark at each peak (paper 003, figure 1)."""
     columns = min(2, len(drawn))
     rows = -(-len(drawn) // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 3.6 * rows, rows, columns)
+    edges = np.linspace(-1.0, 1.0, _BARS + 1)
     for axis in axes.flat[len(drawn) :]:
         axis.set_visible(False)
     for (query, items), axis in zip(drawn, axes.flat, strict=False):
         for name, item in items.items():
             colour = COLOURS[names.index(name) % len(COLOURS)]
-            edges, counts = item.distribution.grouped(_BARS)
-            shares = 100.0 * counts / item.distribution.size
+            shares = 100.0 * item["counts"].reshape(_BARS, -1).sum(axis=1) / item["sentences"]
             axis.stairs(shares, edges, label=plot_label(name), linewidth=1.7, color=colour)
-            for peak in item.distribution.peaks():
-                bar = min(len(shares) - 1, int(np.searchsorted(edges, peak["cosine"], side="right")) - 1)
+            for peak in item["peaks"]:
+                bar = min(_BARS - 1, int(np.searchsorted(edges, peak["cosine"], side="right")) - 1)
                 axis.plot(peak["cosine"], shares[bar], "v", color=colour, markersize=6, clip_on=False)
         axis.set_title(f"“{plot_label(query)}”", fontsize=11)
         axis.set_xlabel("cosine with the sentence above")
@@ -172,23 +220,21 @@ def _plot(drawn: Sequence[tuple[str, Mapping[str, QuerySimilarities]]], names: S
     save_plot(figure, path)
 
 
-def _table(
-    queries: Sequence[str], by_query: Sequence[Mapping[str, QuerySimilarities]], thresholds: Sequence[float]
-) -> str:
+def _table(queries: Sequence[str], found: Distributions) -> str:
     """Formats the numbers of all distributions."""
-    limits = sorted(set(thresholds))
+    limits = next(list(item["at_or_above"]) for items in found for item in items.values())
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest", "peaks at"]
-    header += [f">= {limit:g} (%)" for limit in limits]
+    header += [f">= {limit} (%)" for limit in limits]
     rows = []
-    for query, items in zip(queries, by_query, strict=False):
+    for query, items in zip(queries, found, strict=False):
         for name, item in items.items():
-            found = item.distribution
-            values = [found.mean, found.deviation, *map(found.quantile, (0.5, 0.99, 0.999)), found.high]
-            peaks = ", ".join(f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in found.peaks())
+            values = [item["mean"], item["standard_deviation"]]
+            values += [*(item["quantiles"][share] for share in ("0.5", "0.99", "0.999")), item["greatest"]]
+            tops = [f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in item["peaks"]]
             rows.append(
-                [plain_markdown(query, 40, in_table=True), name, f"{found.size:,}"]
-                + [*(_fixed(value, 3) for value in values), peaks]
-                + [_percent(found.above[limit], found.size) for limit in limits]
+                [plain_markdown(query, 40, in_table=True), name, f"{item['sentences']:,}"]
+                + [*(_fixed(value, 3) for value in values), ", ".join(tops)]
+                + [_percent(count, item["sentences"]) for count in item["at_or_above"].values()]
             )
     return format_table(header, rows)
 
@@ -200,14 +246,3 @@ def _fixed(value: float, digits: int) -> str:
 def _percent(count: int, size: int) -> str:
     share = 100.0 * count / size
     return f"{share:.2f}" if share >= 0.1 or not count else f"{share:.2g}"
-
-
-def _bands_table(item: QuerySimilarities) -> str:
-    """Formats every range that has sentences, the highest first: its share and some of its sentences."""
-    edges, counts = item.distribution.grouped(BANDS)
-    rows = []
-    for band in reversed(np.flatnonzero(counts).tolist()):
-        texts = (plain_markdown(text, LONGEST // 2, in_table=True) for text in item.bands.sentences[band])
-        share = _percent(int(counts[band]), item.distribution.size)
-        rows.append([f"{edges[band]:.1f} to {edges[band + 1]:.1f}", share, " · ".join(texts)])
-    return format_table(["cosine", "sentences (%)", "some of them"], rows)

@@ -13,7 +13,7 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .expander import Expanded, Expander
-    from .expanding import ExpandSettings, ExpansionCounts, expand
+    from .expanding import ExpandSettings, expand
     from .tagger import PartOfSpeechTagger
     from .wordnet import WordNet
 

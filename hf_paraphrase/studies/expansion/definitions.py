@@ -43,24 +43,16 @@ class Definition(NamedTuple):
 class Definitions:
     """The definitions of words by their form and label; each is made once.
 
+    Of a definition the first clause is kept: what follows a semicolon says more about the thing (`occurs in many
+    breeds`) or says the same again.
+
     Args:
-        wordnet: Where the definitions come from.
-        tagger: Finds the heads of definitions.
-        whole: Keep all clauses of a definition. By default the first is kept: what follows a semicolon says more
-            about the thing (`occurs in many breeds`) or says the same again.
         avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
             2014 are made of WordNet's definitions.
     """
 
-    def __init__(
-        self,
-        wordnet: WordNet,
-        tagger: PartOfSpeechTagger,
-        *,
-        whole: bool = False,
-        avoid: Fingerprints | None = None,
-    ) -> None:
-        self.wordnet, self.tagger, self.whole, self.avoid = wordnet, tagger, whole, avoid
+    def __init__(self, wordnet: WordNet, tagger: PartOfSpeechTagger, *, avoid: Fingerprints | None = None) -> None:
+        self.wordnet, self.tagger, self.avoid = wordnet, tagger, avoid
         self._of: dict[tuple[str, str], tuple[Definition, ...]] = {}
 
     def find(self, word: str, label: str) -> tuple[Definition, ...]:
@@ -79,7 +71,7 @@ class Definitions:
         senses = self.wordnet.senses(analysis.lemma, analysis.pos)
         texts: dict[str, str] = {}
         for sense in senses:
-            text = clean_definition(sense.definition, whole=self.whole)
+            text = clean_definition(sense.definition)
             if text and not sense.is_name:
                 texts.setdefault(text, sense.definition)
         if self.avoid is not None:

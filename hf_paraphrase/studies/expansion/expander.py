@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ...data.evaluation_sets import load_fingerprints
 from ...data.fingerprints import Fingerprints
-from ...errors import UsageError, choice_of
 from ...messages import log
 from .definitions import Definition, Definitions
 from .inflection import a_or_an
@@ -23,7 +22,6 @@ from .tagger import PartOfSpeechTagger
 from .wordnet import WordNet, find_wordnet
 from .words import STOP_WORDS, begins_sentence, split_words
 
-_SENSES = ("first", "random")
 SHARE = 0.3
 """Paper 004 speaks of "a certain percentage of words"; of the content words in its Table 1 about a third."""
 _FEWEST_WORDS = 4
@@ -74,13 +72,9 @@ class Expander:
     beginning of the sentence stays.
 
     Args:
-        wordnet: The dictionary.
-        tagger: Finds the part of speech of words.
         share: The share of the words to expand, from 0 to 1.
-        seed: Seed of the draws, at least 0.
         senses: `first` takes the most frequent sense of a word and part of speech, as the paper does; `random` draws
             one of all.
-        whole: Take all clauses of a definition instead of the first.
         at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
         avoid: Definitions that are sentences of these evaluation sets are not used.
     """
@@ -93,33 +87,18 @@ class Expander:
         share: float = SHARE,
         seed: int = 0,
         senses: str = "first",
-        whole: bool = False,
         at_least: int = 0,
         avoid: Fingerprints | None = None,
     ) -> None:
-        if not 0 <= share <= 1:
-            raise UsageError(f"the share of words to expand is {share}", remedy="give a number from 0 to 1")
-        if not 0 <= seed < 1 << 63:
-            raise UsageError(f"the seed is {seed}", remedy="give 0 or more")
-        if senses not in _SENSES:
-            raise UsageError(f"unknown choice of senses `{senses}`", remedy=choice_of(senses, _SENSES))
-        if at_least < 0:
-            raise UsageError(f"the least number of words to expand is {at_least}", remedy="give 0 or more")
         self.share, self.seed, self.senses, self.at_least = share, seed, senses, at_least
         self.tagger = tagger
-        self.definitions = Definitions(wordnet, tagger, whole=whole, avoid=avoid)
+        self.definitions = Definitions(wordnet, tagger, avoid=avoid)
 
     @classmethod
     def from_wordnet(
         cls, path: str | os.PathLike[str] | None = None, *, decontaminate: Sequence[str] = (), **options: Any
     ) -> Expander:
-        """Makes an expander with the tagger of `denckring-en-pos`.
-
-        Args:
-            path: As for :class:`~.wordnet.WordNet`.
-            decontaminate: Evaluation files or folders, or lists of fingerprints: definitions in them are not used.
-            **options: As for the class.
-        """
+        """Makes an expander with the tagger of `denckring-en-pos`; definitions in the evaluation sets are not used."""
         avoid = load_fingerprints(decontaminate) if decontaminate else None
         return cls(WordNet(path), PartOfSpeechTagger.load(), avoid=avoid, **options)
 

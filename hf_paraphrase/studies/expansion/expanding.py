@@ -64,7 +64,6 @@ class ExpandSettings(Settings):
         "first",
         choices=["first", "random"],
     )
-    whole_definitions: bool = setting("take all clauses of a definition instead of the first", False)
     decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
@@ -72,7 +71,6 @@ class ExpandSettings(Settings):
         path=True,
     )
     seed: int = seed_setting("seed of the draws")
-    epoch: int = setting("another epoch expands other words, as in training", 0, at_least=0)
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
@@ -82,50 +80,22 @@ class ExpandSettings(Settings):
             raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
 
 
-class ExpansionCounts:
-    """What was done, for the user.
-
-    Attributes:
-        unexpandable: Those with no word that could be.
-        foreign: Those left alone because most of their words are not English.
-    """
-
-    def __init__(self) -> None:
-        self.sentences = self.changed = self.unexpandable = self.foreign = 0
-        self.expanded = self.expandable = self.words = self.known = 0
-
-    def add(self, block: Expanded) -> None:
-        """Counts a block."""
-        foreign = block.foreign
-        self.sentences += len(block.texts)
-        self.changed += int((block.expanded > 0).sum())
-        self.foreign += int(foreign.sum())
-        self.unexpandable += int(((block.expandable == 0) & ~foreign).sum())
-        for name in ("expanded", "expandable", "words", "known"):
-            setattr(self, name, getattr(self, name) + int(getattr(block, name).sum()))
-
-    def lines(self) -> Iterator[str]:
-        """Yields a summary of a few lines."""
-        yield (
-            f"{self.expanded:,} of {self.expandable:,} expandable words expanded, in {self.changed:,} of "
-            f"{self.sentences:,} sentences"
-        )
-        if self.unexpandable:
-            yield f"sentences with nothing to expand, which stay as they are: {self.unexpandable:,}"
-        if self.foreign:
-            yield f"sentences left alone because most of their words are not English: {self.foreign:,}"
-        if self.words and self.known < _FEWEST_KNOWN * self.words:
-            yield f"only {self.known / self.words:.0%} of the words are English: is this text in another language?"
+_COUNTS = ("sentences", "changed", "unexpandable", "foreign", "expanded", "expandable", "words", "known")
 
 
 @recipe(ExpandSettings)
-def expand(settings: ExpandSettings) -> ExpansionCounts:
+def expand(settings: ExpandSettings) -> dict[str, int]:
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
-        What was done; the result is in the output.
+        How many sentences there were, how many changed, had no word that could be expanded, or were left alone because
+        most of their words are not English (`foreign`); how many words were expanded, could have been, were looked up,
+        and are English (`known`). The result is in the output.
     """
-    _check_files(settings)
+    if settings.pairs is not None:
+        check_early(settings.output, overwrite=settings.overwrite)
+    elif settings.output != "-":
+        check_output(settings.output, overwrite=settings.overwrite, is_file=True)
     wordnet = find_wordnet(settings.wordnet)
     expander = Expander.from_wordnet(
         wordnet,
@@ -133,33 +103,41 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
         share=settings.share,
         seed=settings.seed,
         senses=settings.senses,
-        whole=settings.whole_definitions,
     )
-    counts = ExpansionCounts()
+    counts = dict.fromkeys(_COUNTS, 0)
     if settings.text is not None:
         _expand_text(settings, expander, counts)
         saved = f"expanded sentences saved to {settings.output}"
     else:
         rows = _expand_pairs(settings, expander, wordnet, counts)
         saved = f"{rows:,} pairs of a sentence and its expansion in {settings.output}"
-    for line in counts.lines():
-        log(line)
+    log(
+        f"{counts['expanded']:,} of {counts['expandable']:,} expandable words expanded, in {counts['changed']:,} of "
+        f"{counts['sentences']:,} sentences"
+    )
+    if counts["unexpandable"]:
+        log(f"sentences with nothing to expand, which stay as they are: {counts['unexpandable']:,}")
+    if counts["foreign"]:
+        log(f"sentences left alone because most of their words are not English: {counts['foreign']:,}")
+    if counts["known"] < _FEWEST_KNOWN * counts["words"]:
+        share = counts["known"] / counts["words"]
+        log(f"only {share:.0%} of the words are English: is this text in another language?")
     if settings.output != "-":
         log(saved)
     return counts
 
 
-def _check_files(settings: ExpandSettings) -> None:
-    if settings.pairs is not None:
-        check_early(settings.output, overwrite=settings.overwrite)
-        return
-    if settings.text != "-" and not Path(str(settings.text)).exists():
-        raise InputError("no such file", path=Path(str(settings.text)), remedy="check --text")
-    if settings.output != "-":
-        check_output(settings.output, overwrite=settings.overwrite, is_file=True)
+def _add(counts: dict[str, int], block: Expanded) -> None:
+    foreign, changed = block.foreign, block.expanded > 0
+    counts["sentences"] += len(block.texts)
+    unexpandable = (block.expandable == 0) & ~foreign
+    for name, values in (("changed", changed), ("foreign", foreign), ("unexpandable", unexpandable)):
+        counts[name] += int(values.sum())
+    for name in ("expanded", "expandable", "words", "known"):
+        counts[name] += int(getattr(block, name).sum())
 
 
-def _expand_text(settings: ExpandSettings, expander: Expander, counts: ExpansionCounts) -> None:
+def _expand_text(settings: ExpandSettings, expander: Expander, counts: dict[str, int]) -> None:
     from tqdm.auto import tqdm
 
     read = lines_of_standard_input() if settings.text == "-" else lines_of_file(Path(str(settings.text)))
@@ -169,9 +147,9 @@ def _expand_text(settings: ExpandSettings, expander: Expander, counts: Expansion
     ):
         for lines in read:
             for start in range(0, len(lines), _BLOCK):
-                block = expander.expand_counted(lines[start : start + _BLOCK], settings.epoch)
+                block = expander.expand_counted(lines[start : start + _BLOCK])
                 stream.writelines(f"{text}\n" for text in block.texts)
-                counts.add(block)
+                _add(counts, block)
                 progress.update(len(block.texts))
 
 
@@ -195,7 +173,7 @@ def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
         yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
 
 
-def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, counts: ExpansionCounts) -> int:
+def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, counts: dict[str, int]) -> int:
     """Writes the data folder; returns the number of pairs."""
     folder = Path(str(settings.pairs))
     opened = DataFolder(folder)
@@ -209,9 +187,7 @@ def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, c
         overwrite=settings.overwrite,
     ) as artefact:
         rows = {
-            split: write_split(
-                artefact.staging, split, _expanded_tables(opened, split, expander, settings.epoch, counts), EXPANDED
-            )
+            split: write_split(artefact.staging, split, _expanded_tables(opened, split, expander, counts), EXPANDED)
             for split in opened.splits
         }
         if not any(rows.values()):
@@ -222,16 +198,14 @@ def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, c
             "source": folder.resolve().name,
             "splits": rows,
             "settings": settings.record(),
-            "counts": vars(counts),
+            "counts": counts,
             "checked": [to_path(path).name for path in settings.decontaminate],
         }
-        artefact.finish(results={"rows": rows, **vars(counts)}, card=Card("expanded", values))
+        artefact.finish(results={"rows": rows, **counts}, card=Card("expanded", values))
     return sum(rows.values())
 
 
-def _expanded_tables(
-    folder: DataFolder, split: str, expander: Expander, epoch: int, counts: ExpansionCounts
-) -> Iterator[pa.Table]:
+def _expanded_tables(folder: DataFolder, split: str, expander: Expander, counts: dict[str, int]) -> Iterator[pa.Table]:
     """Expands both sides of the pairs, each distinct sentence once; leaves out those in which nothing changed."""
     from tqdm.auto import tqdm
 
@@ -242,8 +216,8 @@ def _expanded_tables(
                 texts = [text or "" for text in batch.column(name).to_pylist()]
                 sentences = [text for text in dict.fromkeys(texts) if hash(text) not in seen]
                 seen.update(map(hash, sentences))
-                block = expander.expand_counted(sentences, epoch)
-                counts.add(block)
+                block = expander.expand_counted(sentences)
+                _add(counts, block)
                 progress.update(len(texts))
                 yield expanded_table(sentences, block)
 

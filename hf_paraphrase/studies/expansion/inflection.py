@@ -37,12 +37,9 @@ class Analysis(NamedTuple):
 
 
 def analyse(word: str, label: str, wordnet: WordNet) -> Analysis | None:
-    """Finds the lemma of a word that has definitions, and its form; None if there is none.
+    """Finds the lemma of a lower-case word that has definitions, and its form; None if there is none.
 
-    Args:
-        word: The word in lower case.
-        label: Its label, a universal part of speech and of verbs the form: `NOUN|-`, `VERB|Part`.
-        wordnet: Knows which lemmas there are.
+    The label is a universal part of speech and of verbs the form: `NOUN|-`, `VERB|Part`.
     """
     upos, _, verb_form = label.partition("|")
     pos = POS_OF.get(upos)
@@ -80,12 +77,7 @@ def _all(lemma: str, form: str, regular: str) -> tuple[str, ...]:
 
 @cache
 def inflected(lemma: str, form: str) -> str | None:
-    """Returns a form of a lemma, None if the tables do not have it.
-
-    Args:
-        lemma: A noun, verb or other word in its base form.
-        form: NNS, VBZ, VBD, VBG, VBN and the like; NN, VB, JJ and RB give the lemma.
-    """
+    """Returns a form (NNS, VBZ, VBD and the like) of a lemma, None if the tables do not have it."""
     if form in {"NN", "VB", "JJ", "RB"}:
         return lemma
     if found := _FORMS.get((lemma, form)):

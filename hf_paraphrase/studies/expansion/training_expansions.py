@@ -62,12 +62,9 @@ class ExpansionWriter:
 
     Args:
         expander: Expands; it should expand at least one word of a sentence where it can.
-        tokenizer: A fast tokenizer.
         share: How many pairs of a sentence and its expansion shall join, for each of the pairs, from 0 to 2; every
             sentence is drawn with half this probability, and those with nothing to expand fall out.
         everything: Expand all sentences, also those that do not join.
-        variants: Different expansions of a sentence.
-        seed: Seed of the draws.
         scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
     """
 

@@ -22,7 +22,7 @@ from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..expansion.tagger import PartOfSpeechTagger
 from ..report import Report, ReportSettings, report
-from .gates import GroupMean, WordGates, check_gran, component_gates, from_own_mean, grouped_means, word_gates
+from .gates import WordGates, check_gran, component_gates, from_own_mean, grouped_means, word_gates
 from .gates import words_of_texts as words_of
 from .word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, with_tags
 
@@ -74,7 +74,6 @@ class GateAnalysisSettings(ReportSettings):
     )
     max_sentences: int = setting("how many distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
-    known_only: bool = setting("leave out words that the model does not know", False)
     bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200, at_least=2)
     seed: int = seed_setting("seed of the bootstrap")
 
@@ -98,9 +97,9 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
     with report("gates", settings, [settings.model, *files], card="analysis_gates") as output:
         encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
         check_gran(encoder, settings.model)
-        sentences, has_more = _sentences(settings, encoder)
+        sentences = _sentences(settings, encoder)
         try:
-            gates = word_gates(encoder, sentences, known_only=settings.known_only, show_progress_bar=True)
+            gates = word_gates(encoder, sentences)
         except InputError as error:
             raise InputError(error.message, path=files[0], remedy=error.remedy) from error
         if not gates.known.any():
@@ -117,7 +116,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
         numbers = {
             "sentences": len(sentences),
             "words": len(gates),
-            "words_without_tokens": gates.without_tokens,
             "unknown_share": float(1 - gates.known.mean()),
             "mean_gate": float(gates.gates.mean()),
             "deviation": float(gates.gates.std()),
@@ -136,8 +134,6 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             "bidirectional": config.bidirectional,
             "hidden_size": config.hidden_size,
             "texts": [to_path(item).name for item in files],
-            "more": has_more,
-            "known_only": settings.known_only,
             "labels": [
                 {
                     "name": name,
@@ -158,19 +154,18 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
     return numbers
 
 
-def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tuple[list[LabelledSentence], bool]:
-    """Reads the distinct sentences, and whether there are more than were asked for."""
+def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list[LabelledSentence]:
+    """Reads the first distinct sentences."""
     kept: dict[str, LabelledSentence] = {}
     stream: Iterable[LabelledSentence] = (item for path in settings.tagged for item in read_tagged(Path(path)))
     for sentence in stream if settings.tagged else _plain_sentences(settings, encoder):
-        if len(kept) == settings.max_sentences and sentence.text not in kept:
-            log(f"the first {len(kept):,} distinct sentences are used; there are more")
-            return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
+        if len(kept) == settings.max_sentences:
+            break
     if not kept:
         path = [*settings.text, *settings.tagged][0]
         raise InputError("the file contains no words", path=path, remedy="give one sentence a line")
-    return list(kept.values()), False
+    return list(kept.values())
 
 
 def _plain_sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:
@@ -201,19 +196,17 @@ def gate_table(
     numbers = np.stack([gates.gates - at_position[position], gates.plain_norms, gates.gated_norms])
     names = np.array([name or "" for name in kept])
 
-    def row(item: GroupMean) -> list[Any]:
-        mean = item.mean
-        return [
-            item.name,
-            item.words,
-            mean.value,
-            mean.low,
-            mean.high,
-            *numbers[:, names == item.name].mean(1).tolist(),
-        ]
-
     found = grouped_means(gates.gates, kept, gates.sentences, replicates=replicates, seed=seed)
-    return [dict(zip(_COLUMNS, row(item), strict=True)) for item in found]
+    return [
+        dict(
+            zip(
+                _COLUMNS,
+                [name, count, mean.value, mean.low, mean.high, *numbers[:, names == name].mean(1).tolist()],
+                strict=True,
+            )
+        )
+        for name, count, mean in found
+    ]
 
 
 def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -38,7 +38,6 @@ class WordGates:
         gated_norms: That of a_t = x_t * gate (words,).
         known: Whether no piece of it is the unknown token (words,).
         labels: For each kind of label that of every word; None where a sentence has no labels of that kind.
-        without_tokens: How many words gave no token, or only skipped ones, and are not among these.
     """
 
     words: list[str]
@@ -49,7 +48,6 @@ class WordGates:
     gated_norms: NDArray[np.float64]
     known: NDArray[np.bool_]
     labels: dict[str, list[str | None]]
-    without_tokens: int
 
     def __len__(self) -> int:
         return len(self.words)
@@ -88,28 +86,13 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
 
 def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tuple[list[str], NDArray[np.float64]]:
     """Returns the words of a sentence that have tokens, and the whole gate vector of each (words, hidden_size)."""
-    import torch
-
-    model: Any = encoder.model.eval()
-    ((ids, owners, _),) = _tokens(encoder, [sentence])
-    with torch.inference_mode():
-        output = model(torch.tensor([ids], dtype=torch.long, device=model.device), output_gates=True)
-    gates = output.gates[0].cpu().double().numpy()
-    counted = gates.any(1) & (owners >= 0)
-    present = np.unique(owners[counted])
-    means = [gates[counted & (owners == word)].mean(0) for word in present]
-    words = sentence.words
-    return [words[word] for word in present], np.array(means).reshape(len(present), gates.shape[1])
+    encoder.model.eval()
+    words, gates, _ = _of_batch(encoder, _tokens(encoder, [sentence]))[0]
+    return [sentence.words[word] for word in words], gates
 
 
-def word_gates(
-    encoder: SentenceEncoder,
-    sentences: Sequence[LabelledSentence],
-    *,
-    known_only: bool = False,
-    show_progress_bar: bool = False,
-) -> WordGates:
-    """Computes the mean gate activation of every word, or of those that the model knows.
+def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> WordGates:
+    """Computes the mean gate activation of every word.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
     """
@@ -119,40 +102,33 @@ def word_gates(
     tokens = _tokens(encoder, sentences)
     lengths = [len(ids) for ids, _, _ in tokens]
     parts: list[NDArray[np.float64]] = [np.empty((0, 5))] * len(sentences)
-    with tqdm(
-        total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar or None
-    ) as progress:
+    with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
-                parts[row] = part
+                parts[row] = np.column_stack([part[0], part[1].mean(1), part[2]])
             progress.update(len(rows))
-    without_tokens = sum(len(sentence.spans) for sentence in sentences) - sum(map(len, parts))
-    if known_only:
-        parts = [part[part[:, 4] > 0] for part in parts]
-    columns = np.concatenate(parts).T
-    if not columns.size:
+    numbers = np.concatenate(parts).T
+    if not numbers.size:
         raise InputError("no word of the text is in the model's vocabulary", remedy="give text in its language")
-    chosen = [part[:, 0].astype(np.int64).tolist() for part in parts]
-    labels: dict[str, list[str | None]] = {name: [] for sentence in sentences for name in sentence.labels}
-    for sentence, words in zip(sentences, chosen, strict=True):
-        for name, column in labels.items():
-            items = sentence.labels.get(name)
-            column += [None if items is None else items[word] for word in words]
+    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    places = list(zip(owners.tolist(), numbers[0].astype(np.int64).tolist(), strict=True))
+    kinds = dict.fromkeys(name for sentence in sentences for name in sentence.labels)
+    words = [sentence.words for sentence in sentences]
     return WordGates(
-        words=[item for sentence, words in zip(sentences, chosen, strict=True) for item in _at(sentence.words, words)],
-        sentences=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-        positions=columns[0].astype(np.int64),
-        gates=columns[1],
-        plain_norms=columns[2],
-        gated_norms=columns[3],
-        known=columns[4] > 0,
-        labels=labels,
-        without_tokens=without_tokens,
+        words=[words[row][word] for row, word in places],
+        sentences=owners,
+        positions=numbers[0].astype(np.int64),
+        gates=numbers[1],
+        plain_norms=numbers[2],
+        gated_norms=numbers[3],
+        known=numbers[4] == 1,
+        labels={
+            kind: [
+                sentences[row].labels[kind][word] if kind in sentences[row].labels else None for row, word in places
+            ]
+            for kind in kinds
+        },
     )
-
-
-def _at(items: Sequence[str], places: Sequence[int]) -> list[str]:
-    return [items[place] for place in places]
 
 
 def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
@@ -179,42 +155,37 @@ def _tokens(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> 
     return tokens
 
 
-def _of_batch(encoder: SentenceEncoder, tokens: Sequence[_Tokens]) -> list[NDArray[np.float64]]:
-    """Computes for each sentence (words, 5): the word's index, its gate, both norms, and whether it is known."""
+def _of_batch(
+    encoder: SentenceEncoder, tokens: Sequence[_Tokens]
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
+    """Computes for each sentence the indices of its words, their gates (words, hidden), and (words, 3) numbers.
+
+    These are the norms of x and a, and whether the word is known; all are means over the pieces of a word.
+    """
     import torch
 
     model: Any = encoder.model
     batch = encoder.tokenizer.pad({"input_ids": [ids for ids, _, _ in tokens]}, return_tensors="pt")
     ids_tensor = batch["input_ids"].to(model.device)
+    mask = batch["attention_mask"].to(model.device)
     with torch.inference_mode():
-        output = model(
-            ids_tensor,
-            attention_mask=batch["attention_mask"].to(model.device),
-            return_token_vectors=False,
-            output_gates=True,
-        )
+        output = model(ids_tensor, attention_mask=mask, return_token_vectors=False, output_gates=True)
         vectors = torch.nn.functional.embedding(ids_tensor, model.embeddings).float()
         gates = output.gates.float()
-        numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)], 2)
-    values = numbers.cpu().double().numpy()
-    parts = []
-    for row, (ids, owners, unknown) in zip(values, tokens, strict=True):
-        # A skipped unknown word has a gate of exactly zero, which a sigmoid never gives.
-        counted = (owners >= 0) & (row[: len(ids), 0] > 0)
-        present = np.unique(owners[counted])
-        means = [row[: len(ids)][counted & (owners == word)].mean(0) for word in present]
-        known = [not unknown[counted & (owners == word)].any() for word in present]
-        parts.append(np.column_stack([present, np.reshape(means, (-1, 3)), np.array(known, bool)]))
-    return parts
-
-
-@dataclass(frozen=True)
-class GroupMean:
-    """The mean gate of a group of words, with the central 95 % of its bootstrap distribution."""
-
-    name: str
-    words: int
-    mean: Interval
+        norms = torch.stack([vectors.norm(dim=2), (vectors * gates).norm(dim=2)], 2).cpu().double().numpy()
+    found = []
+    for row, of_tokens in enumerate(gates.cpu().double().numpy()):
+        ids, owners, unknown = tokens[row]
+        of_tokens = of_tokens[: len(ids)]
+        # A skipped unknown word has gates of exactly zero, which a sigmoid never gives.
+        counted = (owners >= 0) & of_tokens.any(1)
+        words = np.unique(owners[counted])
+        numbers = np.column_stack([norms[row, : len(ids)], ~unknown])
+        pieces = [counted & (owners == word) for word in words]
+        means = np.array([of_tokens[part].mean(0) for part in pieces]).reshape(len(words), of_tokens.shape[1])
+        numbers = np.array([numbers[part].mean(0) for part in pieces]).reshape(len(words), 3)
+        found.append((words, means, numbers))
+    return found
 
 
 def grouped_means(
@@ -224,19 +195,14 @@ def grouped_means(
     *,
     replicates: int = 200,
     seed: int = 0,
-) -> list[GroupMean]:
-    """Computes the mean of every group, the highest first.
+) -> list[tuple[str, int, Interval]]:
+    """Computes the number of words and the mean of every group, the highest mean first.
 
     In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
     draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
-    for the others alone.
+    for the others alone. The interval is the central 95 % of the replicates.
 
-    Args:
-        values: A number for each word (words,).
-        groups: The group of each word, None for none (words,).
-        sentences: The index of its sentence (words,).
-        replicates: How many times to draw.
-        seed: Seed of the draws.
+    All arguments are of words: a number, the group (None for none), and the index of the sentence of each.
     """
     inside = np.array([name is not None for name in groups], bool)
     if not inside.any():
@@ -255,8 +221,8 @@ def grouped_means(
     found = []
     for name, count, mean, column in zip(names.tolist(), counts.tolist(), means, drawn.T, strict=True):
         present = column[~np.isnan(column)]
-        found.append(GroupMean(name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
-    return sorted(found, key=lambda item: -item.mean.value)
+        found.append((name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
+    return sorted(found, key=lambda item: -item[2].value)
 
 
 def from_own_mean(values: NDArray[np.float64], groups: Sequence[str]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Parallel sentences in two monolingual collections (paper 002).
 
-Two collections go in, the pairs that are translations of each other come out: `candidates` finds the nearest targets
-of every source, `scoring` scores the pairs, `matching` decides. Start with `mined_pairs`, the recipe of `mine`;
+Two collections go in, the pairs that are translations of each other come out: `run` finds the nearest targets of
+every source, `scoring` scores the pairs and decides. Start with `mined_pairs`, the recipe of `mine`;
 `evaluation` measures against known pairs. `bilingual_training` and `parallel_training` train what finds and scores.
 """
 
@@ -14,8 +14,7 @@ from ...registry import lazy_exports
 if TYPE_CHECKING:
     from .bilingual_training import BilingualVectorSettings, train_bilingual_vectors
     from .evaluation import MiningEvaluation, MiningEvaluationSettings, evaluate_mining
-    from .mined_pairs import Mined, mine
-    from .mining_settings import MiningSettings
+    from .mined_pairs import Mined, MiningSettings, mine
     from .parallel_classification import ParallelClassifier
     from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
     from .parallel_training import ParallelClassifierSettings, train_parallel_classifier

@@ -11,16 +11,14 @@ import numpy as np
 
 from ...artefacts.card_heads import Measurement
 from ...artefacts.cards import Card, write_card
-from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read, write_provenance
 from ...artefacts.remote_paths import to_path
+from ...encoders.model_folder import write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import log
-from ...models.sentence_transformers_files import write_module_files
 from ...settings import recipe, setting
 from ...tokenization.token_lookup import ids_of, lookup_for
-from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_examples import TRAIN, VALIDATION, ParallelTextSettings
 
@@ -183,10 +181,7 @@ def _write(
         )
         with torch.no_grad():
             model.embeddings.copy_(table)
-        with quiet_transformers():
-            model.save_pretrained(folder)
-        save_tokenizer(tokenizer, folder)
-        write_module_files(folder, model.config.model_type, model.config.hidden_size)
+        write_model_files(folder, model, tokenizer)
         recorded, artefact = settings.record(), run.artefact
         write_provenance(
             folder, command=artefact.command, settings=recorded, inputs=artefact.fingerprints, results=results

@@ -22,9 +22,6 @@ from ...training.sparse_gradients import SparseGradientTrainer
 
 SIDES = ("source", "target")
 _NOISE_WORDS = 256
-_CENTRES_PER_BLOCK = 64
-_PARTS = (*SIDES, "aligned")
-"""The parts of the objective: skip-gram of both sides, and the squared distance between the means of sentences."""
 
 
 @dataclass
@@ -47,10 +44,7 @@ class BilingualVectors(nn.Module):
 
     Args:
         counts: How often each word occurs, for each side (vocabulary,).
-        dimension: Components of a vector.
-        negatives: Noise words of skip-gram for each predicted word.
         aligned_weight: λ.
-        seed: Seed of the vectors at the start.
     """
 
     def __init__(
@@ -69,48 +63,42 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Computes the objective a pair, and its parts, of a batch that :class:`BilingualTrainer` made.
+        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made.
 
         Args:
             pairs: A zero for each pair (pairs,).
-            inputs: For each side the `words` of all sentences laid end to end with the `owner` of each, and for
-                skip-gram the words that are `kept`, the drawn `noise`, and `contexts` and `inside` of
-                :func:`window_blocks`.
+            inputs: For each side the `words` of all sentences laid end to end with the `offsets` of the sentences, and
+                for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
         """
-        objectives, means = [], []
+        objectives, means, filled = [], [], []
         for side in SIDES:
-            words, owner, kept, noise, contexts, inside = (
-                inputs[f"{side}_{name}"] for name in ("words", "owner", "kept", "noise", "contexts", "inside")
+            words, offsets, kept, noise, windows = (
+                inputs[f"{side}_{name}"] for name in ("words", "offsets", "kept", "noise", "windows")
             )
             vectors, outputs = self.tables[side], self.tables[f"{side}_contexts"]
             objectives.append(
-                skip_gram(
-                    _rows(vectors, kept), _rows(outputs, kept), _rows(outputs, noise), contexts, inside, self.negatives
-                )
+                skip_gram(_rows(vectors, kept), _rows(outputs, kept), _rows(outputs, noise), windows, self.negatives)
             )
-            sums = torch.zeros(len(pairs), vectors.shape[1], device=vectors.device)
-            lengths = torch.bincount(owner, minlength=len(pairs)).unsqueeze(1)
-            means.append((sums.index_add(0, owner, _rows(vectors, words)) / lengths.clamp_min(1), lengths > 0))
-        filled = means[0][1] & means[1][1]
-        aligned = ((means[0][0] - means[1][0]) * filled).square().sum()
-        parts = torch.stack([*objectives, aligned]) / len(pairs)
-        return SimpleNamespace(loss=parts[0] + parts[1] + self.aligned_weight * parts[2], parts=parts.detach())
+            means.append(_bags(vectors, words, offsets, "mean", sparse=True))
+            filled.append(offsets.diff() > 0)
+        aligned = ((means[0] - means[1]) * (filled[0] & filled[1]).unsqueeze(1)).square().sum()
+        return SimpleNamespace(loss=(sum(objectives) + self.aligned_weight * aligned) / len(pairs))
 
     def sentence_sums(self, side: str, ids: TokenIds) -> NDArray[np.float32]:
         """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
-        table = self.tables[side].detach().cpu()
-        owner = torch.from_numpy(np.repeat(np.arange(len(ids.lengths)), ids.lengths))
-        sums = torch.zeros(len(ids.lengths), table.shape[1])
-        return np.asarray(sums.index_add_(0, owner, table[torch.from_numpy(ids.ids)]).numpy())
+        words, offsets = (torch.from_numpy(values.astype(np.int64)) for values in (ids.ids, ids.offsets))
+        return np.asarray(_bags(self.tables[side].detach().cpu(), words, offsets, "sum").numpy())
 
 
 def _rows(table: Tensor, ids: Tensor) -> Tensor:
     return functional.embedding(ids, table, sparse=True)
 
 
-def skip_gram(
-    inputs: Tensor, outputs: Tensor, noise: Tensor, contexts: Tensor, inside: Tensor, negatives: float
-) -> Tensor:
+def _bags(table: Tensor, ids: Tensor, offsets: Tensor, mode: str, *, sparse: bool = False) -> Tensor:
+    return functional.embedding_bag(ids, table, offsets, mode=mode, sparse=sparse, include_last_offset=True)
+
+
+def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, negatives: float) -> Tensor:
     """Computes the objective of a batch of words (Mikolov et al. 2013, equation 4).
 
     With u the input vector of a word and v the output vector of a word in its window,
@@ -124,44 +112,32 @@ def skip_gram(
         inputs: The input vectors of the words, laid end to end (words, dim).
         outputs: Their output vectors (words, dim).
         noise: The output vectors of the noise words (K, dim).
-        contexts: Of :func:`window_blocks`.
-        inside: Of :func:`window_blocks`.
+        windows: The places of a word and of one in its window (2, pairs).
         negatives: k.
     """
-    (words, dim), (blocks, size, _) = inputs.shape, inside.shape
-    centres = functional.pad(inputs, (0, 0, 0, blocks * size - words)).view(blocks, size, dim)
-    scores = torch.bmm(centres, outputs[contexts].transpose(1, 2))
-    weights = inside.sum(2).view(-1, 1)[:words] * (negatives / len(noise))
-    return (functional.softplus(-scores) * inside).sum() + (functional.softplus(inputs @ noise.T) * weights).sum()
+    centres, contexts = windows
+    scores = (inputs[centres] * outputs[contexts]).sum(1)
+    weights = torch.bincount(centres, minlength=len(inputs)).unsqueeze(1) * (negatives / len(noise))
+    return functional.softplus(-scores).sum() + (functional.softplus(inputs @ noise.T) * weights).sum()
 
 
-def window_blocks(
-    sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int, size: int = _CENTRES_PER_BLOCK
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Finds which words are in whose window, for words laid end to end, in blocks of which each is a small product.
+def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int) -> NDArray[np.int64]:
+    """Lists which words are in whose window, for words laid end to end.
 
     Args:
         sentences: The number of the sentence of each word (words,); a window does not leave a sentence.
         reach: How far the window of each word reaches on either side (words,), at most `window`.
         window: The greatest reach.
-        size: Centres in a block.
 
     Returns:
-        The contexts of a block, which are its own words and those up to a window before and behind (blocks, contexts),
-        and whether each is in the window of a centre (blocks, centres, contexts).
+        The places of a word and of one in its window (2, pairs).
     """
-    words = len(sentences)
-    blocks = -(-words // size)
-    centres = np.arange(blocks * size).reshape(blocks, size)
-    contexts = (np.arange(blocks) * size - window)[:, None] + np.arange(size + 2 * window)
-    valid = (contexts >= 0) & (contexts < words)
-    contexts = np.where(valid, contexts, 0)
-    # Behind the last word there are centres without a window.
-    padding = (0, blocks * size - words)
-    distance = np.abs(contexts[:, None, :] - centres[:, :, None])
-    inside = valid[:, None, :] & (distance > 0) & (distance <= np.pad(reach, padding)[centres][:, :, None])
-    inside &= sentences[contexts][:, None, :] == np.pad(sentences, padding)[centres][:, :, None]
-    return contexts, inside
+    pairs = [np.empty((2, 0), np.int64)]
+    for distance in range(1, window + 1):
+        before = np.flatnonzero(sentences[distance:] == sentences[:-distance])
+        for pair in ((before, before + distance), (before + distance, before)):
+            pairs.append(np.stack(pair)[:, reach[pair[0]] >= distance])
+    return np.concatenate(pairs, axis=1)
 
 
 def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
@@ -207,8 +183,6 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         ]
         self._keep = [keep_probabilities(item, args.subsampling) for item in counts]
         self._noise = [noise_probabilities(item) for item in counts]
-        self._parts = torch.zeros(len(_PARTS))
-        self._batches = 0
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
         dev_size = None if validation is None else len(validation[1][0])
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
@@ -228,30 +202,14 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
             owner = np.repeat(np.arange(len(rows)), ids.lengths[rows])
             is_kept = generator.random(len(words)) < keep[words]
             reach = generator.integers(1, self.args.window + 1, size=int(is_kept.sum()))
-            contexts, inside = window_blocks(owner[is_kept], reach, self.args.window)
             batch |= {
                 f"{side}_words": words,
-                f"{side}_owner": owner,
+                f"{side}_offsets": np.concatenate([np.zeros(1, np.int64), ids.lengths[rows].cumsum()]),
                 f"{side}_kept": words[is_kept],
                 f"{side}_noise": generator.choice(len(noise), _NOISE_WORDS, p=noise),
-                f"{side}_contexts": contexts,
-                f"{side}_inside": inside,
+                f"{side}_windows": window_pairs(owner[is_kept], reach, self.args.window),
             }
         return {name: torch.from_numpy(values) for name, values in batch.items()}
-
-    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the loss of a batch, and adds its parts up for the log."""
-        self._parts = self._parts.to(output.parts.device) + output.parts
-        self._batches += 1
-        return EpochTrainer.loss_of(self, output, model, inputs)
-
-    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
-        """Logs also the parts of the loss since the last time."""
-        if "loss" in logs and self._batches:
-            means = (self._parts / self._batches).tolist()
-            logs |= dict(zip(_PARTS, means, strict=True))
-            self._parts, self._batches = torch.zeros(len(_PARTS)), 0
-        super().log(logs, *args, **kwargs)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures how many translations of the validation sentences are the nearest."""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
@@ -39,19 +38,16 @@ class Collection:
 
     Attributes:
         names: The name of each: its id, or the number of its line from 1.
+        empty: How many more had no character but white space and are left out.
     """
 
     path: Path
     names: Sequence[str]
     sentences: Sequence[str]
+    empty: int = 0
 
     def __len__(self) -> int:
         return len(self.sentences)
-
-    @property
-    def empty(self) -> int:
-        """How many of the sentences have no character but white space; they are never candidates."""
-        return sum(not text.strip() for text in self.sentences)
 
     def positions(self) -> dict[str, int]:
         """Maps each name to its place."""
@@ -93,10 +89,11 @@ def read_collection(path: Path, layout: str) -> Collection:
                         remedy="give every sentence an id of its own",
                     )
                 first_lines[name] = line
-    collection = Collection(path, names, sentences)
-    if collection.empty == len(sentences):
+    filled = [place for place, text in enumerate(sentences) if text.strip()]
+    if not filled:
         raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
-    return collection
+    empty = len(sentences) - len(filled)
+    return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled], empty)
 
 
 def check_different(source: Collection, target: Collection) -> None:
@@ -130,11 +127,6 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
                 places.append(positions[name])
             pairs.append((places[0], places[1]))
     return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
-
-
-def count_repeated(collection: Collection) -> int:
-    """Counts the sentences that were there before, word for word."""
-    return len(collection) - int(pc.count_distinct(pa.array(list(collection.sentences), pa.string())).as_py())
 
 
 def identifiers(language: str, count: int) -> list[str]:

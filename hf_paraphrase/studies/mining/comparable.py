@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,12 +25,12 @@ from ...artefacts.remote_paths import to_path
 from ...data.cleaning import count_words
 from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder, write_split
-from ...data.row_selection import text_keys
+from ...data.row_selection import hold_out, text_keys
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
 from ...messages import log
-from ...settings import Settings, recipe, seed_setting, setting
+from ...settings import recipe, seed_setting, setting
 from .collections import identifiers, write_gold, write_side
 
 LARGEST_GROUP = 100
@@ -44,9 +43,17 @@ PARTS = ("sample", "training", "test")
 
 
 @dataclass(kw_only=True)
-class DrawSettings(Settings):
-    """How a task is drawn from the rows of a bitext."""
+class ComparableSettings(OutputSettings):
+    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
 
+    The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
+    """
+
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
+    split: str = setting("the split of the bitexts to take", "train")
+    sentences: int = setting("sentences on each side of the parts training and test", 20_000)
+    sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
+    license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
     share: float = setting(
         "share of each side that has its translation on the other, above 0 and below 1", 0.03, above=0, below=1
     )
@@ -62,51 +69,29 @@ class DrawSettings(Settings):
     validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000, at_least=0)
     seed: int = seed_setting("seed of all draws")
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.max_words < self.min_words:
-            raise UsageError(
-                f"--max-words {self.max_words} is below --min-words {self.min_words}", remedy="nothing fits both"
-            )
-
-    def planted(self, sentences: int) -> int:
-        """Returns the number of planted pairs of a part with so many sentences a side."""
-        return round(self.share * sentences)
-
-    def check_sizes(self, sentences: Mapping[str, int]) -> None:
-        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden."""
-        for part, number in sentences.items():
-            if number < 2 or not 1 <= self.planted(number) < number:
-                raise UsageError(
-                    f"{number} sentences a side are too few for the part `{part}`",
-                    remedy=f"at least {2 / self.share:.0f}",
-                )
-
-
-@dataclass(kw_only=True)
-class ComparableSettings(DrawSettings, OutputSettings):
-    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
-
-    The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
-    """
-
-    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
-    split: str = setting("the split of the bitexts to take", "train")
-    sentences: int = setting("sentences on each side of the parts training and test", 20_000)
-    sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
-    license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
-
     @property
     def sizes(self) -> dict[str, int]:
         """Sentences on each side of the parts; the test part is drawn first, so that others do not change it."""
         return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
 
+    def planted(self, sentences: int) -> int:
+        """Returns the number of planted pairs of a part with so many sentences a side."""
+        return round(self.share * sentences)
+
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
         check_license(self.license)
-        self.check_sizes(self.sizes)
+        if self.max_words < self.min_words:
+            raise UsageError(
+                f"--max-words {self.max_words} is below --min-words {self.min_words}", remedy="nothing fits both"
+            )
+        for part, number in self.sizes.items():
+            if number < 2 or not 1 <= self.planted(number) < number:
+                raise UsageError(
+                    f"{number} sentences a side are too few for the part `{part}`",
+                    remedy=f"at least {2 / self.share:.0f}",
+                )
         if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
             raise UsageError("--bitext names a folder twice", remedy="name each once")
 
@@ -123,18 +108,12 @@ class ComparablePart:
     source: list[str]
     target: list[str]
     gold: NDArray[np.int64]
-    near_duplicates: int = 0
+    near_duplicates: int
 
 
 @dataclass
 class ComparableTask:
-    """A task and the bitext that shares no sentence with it.
-
-    Attributes:
-        train: Which rows of the input are the training bitext (rows,).
-        validation: Which are its validation part (rows,).
-        counts: How many rows and groups there were, and what became of them.
-    """
+    """A task, which rows (rows,) are the training bitext beside it and its validation part, and counts."""
 
     parts: dict[str, ComparablePart]
     train: NDArray[np.bool_]
@@ -142,15 +121,13 @@ class ComparableTask:
     counts: dict[str, int]
 
 
-def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: DrawSettings) -> ComparableTask:
+def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableTask:
     """Draws a task from the rows of a bitext.
 
     Returns:
         The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
         bitext parts is in the task, on either side, and none of one part in another.
     """
-    settings.check()
-    settings.check_sizes(sentences)
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in ("source", "target")}
     normal = {side: normalise_all(column) for side, column in texts.items()}
     usable = np.logical_and.reduce(
@@ -166,7 +143,9 @@ def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: Draw
     same = np.equal(*(column.to_numpy(zero_copy_only=False) for column in normal.values()))
     fits &= ~same
     random = np.random.default_rng([settings.seed, len(rows)])
-    chosen = _one_row_a_group(group, fits, random)
+    # A row of each group that has one that fits; the groups come in random order.
+    order = random.permutation(np.flatnonzero(fits))
+    chosen = order[np.sort(np.unique(group[order], return_index=True)[1])]
     counts = {
         "rows": len(rows),
         "unusable_rows": int((~usable).sum()),
@@ -175,11 +154,11 @@ def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: Draw
     }
     parts: dict[str, ComparablePart] = {}
     taken = np.zeros(len(sizes), bool)
-    for name, number in sentences.items():
+    for name, number in settings.sizes.items():
         parts[name], used, chosen = _draw(chosen, texts, normal, number, settings, random, name)
         taken[group[used]] = True
     left = usable & ~taken[group]
-    validation = _validation(group, left, settings.validation_size, random)
+    validation = hold_out(group, settings.validation_size, settings.seed, left)
     counts |= {"rows_of_the_task": int((usable & taken[group]).sum()), "validation": int(validation.sum())}
     train = left & ~validation
     counts["train"] = int(train.sum())
@@ -201,21 +180,12 @@ def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
     return np.asarray(labels, np.int64)[left]
 
 
-def _one_row_a_group(
-    group: NDArray[np.int64], fits: NDArray[np.bool_], random: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draws a row of each group that has one that fits; the groups come in random order."""
-    order = random.permutation(np.flatnonzero(fits))
-    _, first = np.unique(group[order], return_index=True)
-    return order[np.sort(first)]
-
-
 def _draw(
     chosen: NDArray[np.int64],
     texts: Mapping[str, pa.Array],
     normal: Mapping[str, pa.Array],
     number: int,
-    settings: DrawSettings,
+    settings: ComparableSettings,
     random: np.random.Generator,
     name: str,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
@@ -229,9 +199,13 @@ def _draw(
             remedy="make the parts smaller, or add bitexts",
         )
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
-    first = np.array([_like_earlier(normal, pairs, place, settings.near_duplicate) for place in range(len(pairs))])
-    spare = [pairs[~first][planted:]]
-    pairs = pairs[~first][:planted]
+    # A pair of which either sentence is nearly one of an earlier pair is left out.
+    repeated = [
+        any(_like_any(column, pairs[[place]], pairs[:place], settings.near_duplicate)[0] for column in normal.values())
+        for place in range(len(pairs))
+    ]
+    pairs = pairs[np.logical_not(repeated)]
+    pairs, spare = pairs[:planted], [pairs[planted:]]
     sides: list[NDArray[np.int64]] = []
     for side, other, rows in zip(("source", "target"), ("target", "source"), drawn, strict=True):
         # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
@@ -262,12 +236,6 @@ def _draw(
     return part, used, np.concatenate([chosen[sum(sizes) :], left])
 
 
-def _like_earlier(normal: Mapping[str, pa.Array], rows: NDArray[np.int64], place: int, limit: float) -> bool:
-    """Returns whether either sentence of a row is a near-duplicate of one of the rows before it."""
-    one = rows[place : place + 1]
-    return any(bool(_like_any(column, one, rows[:place], limit)[0]) for column in normal.values())
-
-
 def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], limit: float) -> NDArray[np.bool_]:
     """Returns which sentences are near-duplicates of any of some others (rows,)."""
     from rapidfuzz.distance import Levenshtein
@@ -295,29 +263,8 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
     return alike
 
 
-def _validation(
-    group: NDArray[np.int64], left: NDArray[np.bool_], size: int, random: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Draws whole groups until they have as many rows as wanted (rows,), never more."""
-    sizes = np.bincount(group[left], minlength=int(group.max(initial=-1)) + 1)
-    order = random.permutation(np.flatnonzero(sizes))
-    fitting = order[np.cumsum(sizes[order]) <= size]
-    drawn = np.zeros(len(sizes), bool)
-    drawn[fitting] = True
-    return left & drawn[group]
-
-
-@dataclass(frozen=True)
-class Comparable:
-    """A task that was made."""
-
-    folder: Path
-    bitext: DataFolder
-    task: ComparableTask
-
-
 @recipe(ComparableSettings)
-def prepare_comparable(settings: ComparableSettings) -> Comparable:
+def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
     """A task like BUCC's from prepared bitexts: translations hidden in two collections."""
     with Artefact(
         settings.output,
@@ -329,7 +276,7 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
         return _prepare(settings, artefact)
 
 
-def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
+def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask:
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
@@ -340,20 +287,17 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
             remedy="give bitexts of two languages",
         )
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
-    task = make_comparable(rows, settings.sizes, settings)
+    task = make_comparable(rows, settings)
     staging = artefact.staging
     _write_task(staging, task, languages)
     _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints)
-    results: dict[str, Any] = {
-        "counts": task.counts,
-        "parts": {
-            name: {
-                "sentences": len(part.source),
-                "gold": len(part.gold),
-                "near_duplicates_left_out": part.near_duplicates,
-            }
-            for name, part in task.parts.items()
-        },
+    parts = {
+        name: {
+            "sentences": len(part.source),
+            "gold": len(part.gold),
+            "near_duplicates_left_out": part.near_duplicates,
+        }
+        for name, part in task.parts.items()
     }
     card = Card(
         "comparable",
@@ -363,7 +307,7 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
             "target_lang": languages[1],
             "license": settings.license,
             "files": [folder.resolve().name for folder in folders],
-            "parts": {name: results["parts"][name] for name in PARTS},
+            "parts": {name: parts[name] for name in PARTS},
             "share": settings.share,
             "near_duplicate": settings.near_duplicate,
             "words": (settings.min_words, settings.max_words),
@@ -372,16 +316,12 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> Comparable:
             "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
         },
     )
-    artefact.finish(results=results, card=card)
+    artefact.finish(results={"counts": task.counts, "parts": parts}, card=card)
     for name in PARTS:
-        part = task.parts[name]
-        log(
-            f"{name}: {len(part.source):,} sentences a side, {len(part.gold):,} pairs hidden in them "
-            f"({part.near_duplicates:,} groups left out as near-duplicates)"
-        )
+        log(f"{name}: {parts[name]['sentences']:,} sentences a side, {parts[name]['gold']:,} pairs hidden in them")
     log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
     log(f"task folder: {settings.output}")
-    return Comparable(Path(settings.output), DataFolder(Path(settings.output) / BITEXT_FOLDER), task)
+    return task
 
 
 def _read(folders: Sequence[Path], split: str) -> pa.Table:

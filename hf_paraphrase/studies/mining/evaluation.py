@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,23 +15,27 @@ from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
-from ...training.devices import DeviceSettings
 from .collections import mined_curve, read_gold_ids
-from .embedding import EncoderFolders, FilterEncoderSettings
-from .matching import MATCHINGS
 from .measures import Curve
 from .report import folders_table, outcome_table, random_table, recall_table, write_curves
-from .run import FilterOptions, MiningRun, check_models
+from .run import CandidateSettings, EncoderFolders, MiningRun, ScoreOptions, check_models
 from .scoring import MARGINS
-from .study import PAPERS_NEGATIVES, SIZES, TaskPart, gold_ranks, random_pair_curve, recall_rows, ways
+from .task import TaskPart, curve_of, gold_ranks, random_pair_curve, recall_rows
 
 T = TypeVar("T")
+Curves = dict[str, dict[str, Curve]]
+"""Curves by their names, in groups."""
+Way = tuple[str, ScoreOptions, bool, float | None]
+"""A name, how it scores, whether it matches one to one, and a fixed threshold; None for that of the tuning part."""
 
 _RESULTS = "results.json"
+_SIZES = [1, 10, 20, 30, 40, 50, 100, 1000]
+_PAPERS_NEGATIVES = 5503
+"""Random pairs for every gold pair in the paper: 50 million for 9,086."""
 
 
 @dataclass(kw_only=True)
-class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
+class MiningEvaluationSettings(CandidateSettings):
     """Measure mining. Folders that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
 
     pairs: list[str] = setting("folders that `mine` made, each a row of the table", [], path=True)
@@ -45,9 +49,8 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
     )
     tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
     test_part: str = setting("part of the task on which everything is measured", "test")
-    candidates: int = setting("candidates of a source sentence that are scored", 40, at_least=1)
     recall_sizes: list[int] = setting(
-        "numbers of candidates of a source sentence of the table of recall", [*SIZES], at_least=1
+        "numbers of candidates of a source sentence of the table of recall", _SIZES, at_least=1
     )
     scoring_encoder: list[str] = setting(
         "folders of other encoders that score the candidates, or SOURCE_FOLDER:TARGET_FOLDER",
@@ -56,15 +59,12 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
     )
     classifier: list[str] = setting("folders of classifiers of parallel sentences", [], path=True)
     margin: str = setting("kind of the margin scores", "ratio", choices=MARGINS)
-    neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4, at_least=1)
-    one_to_one: str = setting("how the rows with a one-to-one matching match", "greedy", choices=MATCHINGS)
     fixed_threshold: float = setting("threshold of the rows that are the paper's set-up", 0.99)
     random_negatives: int = setting(
         "random pairs for each true one in the comparison of classifiers that is not on candidates; 0 = leave it out",
-        PAPERS_NEGATIVES,
+        _PAPERS_NEGATIVES,
         at_least=0,
     )
-    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     seed: int = seed_setting("seed of the random pairs")
     output: str | None = setting(
         "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
@@ -88,23 +88,40 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
             raise UsageError("--recall-sizes must be rising numbers from 1", remedy="e.g. 1 10 40 100")
         if self.output is None:
             raise UsageError("--task needs --output", remedy="name a folder for the report")
-        self.filter_encoders()
         self.scorers()
         self.classifiers()
 
     def scorers(self) -> dict[str, EncoderFolders]:
-        """Returns the encoders that score, by the names of their rows."""
+        """Returns the encoders that score, by the names of their rows; the first are those of the filter."""
         items = [EncoderFolders.parse(text) for text in self.scoring_encoder]
-        return _by_names([item.names for item in items], items, "--scoring-encoder")
+        names = ["filter", *(item.names for item in items)]
+        return _by_names(names, [self.filter_encoders(), *items], "--scoring-encoder")
 
     def classifiers(self) -> dict[str, str]:
         """Returns the folders of the classifiers by the names of their rows."""
         names = [to_path(folder).resolve().name for folder in self.classifier]
         return _by_names(names, self.classifier, "--classifier")
 
+    def ways(self) -> Iterator[Way]:
+        """Lists the ways to score: the set-up of paper 002 first, then the parts of the repair, alone and together."""
+        alone: list[tuple[str, ScoreOptions]] = [
+            (name, ScoreOptions(classifier=folder)) for name, folder in self.classifiers().items()
+        ]
+        single = list(alone)
+        for name, encoders in self.scorers().items():
+            single.append((f"{name} cosine", ScoreOptions(encoders)))
+            single.append((f"{name} {self.margin} margin", ScoreOptions(encoders, self.margin, self.neighbours)))
+        yield from ((name, options, False, self.fixed_threshold) for name, options in alone)
+        for one_to_one in (False, True):
+            yield from ((name, options, one_to_one, None) for name, options in single)
+        for name, folder in self.classifiers().items():
+            for other, encoders in self.scorers().items():
+                both = ScoreOptions(encoders, self.margin, self.neighbours, folder)
+                yield f"{name} × {other} {self.margin} margin", both, True, None
+
 
 def _by_names(names: Sequence[str], items: Sequence[T], flag: str) -> dict[str, T]:
-    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1 or name == "filter"]
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if repeated:
         raise UsageError(
             f"{flag}: two folders are called `{repeated[0]}`, which would be one row", remedy="rename one of them"
@@ -128,20 +145,18 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
         The numbers and tables; with an output they are written there as well, with the curves.
     """
     if settings.output is None:
-        results, _ = _measure_folders(settings)
-        return MiningEvaluation(results, _tables(settings, results))
+        return _evaluation(settings, _measure_folders(settings)[0])
     if not settings.resume:
         check_early(settings.output, overwrite=settings.overwrite)
     check_plots()
-    parts: dict[str, TaskPart] = {}
+    parts: list[TaskPart] = []
     inputs = [*settings.pairs, *([settings.gold] if settings.gold else [])]
     if settings.task is not None:
-        encoders = [settings.filter_encoders(), *settings.scorers().values()]
-        check_models(encoders, settings.classifiers().values(), settings.device)
-        names = {"tuning": settings.tuning_part, "test": settings.test_part}
-        parts = {role: TaskPart.read(settings.task, name) for role, name in names.items()}
-        inputs += [str(path) for part in parts.values() for path in part.files]
-        inputs += [*(folder for item in encoders for folder in item.folders), *settings.classifiers().values()]
+        scorers, classifiers = list(settings.scorers().values()), list(settings.classifiers().values())
+        check_models(scorers, classifiers, settings.device)
+        parts = [TaskPart.read(settings.task, name) for name in (settings.tuning_part, settings.test_part)]
+        inputs += [str(path) for part in parts for path in part.files]
+        inputs += [*(folder for item in scorers for folder in item.folders), *classifiers]
     with Artefact(
         settings.output,
         command="evaluate-mining",
@@ -152,20 +167,15 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
         free=["device"],
     ) as artefact:
         if artefact.finished:
-            results = read_json_object(artefact.target / _RESULTS)
-            return MiningEvaluation(results, _tables(settings, results))
+            return _evaluation(settings, read_json_object(artefact.target / _RESULTS))
         if parts:
-            results, curves = _study(settings, parts, artefact.checkpoint("work"))
+            results, curves = _study(settings, parts[0], parts[1], artefact.checkpoint("work"))
         else:
             results, curves = _measure_folders(settings)
-        evaluation = MiningEvaluation(results, _tables(settings, results))
+        evaluation = _evaluation(settings, results)
         _write_report(artefact, settings, evaluation, curves)
     log(f"report: {settings.output}")
     return evaluation
-
-
-Curves = dict[str, dict[str, Curve]]
-"""Curves by their names, in groups."""
 
 
 def _measure_folders(settings: MiningEvaluationSettings) -> tuple[dict[str, Any], Curves]:
@@ -173,8 +183,8 @@ def _measure_folders(settings: MiningEvaluationSettings) -> tuple[dict[str, Any]
     curves = {path: mined_curve(path, gold) for path in dict.fromkeys(settings.pairs)}
     results = {
         path: {
-            "all": curve.at(-float("inf")).as_dict(),
-            "best": curve.best().as_dict(),
+            "all": curve.at(),
+            "best": curve.best(),
             "best_threshold": curve.best_threshold() if len(curve) else None,
         }
         for path, curve in curves.items()
@@ -183,53 +193,67 @@ def _measure_folders(settings: MiningEvaluationSettings) -> tuple[dict[str, Any]
 
 
 def _study(
-    settings: MiningEvaluationSettings, parts: Mapping[str, TaskPart], work: Path
+    settings: MiningEvaluationSettings, tuning_part: TaskPart, test_part: TaskPart, work: Path
 ) -> tuple[dict[str, Any], Curves]:
-    encoders, classifiers = settings.filter_encoders(), settings.classifiers()
-    scorers = {"filter": encoders, **settings.scorers()}
-    filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
-    runs = {
-        role: MiningRun((part.source, part.target), encoders, filtering, work / role, show_progress_bar=True)
-        for role, part in parts.items()
-    }
+    tuning_run, test_run = (
+        MiningRun(
+            (part.source, part.target),
+            settings.filter_encoders(),
+            work / role,
+            candidates=settings.candidates,
+            batch_size=settings.batch_size,
+            device=settings.device,
+        )
+        for role, part in (("tuning", tuning_part), ("test", test_part))
+    )
+    sizes = settings.recall_sizes
     recall = {}
-    for name, item in scorers.items():
-        sides, part = runs["test"].sides(item), parts["test"]
-        ranks = gold_ranks(sides.source, sides.target, part.gold, settings.recall_sizes[-1])
-        label = f"the filter ({item.names})" if name == "filter" else name
-        recall[label] = recall_rows(ranks, len(part.source), len(part.target), settings.recall_sizes)
+    for name, encoders in settings.scorers().items():
+        ranks = gold_ranks(*(side.vectors for side in test_run.sides(encoders)), test_part.gold, sizes[-1])
+        label = f"the filter ({encoders.names})" if name == "filter" else name
+        recall[label] = recall_rows(ranks, len(test_part.source), len(test_part.target), sizes)
     curves: Curves = {"candidates": {}, "random_pairs": {}}
     random_pairs = {}
-    for name, folder in classifiers.items() if settings.random_negatives else ():
+    for name, folder in settings.classifiers().items() if settings.random_negatives else ():
         tuning, test = (
-            random_pair_curve(parts[role], runs[role], folder, settings.random_negatives, settings.seed)
-            for role in ("tuning", "test")
+            random_pair_curve(part, run, folder, settings.random_negatives, settings.seed)
+            for part, run in ((tuning_part, tuning_run), (test_part, test_run))
         )
         threshold = tuning.best_threshold()
-        random_pairs[name] = {
-            "threshold": threshold,
-            **test.at(threshold).as_dict(),
-            "best_threshold": test.best_threshold(),
-            "best": test.best().as_dict(),
-        }
+        best = {"best_threshold": test.best_threshold(), "best": test.best()}
+        random_pairs[name] = {"threshold": threshold, **test.at(threshold), **best}
         curves["random_pairs"][name] = test
     outcomes = []
-    for way in ways(
-        scorers, classifiers, settings.margin, settings.neighbours, settings.one_to_one, settings.fixed_threshold
-    ):
-        tuning, test = (way.curve(parts[role], runs[role]) for role in ("tuning", "test"))
-        outcomes.append(way.outcome(tuning, test))
-        curves["candidates"][way.label] = test
+    for name, options, one_to_one, fixed in settings.ways():
+        tuning, test = (
+            curve_of(run, part.gold, run.scores(options), one_to_one)
+            for part, run in ((tuning_part, tuning_run), (test_part, test_run))
+        )
+        threshold = tuning.best_threshold() if fixed is None else fixed
+        outcomes.append(
+            {
+                "score": name,
+                "one_to_one": one_to_one,
+                "threshold": threshold,
+                "threshold_is": "tuned" if fixed is None else "fixed",
+                "tuning": tuning.at(threshold),
+                "test": test.at(threshold),
+            }
+        )
+        curves["candidates"][name + (", one-to-one" if one_to_one else "")] = test
     results = {
         "parts": {
             role: {
                 "name": name,
-                "sources": len(parts[role].source),
-                "targets": len(parts[role].target),
-                "gold": len(parts[role].gold),
-                "candidates": len(runs[role].pairs),
+                "sources": len(part.source),
+                "targets": len(part.target),
+                "gold": len(part.gold),
+                "candidates": len(run.pairs),
             }
-            for role, name in (("tuning", settings.tuning_part), ("test", settings.test_part))
+            for role, name, part, run in (
+                ("tuning", settings.tuning_part, tuning_part, tuning_run),
+                ("test", settings.test_part, test_part, test_run),
+            )
         },
         "recall": recall,
         "random_pairs": random_pairs,
@@ -238,19 +262,19 @@ def _study(
     return results, curves
 
 
-def _tables(settings: MiningEvaluationSettings, results: Mapping[str, Any]) -> dict[str, str]:
+def _evaluation(settings: MiningEvaluationSettings, results: dict[str, Any]) -> MiningEvaluation:
     if settings.pairs:
-        return {"Measures": folders_table(results)}
+        return MiningEvaluation(results, {"Measures": folders_table(results)})
     tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in results["recall"].items()}
     if results["random_pairs"]:
         title = f"True pairs among {settings.random_negatives:,} random ones each"
         tables[title] = random_table(results["random_pairs"])
     tables[f"True pairs among the {settings.candidates} best candidates"] = outcome_table(results["candidates"])
-    return tables
+    return MiningEvaluation(results, tables)
 
 
 def _write_report(
-    artefact: Artefact, settings: MiningEvaluationSettings, evaluation: MiningEvaluation, curves: Curves
+    artefact: Artefact, settings: MiningEvaluationSettings, evaluation: MiningEvaluation, curves: Mapping[str, Any]
 ) -> None:
     plots = [title for title, group in curves.items() if write_curves(artefact.staging, title, group)]
     text = json.dumps(evaluation.results, indent=2, ensure_ascii=False, allow_nan=False)
@@ -262,7 +286,6 @@ def _write_report(
         "tables": evaluation.tables,
         "plots": plots,
         "fixed_threshold": settings.fixed_threshold,
-        "one_to_one": settings.one_to_one,
         "neighbours": settings.neighbours,
     }
     artefact.finish(results={"tables": list(evaluation.tables)}, card=Card("mining_report", card, report=True))

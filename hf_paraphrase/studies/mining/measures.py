@@ -8,49 +8,22 @@ harmonic mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Measures:
-    """How good some pairs are.
-
-    Attributes:
-        right: How many of them are gold, |G ∩ S|.
-        gold: How many gold pairs there are, |G|.
-    """
-
-    found: int
-    right: int
-    gold: int
-
-    @property
-    def precision(self) -> float:
-        """The share of the given pairs that are gold; 0 if none was given."""
-        return self.right / self.found if self.found else 0.0
-
-    @property
-    def recall(self) -> float:
-        """The share of the gold pairs that were given; 0 if there are none."""
-        return self.right / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of both: 2 |G ∩ S| / (|S| + |G|)."""
-        return 2 * self.right / (self.found + self.gold) if self.found + self.gold else 0.0
-
-    def as_dict(self) -> dict[str, float | int]:
-        """Returns counts and measures (0 to 1) as JSON values."""
-        return {
-            "found": self.found,
-            "right": self.right,
-            "gold": self.gold,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
+def measures(found: int, right: int, gold: int) -> dict[str, Any]:
+    """Computes precision, recall and F1 (0 to 1) of `found` pairs, of which so many are among the `gold` pairs."""
+    return {
+        "found": found,
+        "right": right,
+        "gold": gold,
+        "precision": right / found if found else 0.0,
+        "recall": right / gold if gold else 0.0,
+        "f1": 2 * right / (found + gold) if found + gold else 0.0,
+    }
 
 
 def are_gold(
@@ -69,6 +42,7 @@ class Curve:
         thresholds: The scores (points,), falling; a point is about the pairs with at least this score.
         found: How many pairs those are (points,).
         right: How many of them are gold (points,).
+        gold: How many gold pairs there are, found or not.
     """
 
     thresholds: NDArray[np.float64]
@@ -78,13 +52,7 @@ class Curve:
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], right: NDArray[np.bool_], gold: int) -> Curve:
-        """Computes the curve of some pairs.
-
-        Args:
-            scores: The score of each (pairs,).
-            right: Whether it is gold (pairs,).
-            gold: How many gold pairs there are, found or not.
-        """
+        """Computes the curve of pairs with these scores (pairs,), of which these are gold (pairs,)."""
         order = np.argsort(-scores, kind="stable")
         values = scores[order]
         # Pairs of equal score pass a threshold together.
@@ -121,19 +89,16 @@ class Curve:
         lower = self.thresholds[best + 1] if best + 1 < len(self) else self.thresholds[best]
         return float((self.thresholds[best] + lower) / 2)
 
-    def best(self) -> Measures:
+    def best(self) -> dict[str, Any]:
         """Returns the measures at the threshold of the greatest F1; those of no pairs if there are none."""
-        if not len(self):
-            return Measures(0, 0, self.gold)
-        best = int(np.argmax(self.f1))
-        return Measures(int(self.found[best]), int(self.right[best]), self.gold)
+        return self._measures(int(np.argmax(self.f1)) if len(self) else -1)
 
-    def at(self, threshold: float) -> Measures:
+    def at(self, threshold: float = -np.inf) -> dict[str, Any]:
         """Returns the measures of the pairs with at least a score."""
-        number = int(np.searchsorted(-self.thresholds, -threshold, side="right"))
-        if number == 0:
-            return Measures(0, 0, self.gold)
-        return Measures(int(self.found[number - 1]), int(self.right[number - 1]), self.gold)
+        return self._measures(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1)
+
+    def _measures(self, point: int) -> dict[str, Any]:
+        return measures(*(0, 0) if point < 0 else (int(self.found[point]), int(self.right[point])), self.gold)
 
     def thinned(self, points: int = 1000) -> Curve:
         """Returns a curve of about so many points, evenly spread over the recall, ends and best F1 among them."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
@@ -90,11 +91,7 @@ class ParallelClassifier:
         return self._encode(self.model.encode_target, self.target_tokenizer, texts, batch_size, show_progress_bar)
 
     def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores pairs of sentence vectors, row by row.
-
-        Args:
-            source_vectors: The vectors of the source sentences (pairs, dim).
-            target_vectors: The vectors of the target sentences (pairs, dim).
+        """Scores pairs of sentence vectors (pairs, dim), row by row.
 
         Returns:
             The logits, float32 (pairs,); their sigmoid is the probability that the sentences are parallel.
@@ -106,7 +103,8 @@ class ParallelClassifier:
         sources, targets = list_of_texts(sources), list_of_texts(targets)
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
-        return sigmoid(self.score(self.encode_source(sources), self.encode_target(targets)))
+        logits = self.score(self.encode_source(sources), self.encode_target(targets))
+        return np.asarray(expit(logits.astype(np.float64)))
 
     def _encode(
         self,
@@ -159,9 +157,3 @@ def score_pairs(
             sides = (torch.from_numpy(side[rows]).to(model.device) for side in (source_vectors, target_vectors))
             logits[rows] = model.score(*sides).float().cpu().numpy()
     return logits
-
-
-def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Computes 1 / (1 + exp(-x)) in double precision without overflow."""
-    halves: NDArray[np.float64] = np.tanh(logits.astype(np.float64) / 2)
-    return (1 + halves) / 2

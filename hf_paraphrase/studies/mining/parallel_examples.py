@@ -178,8 +178,6 @@ class NegativeDraw:
     4.3 and 5 propose.
 
     Args:
-        examples: The sentences.
-        negatives: How many for each pair.
         candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
             :data:`NOTHING` where there is none; None for random negatives alone.
         hard_share: The share of the negatives that come from these lists, as far as they are long enough.
@@ -199,11 +197,7 @@ class NegativeDraw:
         self.hard_share = hard_share
 
     def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
-        """Draws the negatives of a batch.
-
-        Args:
-            pairs: The numbers of the sentences of the parallel pairs (pairs, 2).
-            seed: Seed of the draw.
+        """Draws the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
 
         Returns:
             The numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
@@ -241,11 +235,7 @@ class NegativeDraw:
                 return
 
     def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Puts pairs and their negatives together, a few hundred pairs at a time.
-
-        Args:
-            pairs: The numbers of the sentences of the parallel pairs (pairs, 2).
-            seed: Seed of the draw.
+        """Puts pairs (pairs, 2) and their negatives together, a few hundred pairs at a time.
 
         Returns:
             The numbers of the sentences of all pairs (rows, 2) and their labels (rows,), 1 for the parallel ones,
@@ -260,24 +250,6 @@ class NegativeDraw:
         negatives = np.concatenate(others) if others else pairs[:0]
         labels = np.repeat(np.array([1, 0]), [len(pairs), len(negatives)])
         return np.concatenate([pairs, negatives]), labels
-
-
-def word_tokenizers(
-    texts: ParallelTexts, *, lower_case: bool, digits: str, vocabulary_size: int, min_frequency: int
-) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
-    """Builds the word-level tokenizers of both languages from the training part of a bitext.
-
-    Punctuation marks are words by themselves, apostrophes too, in any language.
-    """
-    style: dict[str, Any] = {"lower_case": lower_case, "contractions": False, "digits": digits}
-    source, target = (
-        build_word_level_tokenizer(
-            sentence_vocabulary(side[TRAIN], min_frequency=min_frequency, max_size=vocabulary_size or None, **style),
-            **style,
-        )
-        for side in (texts.source, texts.target)
-    )
-    return source, target
 
 
 @dataclass(kw_only=True)
@@ -307,14 +279,14 @@ class ParallelTextSettings(RunSettings):
         return read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
 
     def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
-        """Builds the tokenizers of both languages."""
-        return word_tokenizers(
-            texts,
-            lower_case=self.lower_case,
-            digits=self.digits,
-            vocabulary_size=self.vocabulary_size,
-            min_frequency=self.min_frequency,
+        """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
+        style: dict[str, Any] = {"lower_case": self.lower_case, "contractions": False, "digits": self.digits}
+        sizes: dict[str, Any] = {"min_frequency": self.min_frequency, "max_size": self.vocabulary_size or None}
+        source, target = (
+            build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], **sizes, **style), **style)
+            for side in (texts.source, texts.target)
         )
+        return source, target
 
     @contextmanager
     def naming_the_bitext(self) -> Iterator[None]:

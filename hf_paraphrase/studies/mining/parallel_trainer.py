@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -54,27 +55,6 @@ class ParallelTrainingArguments(EpochTrainingArguments):
         return max(1, self.per_device_train_batch_size // (1 + self.negatives))
 
 
-@dataclass(frozen=True)
-class ParallelScores:
-    """How well a classifier distinguishes parallel sentences from others.
-
-    Attributes:
-        loss: The mean cross-entropy, in nats a pair.
-        precision: Of the pairs with a probability of at least 0.5, the share that are parallel, in per cent.
-        recall: Of the parallel pairs, the share with such a probability, in per cent.
-        best_f1: The highest F1 of all decision thresholds.
-        threshold: The probability at which it is reached.
-    """
-
-    loss: float
-    precision: float
-    recall: float
-    f1: float
-    best_f1: float
-    threshold: float
-    pairs: int
-
-
 class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
@@ -84,13 +64,9 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     later code.
 
     With a validation part, the best F1 over all decision thresholds is measured after each epoch on its pairs and on
-    negatives that were drawn once, in the way of the training; the weights of the best epoch are in the model when
-    :meth:`train` returns, the earliest of equals. Without one the last epoch is kept.
-
-    The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one. The word vectors get sparse gradients, of which several processes exchange
-    the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies, unless the arguments name an
-    optimizer.
+    negatives that were drawn once; the weights of the best epoch are kept, else those of the last. The word vectors
+    get sparse gradients, of which several processes exchange the rows that occur, and `RowAdam`, whose cost does not
+    grow with the vocabularies, unless the arguments name an optimizer.
     """
 
     criterion = DEV_SCORE
@@ -148,18 +124,22 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         """Measures the classifier on the dev part and reports it."""
         assert self.dev is not None
         scores = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
-        metrics = {f"eval_{name}": float(value) for name, value in vars(scores).items()}
         return self.report_scores(
-            metrics,
-            f"epoch {self.state.epoch or 0:g}: dev loss {scores.loss:.4f}, F1 {scores.f1:.2f}, best F1 "
-            f"{scores.best_f1:.2f} from a probability of {scores.threshold:.3f} on",
+            {f"eval_{name}": value for name, value in scores.items()},
+            f"epoch {self.state.epoch or 0:g}: dev loss {scores['loss']:.4f}, F1 {scores['f1']:.2f}, best F1 "
+            f"{scores['best_f1']:.2f} from a probability of {scores['threshold']:.3f} on",
         )
 
 
 def measure(
     model: PreTrainedModel, examples: ParallelExamples, pairs: NDArray[np.int64], labels: NDArray[np.int64]
-) -> ParallelScores:
-    """Scores labelled pairs."""
+) -> dict[str, float]:
+    """Scores labelled pairs.
+
+    Returns:
+        The mean cross-entropy in nats a pair; precision, recall and F1 in per cent at a probability of 0.5; the best
+        F1 of all thresholds with its threshold; and the number of pairs.
+    """
     vectors = []
     for place, (side, encode) in enumerate(
         ((examples.source, model.encode_source), (examples.target, model.encode_target))
@@ -173,12 +153,10 @@ def measure(
     losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
     curve = Curve.of(logits, labels == 1, int(labels.sum()))
     decided, place = curve.at(0.0), int(curve.f1.argmax())
-    return ParallelScores(
-        loss=float(losses.mean()),
-        precision=100.0 * decided.precision,
-        recall=100.0 * decided.recall,
-        f1=100.0 * decided.f1,
-        best_f1=100.0 * float(curve.f1[place]),
-        threshold=float((1.0 + np.tanh(curve.thresholds[place] / 2)) / 2),
-        pairs=len(labels),
-    )
+    return {
+        "loss": float(losses.mean()),
+        **{name: 100.0 * decided[name] for name in ("precision", "recall", "f1")},
+        "best_f1": 100.0 * float(curve.f1[place]),
+        "threshold": float(expit(curve.thresholds[place])),
+        "pairs": float(len(labels)),
+    }

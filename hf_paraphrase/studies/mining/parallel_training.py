@@ -13,13 +13,13 @@ from ...artefacts.card_heads import Measurement
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
-from ...messages import is_main_process, log
+from ...messages import log
 from ...settings import flag, is_given, recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
-from .candidates import candidate_blocks
 from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from .parallel_examples import NOTHING, VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
 
@@ -84,21 +84,12 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
         "components of a word vector [default: as the initial vectors, else 300]", None, above=0
     )
     hidden_size: int = setting("components of the recurrent state in each direction", 200, above=0)
-    score_hidden_size: int = setting(
-        "size of the hidden layer of --score-layer product_difference",
-        128,
-        above=0,
-        only_with={"score_layer": "product_difference"},
-    )
     epochs: int = setting("passes over the parallel pairs", 10, above=0)
     batch_size: int = setting(
         "labelled pairs in a batch on each process; one in 1 + --negatives of them is parallel", 128, above=0
     )
     learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
     max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 5.0, at_least=0)
-    dropout: float = setting(
-        "probability to drop a component of a word vector or of a sentence vector", 0.0, at_least=0, below=1
-    )
 
     def check(self) -> None:
         """Checks that the settings are valid."""
@@ -133,22 +124,36 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
 
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
+    from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
+
     # One that cannot be opened is reported before the bitext is read.
     encoders = [SentenceEncoder.from_pretrained(path) for path in settings.encoder_folders()]
     texts = settings.texts()
     with settings.naming_the_bitext():
         tokenizers = settings.tokenizers(texts)
         examples = ParallelExamples.encode(texts, *tokenizers)
-    _tell(examples, tokenizers)
+    counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
+    log(f"{counts}; {len(tokenizers[0]):,} and {len(tokenizers[1]):,} words")
+    if examples.dropped:
+        log(f"{examples.dropped:,} pairs with a side without words left out")
+    if VALIDATION not in examples.pairs:
+        log("no split validation: the last epoch will be kept")
     candidates = None
     if encoders:
-        candidates = nearest_targets(
-            examples, encoders[0], encoders[-1], settings.n_best, show_progress_bar=is_main_process()
-        )
+        candidates = hard_candidates(examples, encoders[0], encoders[-1], settings.n_best)
         # They are not needed any more, and their word vectors take room.
         encoders.clear()
     model, coverage = _model(settings, texts, tokenizers, examples)
-    trainer = _trainer(settings, model, examples, candidates, run)
+    arguments = run.arguments(
+        ParallelTrainingArguments,
+        num_train_epochs=float(settings.epochs),
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        max_grad_norm=settings.max_grad_norm,
+        negatives=settings.negatives,
+    )
+    draw = NegativeDraw(examples, settings.negatives, candidates=candidates, hard_share=settings.hard_negatives)
+    trainer = ParallelTrainer(model, arguments, examples, draw, report=log)
     run.train(trainer)
     if run.writes:
         _write(settings, texts, trainer, tokenizers, coverage, run)
@@ -159,13 +164,8 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
         )
 
 
-def nearest_targets(
-    examples: ParallelExamples,
-    source_encoder: SentenceEncoder,
-    target_encoder: SentenceEncoder,
-    n: int,
-    *,
-    show_progress_bar: bool = False,
+def hard_candidates(
+    examples: ParallelExamples, source_encoder: SentenceEncoder, target_encoder: SentenceEncoder, n: int
 ) -> NDArray[np.int32]:
     """Finds the training targets that the candidate filter takes for the most likely translations of each source.
 
@@ -177,38 +177,18 @@ def nearest_targets(
         The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
         are fewer.
     """
-    if source_encoder.dimension != target_encoder.dimension:
-        raise InputError(
-            f"the encoders have {source_encoder.dimension} and {target_encoder.dimension} components",
-            remedy="give two that were trained together, or one for both sides",
-        )
-    targets = target_encoder.encode(
-        examples.target.texts[: examples.target.trained], normalize=True, show_progress_bar=show_progress_bar
-    )
-    sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=show_progress_bar)
+    targets = target_encoder.encode(examples.target.texts[: examples.target.trained], normalize=True)
+    sources = source_encoder.encode(examples.source.texts, normalize=True)
     for name, vectors in (("source", sources), ("target", targets)):
         if not vectors.any():
             raise InputError(
                 f"no word of the {name} side is in the encoder's vocabulary", remedy="swap the encoders, or retrain"
             )
-    wanted = min(n + _SPARE, len(targets))
-    result = np.full((len(sources), min(n, wanted)), NOTHING, np.int32)
-    for block, rows, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):
-        is_parallel = examples.are_parallel(np.arange(block.start, block.stop)[:, None], rows)
-        # Stable: what stays keeps its order.
-        order = is_parallel.argsort(axis=1, kind="stable")[:, : result.shape[1]]
-        result[block] = np.take_along_axis(np.where(is_parallel, NOTHING, rows), order, axis=1)
-    return result
-
-
-def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFast]) -> None:
-    counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
-    sizes = " and ".join(f"{len(tokenizer):,}" for tokenizer in tokenizers)
-    log(f"{counts}; {sizes} words; {examples.target.trained:,} different target sentences to draw negatives from")
-    if examples.dropped:
-        log(f"{examples.dropped:,} pairs with a side without words left out")
-    if VALIDATION not in examples.pairs:
-        log("no split validation: the last epoch will be kept")
+    rows, _ = nearest_neighbours(sources, targets, n + _SPARE, skip_zero=True)
+    is_listed = (rows >= 0) & ~examples.are_parallel(np.arange(len(sources))[:, None], rows)
+    # Stable: what stays keeps its order.
+    order = (~is_listed).argsort(axis=1, kind="stable")[:, :n]
+    return np.take_along_axis(np.where(is_listed, rows, NOTHING), order, axis=1).astype(np.int32)
 
 
 def _model(
@@ -234,11 +214,9 @@ def _model(
             embedding_size=tables[0][0].shape[1] if tables else settings.embedding_size or 300,
             hidden_size=settings.hidden_size,
             score_layer=settings.score_layer,
-            score_hidden_size=settings.score_hidden_size,
             share_rnn=settings.share_rnn,
             pad_token_id=source.pad_token_id,
             unk_token_id=source.unk_token_id,
-            dropout=settings.dropout,
             source_lang=texts.source_lang or None,
             target_lang=texts.target_lang or None,
         )
@@ -282,32 +260,6 @@ def _initial_vectors(
         log(f"initial vectors of the {name} side: {coverage}")
         tables.append((matrix, coverage))
     return tables
-
-
-def _trainer(
-    settings: ParallelClassifierSettings,
-    model: PreTrainedModel,
-    examples: ParallelExamples,
-    candidates: NDArray[Any] | None,
-    run: TrainingRun,
-) -> ParallelTrainer:
-    from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
-
-    arguments = run.arguments(
-        ParallelTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        max_grad_norm=settings.max_grad_norm,
-        negatives=settings.negatives,
-    )
-    return ParallelTrainer(
-        model,
-        arguments,
-        examples,
-        NegativeDraw(examples, settings.negatives, candidates=candidates, hard_share=settings.hard_negatives),
-        report=log,
-    )
 
 
 def _write(

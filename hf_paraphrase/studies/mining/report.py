@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,17 +78,16 @@ def outcome_table(outcomes: Sequence[Mapping[str, Any]]) -> str:
 
 def write_curves(folder: Path, group: str, curves: Mapping[str, Curve]) -> bool:
     """Writes curves that have points as tables, and a figure of the twelve with the best F1."""
-    filled = {name: curve for name, curve in curves.items() if len(curve)}
+    filled = {name: curve.thinned() for name, curve in curves.items() if len(curve)}
     for stem, curve in zip(file_stems(filled), filled.values(), strict=True):
         _write_curve(folder / "curves" / group / f"{stem}.tsv", curve)
-    shown = set(sorted(filled, key=lambda name: -filled[name].best().f1)[:_PLOTTED])
-    if shown:
-        path = folder / "plots" / f"{group}.png"
-        _plot_curves({name: curve for name, curve in filled.items() if name in shown}, path)
-    return bool(shown)
+    if filled:
+        shown = sorted(filled, key=lambda name: -filled[name].best()["f1"])[:_PLOTTED]
+        _plot_curves({name: curve for name, curve in filled.items() if name in shown}, folder / f"plots/{group}.png")
+    return bool(filled)
 
 
-def file_stems(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+def file_stems(names: Iterable[str]) -> list[str]:
     """Turns the names of rows into different names for files."""
     stems: list[str] = []
     for name in names:
@@ -102,10 +101,9 @@ def file_stems(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
 
 
 def _write_curve(path: Path, curve: Curve) -> None:
-    """Writes a curve of at most a thousand points: threshold, precision, recall, F1 (0 to 1), found, right."""
-    thin = curve.thinned()
+    """Writes a curve as threshold, precision, recall, F1 (0 to 1), found, right."""
     lines = ["threshold\tprecision\trecall\tf1\tfound\tright\n"]
-    columns = (thin.thresholds, thin.precision, thin.recall, thin.f1, thin.found, thin.right)
+    columns = (curve.thresholds, curve.precision, curve.recall, curve.f1, curve.found, curve.right)
     for threshold, precision, recall, f1, found, right in zip(*(values.tolist() for values in columns), strict=True):
         lines.append(f"{threshold:.9g}\t{precision:.6f}\t{recall:.6f}\t{f1:.6f}\t{found}\t{right}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,11 +115,12 @@ def _plot_curves(curves: Mapping[str, Curve], path: Path) -> None:
     figure, axes = new_figure(8.5, 6)
     axis = axes[0, 0]
     for number, (name, curve) in enumerate(curves.items()):
-        thin, best = curve.thinned(), curve.best()
+        best = curve.best()
         colour = COLOURS[number % len(COLOURS)]
         style = _STYLES[number // len(COLOURS) % len(_STYLES)]
-        axis.plot(100 * thin.recall, 100 * thin.precision, style, color=colour, linewidth=1.5, label=name)
-        axis.plot([100 * best.recall], [100 * best.precision], "o", color=colour, fillstyle="none", markersize=8)
+        axis.plot(100 * curve.recall, 100 * curve.precision, style, color=colour, linewidth=1.5, label=name)
+        ring = [100 * best["recall"]], [100 * best["precision"]]
+        axis.plot(*ring, "o", color=colour, fillstyle="none", markersize=8)
     axis.set_xlim(0, 100)
     axis.set_ylim(0, 101)
     axis.set_xlabel("recall (%)")

@@ -30,16 +30,10 @@ DEV_EPOCH = 1 << 32
 
 
 class LengthBatches(EpochBatches):
-    """Batches of sentences of like length, in an order that depends on the seed and the epoch alone.
+    """Batches of sentences of like length (sentences,), in an order that depends on the seed and the epoch alone.
 
     The sentences are shuffled, those of twenty joint batches at a time sorted by length and cut into joint batches,
     and these shuffled; what is left over comes last.
-
-    Args:
-        lengths: The length of each sentence (sentences,).
-        batch_sentences: The number of sentences in a batch of one process.
-        seed: The seed.
-        num_processes: The number of processes that take turns.
     """
 
     def __init__(self, lengths: NDArray[np.int64], batch_sentences: int, seed: int, num_processes: int = 1) -> None:
@@ -68,8 +62,7 @@ class SdaeCollator:
     The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
     by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
     the noise of words and the original is reconstructed; or as a regulariser, for which the original and the expanded
-    sentence, both without noise, follow the noisy ones in the batch. What is in the batch already, as where the noise
-    or the expansion changed nothing, does not come twice.
+    sentence, both without noise, follow the noisy ones in the batch.
     """
 
     def __init__(
@@ -98,8 +91,8 @@ class SdaeCollator:
 
         Returns:
             `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. The
-            first rows are the sentences to reconstruct. For the regulariser, `compared_rows` (2, sentences) tells
-            which row the original and the expanded form of each sentence is.
+            first rows are the sentences to reconstruct; for the regulariser the originals and the expanded sentences
+            follow.
         """
         originals = [self.sentences.ids(number) for _, number in items]
         expanded = originals if self.expander is None else self.expanded(items)
@@ -108,16 +101,14 @@ class SdaeCollator:
             self.noise(words, np.random.default_rng([self.seed, epoch, number]))
             for (epoch, number), words in zip(items, read, strict=True)
         ]
-        compared = {}
         if self.regularise:
-            compared["compared_rows"] = _joined(rows, [*originals, *expanded]).view(2, len(items))
+            rows += [*originals, *expanded]
         input_ids = padded_rows(rows, self.pad_id)
         lengths = torch.tensor([len(row) for row in rows])
         return {
             "input_ids": input_ids,
             "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
             "labels": padded_rows(originals, -100),
-            **compared,
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
@@ -133,18 +124,6 @@ class SdaeCollator:
         ]
 
 
-def _joined(rows: list[NDArray[np.int32]], further: Sequence[NDArray[np.int32]]) -> Tensor:
-    """Appends the further rows that are not there yet, and returns the position of each (further,), int64."""
-    places = {row.tobytes(): place for place, row in enumerate(rows)}
-    rows_of_sides = []
-    for row in further:
-        place = places.setdefault(row.tobytes(), len(rows))
-        if place == len(rows):
-            rows.append(row)
-        rows_of_sides.append(place)
-    return torch.tensor(rows_of_sides, dtype=torch.int64)
-
-
 def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
     """Pads rows of numbers on the right to (rows, greatest length), int64."""
     padded = np.full((len(rows), max(map(len, rows), default=0)), value, np.int64)
@@ -153,18 +132,8 @@ def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
     return torch.from_numpy(padded)
 
 
-def check_dev(
-    dev: SdaeSentences, tokenizer: PreTrainedTokenizerFast, expander: Expander | None, source: str
-) -> tuple[float, float | None]:
-    """Expands the dev sentences as their loss will be measured, and refuses text of which nothing can be expanded.
-
-    Returns:
-        The share of words that the vocabulary lacks, in the dev sentences and in their expansions.
-    """
-    unknown = -1 if tokenizer.unk_token_id is None else tokenizer.unk_token_id
-    plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())
-    if expander is None:
-        return plain, None
+def check_expansion(dev: SdaeSentences, expander: Expander, source: str) -> None:
+    """Refuses text of whose dev sentences nothing can be expanded."""
     expanded = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
     foreign = int(expanded.foreign.sum())
     left_alone = f"most words of {foreign:,} of the {len(dev):,} dev sentences are not English"
@@ -174,5 +143,3 @@ def check_dev(
         raise InputError(f"no word of the dev sentences can be expanded{reason}", path=source, remedy=remedy)
     if 2 * foreign > len(dev):
         log(f"{left_alone}: is this text in another language?")
-    ids = ids_of(tokenizer.backend_tokenizer, expanded.texts, lookup_for(tokenizer.backend_tokenizer)).ids
-    return plain, float((ids == unknown).mean()) if len(ids) else 0.0

@@ -21,9 +21,6 @@ class WordNoise:
     `mask` is what their code does: p_o · n of the n words, rounded (half to even) and drawn at random, become the
     unknown word; then p_x · n of the places between two words, rounded and drawn likewise, are gone through in the
     order of the draw, and the words on both sides swapped, so that a word can move on by more than one place.
-
-    Attributes:
-        kind: `delete` or `mask`.
     """
 
     kind: str
@@ -39,15 +36,7 @@ class WordNoise:
                 raise ValueError(f"{name} must be a probability, not {getattr(self, name)}")
 
     def __call__(self, words: NDArray[np.int32], generator: np.random.Generator) -> NDArray[np.int32]:
-        """Makes a noisy copy of a sentence.
-
-        Args:
-            words: The ids of its words (words,).
-            generator: Where the draws come from.
-
-        Returns:
-            Ids (at least one if there was one, and no more than before,), int32.
-        """
+        """Makes a noisy copy of the ids of a sentence (words,): at least one if there was one, int32."""
         if not len(words):
             return words.copy()
         return self._deleted(words, generator) if self.kind == "delete" else self._masked(words, generator)

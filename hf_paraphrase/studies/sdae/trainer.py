@@ -69,16 +69,9 @@ class SdaeTrainer(EpochTrainer):
     paper 004, section 2.1; the paper does not say what its λ is.
 
     The order and the noise depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one.
-
-    Args:
-        model: The autoencoder.
-        args: The settings.
-        train: The collator of the training sentences.
-        dev: The collator of the dev sentences. Their noise is drawn once. If it has an expander, which is never a
-            noise there, so that losses with and without expansion can be compared, the distance of each dev sentence
-            from its expansion is measured.
-        report: Called with a line of text after each evaluation.
+    with the weights of an undisturbed one. The noise of the dev sentences is drawn once. If their collator has an
+    expander, which is never a noise there, so that losses with and without expansion can be compared, the distance of
+    each dev sentence from its expansion is measured.
     """
 
     criterion = "loss"
@@ -114,9 +107,9 @@ class SdaeTrainer(EpochTrainer):
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
         """Returns the reconstruction loss, with the compositionality loss where there are expansions."""
         loss = super().loss_of(output, model, inputs)
-        if "compared_rows" in inputs:
-            originals, expanded = output.pooler_output[inputs["compared_rows"]]
-            loss = loss + self.args.compositionality_weight * compositionality_loss(originals, expanded)
+        compared = output.pooler_output[len(inputs["labels"]) :]
+        if len(compared):
+            loss = loss + self.args.compositionality_weight * compositionality_loss(*compared.chunk(2))
         return loss
 
     @torch.no_grad()
@@ -135,8 +128,8 @@ class SdaeTrainer(EpochTrainer):
                 output = model(**batch, **self.forward_options)
             loss += output.loss.item() * len(items)
             if self.dev.regularise:
-                originals, expanded = output.pooler_output[batch["compared_rows"]]
-                distance += compositionality_loss(originals, expanded).item() * len(items)
+                compared = output.pooler_output[len(items) :]
+                distance += compositionality_loss(*compared.chunk(2)).item() * len(items)
         model.train(training)
         words = int(self.dev.sentences.lengths().sum()) + size
         metrics = {"eval_loss": loss / words}

@@ -52,7 +52,7 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 
 def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
-    from .batches import SdaeCollator, check_dev
+    from .batches import SdaeCollator, check_expansion
     from .trainer import SdaeTrainer, SdaeTrainingArguments
 
     for source in settings.text:
@@ -65,7 +65,8 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         _lines(settings), tokenizer, max_words=settings.max_words, keep_text=expander is not None
     )
     train, dev = _split(settings, sentences)
-    unknown = check_dev(dev, tokenizer, expander, settings.inputs()[0])
+    if expander is not None:
+        check_expansion(dev, expander, settings.inputs()[0])
     model, coverage = _model(settings, tokenizer, vectors, train)
     noise = WordNoise(settings.noise, settings.drop, settings.swap, tokenizer.unk_token_id)
     common: dict[str, Any] = {"seed": settings.seed, "expander": expander}
@@ -89,7 +90,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     )
     run.train(trainer)
     if run.writes:
-        _write(settings, trainer, tokenizer, train, coverage, unknown, run)
+        _write(settings, trainer, tokenizer, train, coverage, run)
         log(f"encoder saved to {settings.output}. Use it with:")
         log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
         log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
@@ -216,7 +217,6 @@ def _write(
     tokenizer: PreTrainedTokenizerFast,
     train: SdaeSentences,
     coverage: Any,
-    unknown: tuple[float, float | None],
     run: TrainingRun,
 ) -> None:
     model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
@@ -233,8 +233,6 @@ def _write(
         "bf16": trainer.args.bf16,
         "dev_loss": scores[-1]["loss"],
         "dev_expansion_distance": scores[-1].get("expansion_distance"),
-        "dev_unknown_words": unknown[0],
-        "dev_expansion_unknown_words": unknown[1],
         "dev_scores": scores,
         "parameters_in_training": trained,
     }
@@ -254,7 +252,6 @@ def _write(
             "trained_parameters": trained,
             "bf16": trainer.args.bf16,
             "scores": scores,
-            "unknown": unknown,
             "epochs": trainer.state.epoch or 0.0,
         },
     )

@@ -81,13 +81,8 @@ def read_labelled(
 ) -> LabelledTexts:
     """Reads a split with the columns `sentence1` and perhaps `sentence2`, or `text`.
 
-    Args:
-        folder: The data folder.
-        split: The split.
-        column: The column of classes or scores; None leaves them out.
-        kind: :data:`CLASSES` or :data:`SCORES`.
-        names: The names of classes that are given as numbers from 0, e.g. from the folder's card; without them a
-            class is named by its number.
+    Without a column there are no targets. `names` are those of classes that are given as numbers from 0, e.g. from the
+    folder's card; without them a class is named by its number.
     """
     folder = Path(folder)
     present = DataFolder(folder).schema(split).names

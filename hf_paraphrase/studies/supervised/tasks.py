@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...artefacts.card_heads import class_names
 from ...data.folder import DataFolder
@@ -17,8 +18,7 @@ from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_lab
 TRAIN, DEV, TEST = "train", "dev", "test"
 
 
-@dataclass(frozen=True)
-class SupervisedTask:
+class SupervisedTask(NamedTuple):
     """A kind of task; the columns are those in which classes or scores are looked for."""
 
     objective: str
@@ -40,8 +40,6 @@ TASKS = {
     ),
     "regression": SupervisedTask("regression", SCORES, ("score",), False, "scores sentences, or pairs of sentences"),
 }
-
-
 _LONGEST_SCALE = 1_000
 """Numbers of a scale; the head has an output for each."""
 
@@ -99,10 +97,6 @@ class SupervisedSettings(TrainingRunSettings):
     lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
     lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0, at_least=0)
     head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
-    ordered: bool = setting("let the head for pairs see which sentence is the first", False)
-    dropout: float = setting(
-        "probability to drop a component of the sentence vector or a hidden unit", 0.0, at_least=0, below=1
-    )
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows in a batch on each process", 25, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
@@ -135,7 +129,6 @@ class SupervisedData:
     """The parts of a supervised set.
 
     Attributes:
-        parts: The rows by :data:`TRAIN`, :data:`DEV` and perhaps :data:`TEST`.
         shares: Of the parts that were drawn from a split, the share.
         classes: The names of the classes; empty for scores.
         left_out: How many training rows were left out because they are a row of the dev or the test part.

@@ -111,14 +111,10 @@ class SupervisedTrainer(EpochTrainer):
 
     def measure(self, inputs: ClassifierInputs) -> Scores:
         """Evaluates a part whose targets are known."""
-        return measured(self.accelerator.unwrap_model(self.model), inputs)
-
-
-def measured(model: PreTrainedModel, inputs: ClassifierInputs) -> Scores:
-    """Applies a sentence classifier and compares the result with the targets."""
-    assert inputs.targets is not None
-    logits = predicted_logits(model, inputs)
-    if model.config.objective == "classification":
-        names = [model.config.id2label[number] for number in range(model.config.num_labels)]
-        return class_scores(predicted_classes(logits)[0], inputs.targets, names)
-    return graded_scores(predicted_scores(model, logits), inputs.targets.astype(np.float64))
+        assert inputs.targets is not None
+        model = self.accelerator.unwrap_model(self.model)
+        logits = predicted_logits(model, inputs)
+        if model.config.objective == "classification":
+            names = [model.config.id2label[number] for number in range(model.config.num_labels)]
+            return class_scores(predicted_classes(logits)[0], inputs.targets, names)
+        return graded_scores(predicted_scores(model, logits), inputs.targets.astype(np.float64))

@@ -162,10 +162,8 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
         pairs=data.pairs,
         objective=objective,
         head_hidden_size=settings.head_hidden_size,
-        ordered=settings.ordered,
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
         score_deviation=float(scores.std()) if objective == "regression" else 1.0,
-        dropout=settings.dropout,
         **outputs,
     )
     set_seed(settings.seed)

@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.filtering.tokens import tokenize
-from hf_paraphrase.studies.analysis.ngram_statistics import contrast_ngrams, count_ngrams
-from hf_paraphrase.studies.analysis.pair_sample import PairSample, length_statistics, ranked_examples
-from hf_paraphrase.studies.analysis.rank_correlations import average_idf, document_frequencies, rank_correlations
+from hf_paraphrase.studies.analysis.ngram_statistics import (
+    average_idf,
+    contrast_ngrams,
+    count_ngrams,
+    document_frequencies,
+    rank_correlations,
+)
+from hf_paraphrase.studies.analysis.pairs import length_statistics, ranked_examples
 
 TEXTS = st.lists(st.text("ab .'xyz", max_size=24), min_size=1, max_size=6)
 
@@ -55,12 +60,13 @@ def test_the_contrast_finds_fewer_words_and_more_repetition():
     machine = [" ".join(f"word{i}" for i in generator.integers(6, size=9)) for _ in range(160)]
     sides = [[count_ngrams(texts, order) for order in (1, 3)] for texts in (human, machine)]
     found = contrast_ngrams(*sides, replicates=30)
-    assert [item.verdict for item in found] == ["holds"] * 4
-    assert [item.verdict for item in contrast_ngrams(*sides[::-1], replicates=30)] == ["does not"] * 4
-    assert [item.verdict for item in contrast_ngrams(sides[0], sides[0], replicates=5)] == ["cannot tell"] * 4
+    assert [item["verdict"] for item in found] == ["holds"] * 4
+    assert [item["verdict"] for item in contrast_ngrams(*sides[::-1], replicates=30)] == ["does not"] * 4
+    assert [item["verdict"] for item in contrast_ngrams(sides[0], sides[0], replicates=5)] == ["cannot tell"] * 4
     for item in found:
-        assert item.difference.value == pytest.approx(item.reference - item.translation)
-        assert item.difference.low < item.difference.value < item.difference.high
+        difference = item["difference"]
+        assert difference.value == pytest.approx(item["reference"] - item["translation"])
+        assert difference.low < difference.value < difference.high
 
 
 def test_idf_is_high_for_rare_words():
@@ -77,14 +83,11 @@ def test_rank_correlations_are_those_of_scipy_with_missing_values_left_out():
     generator = np.random.default_rng(0)
     values, other = generator.normal(size=50), generator.normal(size=50)
     other[7] = np.nan
-    (found,) = rank_correlations(values, {"length": other})
+    found = rank_correlations(values, {"length": other, "opposite": -values})
     there = ~np.isnan(other)
-    assert found.found.value == pytest.approx(100 * spearmanr(values[there], other[there]).statistic)
-    assert found.found.low < found.found.value < found.found.high
-    (opposite,) = rank_correlations(values, {"length": -values})
-    assert opposite.found.value == pytest.approx(-100) and opposite.verdict == "holds"
-    (same,) = rank_correlations(values, {"length": values})
-    assert same.verdict == "does not"
+    assert found["length"].value == pytest.approx(100 * spearmanr(values[there], other[there]).statistic)
+    assert found["length"].low < found["length"].value < found["length"].high
+    assert found["opposite"].value == pytest.approx(-100)
 
 
 def test_length_statistics_follow_their_definitions():
@@ -95,7 +98,7 @@ def test_length_statistics_follow_their_definitions():
 
 
 def test_examples_are_ranked_and_shown_once():
-    sample = PairSample(["a", "b", "c", "same", "d"], ["x", "y", "X", "Same", "z"], None, 5, 5)
-    found = ranked_examples(sample, np.array([3.0, 1.0, 2.0, 9.0, np.nan]), (None, np.arange(5.0)), 3)
+    sides = ["a", "b", "c", "same", "d"], ["x", "y", "X", "Same", "z"]
+    found = ranked_examples(sides, np.array([3.0, 1.0, 2.0, 9.0, np.nan]), (None, np.arange(5.0)), 3)
     assert [item["translation"] for item in found] == ["x", "y", "z"]
     assert [item["translation_number"] for item in found] == [0, 1, 4] and found[0]["reference_number"] is None

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import spearmanr, ttest_ind
 
 from hf_paraphrase.studies.detection.human_scores import compare_scores, correct, score_bands, score_step
@@ -59,14 +57,6 @@ def test_without_spread_nothing_is_tested():
 )
 def test_few_scores_stand_for_themselves_and_many_are_put_into_bands(scores, step):
     assert score_step(scores) == (None if step is None else pytest.approx(step))
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(-1e6, 1e6), min_size=13, max_size=40, unique=True))
-def test_there_are_never_more_than_twelve_bands(scores):
-    scores = np.array(scores)
-    if np.ptp(scores) > 1e-3:
-        assert len(np.unique(score_bands(scores, score_step(scores)))) <= 12
 
 
 def test_a_band_reaches_from_half_a_step_below_its_middle_and_includes_its_lower_end():

@@ -73,7 +73,3 @@ def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(
     assert [item.text for item in found[0]] == ["dull girls or women"]
     # Three words are too few to prove anything.
     assert [len(options) for options in found[1:]] == [0, 0, 1, 1]
-
-
-def test_words_without_definition_have_none(definitions):
-    assert definitions.find("zyxt", "NOUN|-") == definitions.find("boy", "PROPN|-") == ()

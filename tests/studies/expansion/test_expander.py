@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.expansion.expander import Expander
-from hf_paraphrase.studies.expansion.expanding import EXPANDED, expanded_table
 
 SENTENCES = [
     "The boy saw a dog and a tiresome teacher.",
@@ -125,15 +123,6 @@ def test_a_copy_sent_to_another_process_expands_alike(make):
     assert pickle.loads(pickle.dumps(expander)).expand(SENTENCES) == expected
 
 
-def test_the_table_has_the_sentences_that_changed_with_their_expansions(make):
-    expander = make(share=0.5, at_least=1)
-    table = expanded_table(SENTENCES, expander.expand_counted(SENTENCES))
-    assert table.schema == EXPANDED
-    expected = [pair for pair in zip(SENTENCES, expander.expand(SENTENCES), strict=True) if pair[0] != pair[1]]
-    assert [(row["sentence1"], row["sentence2"]) for row in table.to_pylist()] == expected
-    assert min(table["expanded_words"].to_pylist()) >= 1
-
-
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
@@ -144,15 +133,6 @@ def test_any_text_is_expanded_without_an_error_and_line_breaks_stay(every, sente
     texts = every.expand(sentences)
     assert len(texts) == len(sentences)
     assert [text.count("\n") for text in texts] == [text.count("\n") for text in sentences]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"share": 1.5}, {"share": -0.1}, {"share": float("nan")}, {"seed": -1}, {"senses": "x"}, {"at_least": -1}],
-)
-def test_values_out_of_range_are_refused(make, wrong):
-    with pytest.raises(UsageError):
-        make(**wrong)
 
 
 def test_paper_004_table_1_on_the_real_dictionary(real_wordnet, tagger):

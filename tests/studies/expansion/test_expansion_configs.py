@@ -17,11 +17,6 @@ def settings_of(name):
     return yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
-def test_there_are_configurations_for_both_encoders_and_both_ways():
-    names = {f"paper_004_{kind}_{way}" for kind in ("avg", "gran") for way in ("pairs", "compositionality")}
-    assert {path.stem for path in FOLDER.glob("paper_004_*.yaml")} == names
-
-
 @pytest.mark.parametrize("kind", ["avg", "gran"])
 @pytest.mark.parametrize(
     ("way", "name", "value"), [("pairs", "expansion_share", 0.25), ("compositionality", "expansion_weight", 0.3)]

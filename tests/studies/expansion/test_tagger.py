@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.expansion import tagger as module
 from hf_paraphrase.studies.expansion.tagger import PartOfSpeechTagger
 
@@ -23,9 +22,3 @@ def test_the_tags_are_those_of_the_package_whatever_was_tagged_before(tagger, mo
     monkeypatch.setattr(module, "_MOST_KNOWN", 2)
     assert PartOfSpeechTagger(reference).tag(sentences) == expected
     assert "the" in tagger and "zyxt" not in tagger
-
-
-def test_a_tagger_that_is_not_installed_is_a_usage_error(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "denckring_en_pos", None)
-    with pytest.raises(UsageError, match=r"pip install hf-paraphrase\[expansion\]"):
-        PartOfSpeechTagger.load()

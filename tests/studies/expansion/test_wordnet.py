@@ -26,14 +26,6 @@ def test_a_sense_is_a_name_where_its_word_is_written_with_a_capital(wordnet):
     assert not wordnet.senses("boring", "a")[0].is_name
 
 
-def test_regular_forms_are_stripped_to_lemmas_that_exist(wordnet):
-    assert wordnet.base_forms("dogs", "n") == ["dog"]
-    assert wordnet.base_forms("boy", "n") == ["boy"]
-    assert wordnet.base_forms("painted", "v") == ["paint"]
-    assert wordnet.base_forms("smarter", "a") == ["smart"]
-    assert wordnet.base_forms("xs", "n") == []
-
-
 def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_folder, monkeypatch, tmp_path):
     folder = wordnet_folder("home/dict")
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
@@ -43,13 +35,6 @@ def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_
         find_wordnet(None, [])
     monkeypatch.setenv("WNHOME", str(folder.parent))
     assert find_wordnet(None, []) == folder
-
-
-def test_files_of_different_versions_are_refused(wordnet_folder):
-    folder, other = wordnet_folder("a", "3.0"), wordnet_folder("b", "3.1")
-    (folder / "data.verb").write_bytes((other / "data.verb").read_bytes())
-    with pytest.raises(InputError, match=r"WordNet 3\.0 and 3\.1 is not supported"):
-        WordNet(folder)
 
 
 def test_files_that_are_not_of_wordnet_are_refused(wordnet_folder, tmp_path):
@@ -80,15 +65,6 @@ def test_a_damaged_line_of_the_index_is_named_by_its_lemma(wordnet_folder, harm)
     index.write_bytes(b"\n".join(harm if line.startswith(b"dog ") else line for line in lines))
     with pytest.raises(InputError, match=r"index\.noun: the line of `dog` is damaged"):
         WordNet(index.parent).senses("dog", "n")
-
-
-def test_a_copy_with_the_line_ends_of_windows_has_the_same_senses(wordnet_folder, wordnet):
-    folder = wordnet_folder("windows")
-    for file in folder.iterdir():
-        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-    copy = WordNet(folder)
-    for lemma, pos in [("dog", "n"), ("go", "v"), ("boring", "a")]:
-        assert copy.senses(lemma, pos) == wordnet.senses(lemma, pos) != ()
 
 
 @pytest.mark.slow

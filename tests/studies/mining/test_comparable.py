@@ -8,9 +8,15 @@ from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable, prepare_comparable
+from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 
-PARTS = {"test": 40, "training": 60, "sample": 20}
+PARTS = {"test": 40, "training": 40, "sample": 20}
+
+
+def made(rows, **options):
+    sizes = {"sentences": 40, "sample_sentences": 20, "share": 0.1, "validation_size": 30}
+    settings = ComparableSettings(bitext=["bitext"], output="task", **{**sizes, **options})
+    return make_comparable(table(rows), settings)
 
 
 def words(random, count):
@@ -45,7 +51,7 @@ def bitext():
 
 @pytest.fixture(scope="module")
 def task(bitext):
-    return make_comparable(table(bitext), PARTS, DrawSettings(share=0.1, validation_size=30, seed=1))
+    return made(bitext, seed=1)
 
 
 def test_parts_have_the_size_and_the_number_of_planted_pairs_that_were_asked_for(task):
@@ -88,8 +94,7 @@ def test_training_and_validation_share_no_sentence(task, bitext):
 
 
 def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left_out(bitext):
-    options = {"test": 200}, DrawSettings(share=0.2, near_duplicate=0.8, validation_size=0)
-    part = make_comparable(table(bitext), *options).parts["test"]
+    part = made(bitext, sentences=150, share=0.2, near_duplicate=0.8, validation_size=0).parts["test"]
     translations = {}
     for source, target in bitext:
         translations.setdefault(normalise(source), []).append(normalise(target))
@@ -100,28 +105,11 @@ def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left
     assert part.near_duplicates > 0
 
 
-def test_sentences_out_of_bounds_and_those_equal_on_both_sides_are_never_in_the_task(bitext):
-    options = {"test": 100}, DrawSettings(share=0.1, min_words=6, max_words=6, validation_size=0)
-    rows = [(source, f"{target} more") for source, target in bitext]
-    part = make_comparable(table(rows), *options).parts["test"]
-    assert all(len(text.split()) == 6 for text in [*part.source, *part.target])
-    assert "the same on both sides" not in part.source
-
-
-def test_seed_decides_the_task_and_nothing_else_does(bitext):
-    def texts(seed):
-        made = make_comparable(table(bitext), PARTS, DrawSettings(share=0.1, validation_size=30, seed=seed))
-        return {name: (part.source, part.target, part.gold.tolist()) for name, part in made.parts.items()}
-
-    assert texts(3) == texts(3)
-    assert texts(3)["test"] != texts(4)["test"]
-
-
 def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bitext):
     with pytest.raises(InputError, match=r"takes .* groups of translations, and .* are left"):
-        make_comparable(table(bitext[:50]), {"test": 60}, DrawSettings(share=0.1))
+        made(bitext[:50])
     with pytest.raises(InputError, match="are left"):
-        make_comparable(table([]), {"test": 60}, DrawSettings(share=0.1))
+        made([])
 
 
 def test_a_bitext_of_one_language_is_refused_because_both_files_would_have_one_name(bitext, tmp_path):
@@ -136,4 +124,4 @@ def test_a_bitext_of_one_language_is_refused_because_both_files_would_have_one_n
 
 def test_parts_too_small_for_a_planted_pair_are_refused():
     with pytest.raises(UsageError, match="too few for the part `sample`"):
-        DrawSettings(share=0.03).check_sizes({"sample": 10})
+        ComparableSettings(bitext=["b"], output="o", share=0.03, sample_sentences=10).check()

@@ -12,7 +12,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
-from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier, sigmoid
+from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 FRENCH = ["Un chat", "un deux trois", "", "chat un deux un 1982 trois deux", "deux"]
@@ -66,20 +66,6 @@ def test_batches_and_order_change_no_vector(folder):
     assert classifier.encode_target([]).shape == (0, 6)
     with pytest.raises(ValueError, match="batch_size"):
         classifier.encode_source(FRENCH, batch_size=0)
-
-
-def test_many_pairs_are_scored_block_by_block(folder, monkeypatch):
-    classifier = ParallelClassifier.from_pretrained(folder)
-    generator = np.random.default_rng(0)
-    sides = [generator.normal(size=(50, 6)).astype(np.float32) for _ in range(2)]
-    whole = classifier.score(*sides)
-    monkeypatch.setattr("hf_paraphrase.studies.mining.parallel_classification._PAIRS_AT_A_TIME", 7)
-    np.testing.assert_allclose(classifier.score(*sides), whole, atol=1e-5)
-
-
-def test_the_sigmoid_does_not_overflow():
-    assert sigmoid(np.array([-1000.0, 0.0, 1000.0], np.float32)).tolist() == [0.0, 0.5, 1.0]
-    assert sigmoid(np.array([2.0], np.float32))[0] == pytest.approx(1 / (1 + np.exp(-2)), abs=1e-12)
 
 
 def another_type(folder):

@@ -37,11 +37,6 @@ def test_every_translation_of_a_sentence_is_known_whatever_its_case_and_punctuat
     assert known.astype(int).tolist() == expected
 
 
-def test_sentences_of_nothing_but_punctuation_are_not_all_the_same():
-    examples = examples_of([("!", "!"), ("?", "?"), ("a", "b")])
-    assert examples.are_parallel(np.array([0, 0]), np.array([0, 1])).tolist() == [True, False]
-
-
 def test_pairs_with_a_side_without_words_are_left_out_and_counted():
     examples = examples_of([*PAIRS, ("", "x"), ("y", " ")], [("", "z")])
     assert len(examples.pairs[TRAIN]) == 4 and examples.dropped == 3 and VALIDATION not in examples.pairs
@@ -89,30 +84,6 @@ def test_negatives_are_different_training_targets_that_are_no_known_translations
         assert (drawn != NOTHING).all()
 
 
-def test_random_negatives_are_targets_of_the_batch_where_it_has_enough_of_them():
-    examples = examples_of(many(200))
-    pairs = examples.pairs[TRAIN][30:60]
-    drawn = NegativeDraw(examples, 5)(pairs, [0])
-    assert np.isin(drawn, pairs[:, 1]).all()
-    few = NegativeDraw(examples, 5)(pairs[:3], [0])
-    assert np.isin(few, pairs[:3, 1]).sum(1).tolist() == [2, 2, 2] and (few != NOTHING).all()
-
-
-def test_every_other_target_of_a_batch_is_as_likely_a_negative():
-    examples = examples_of(many(9))
-    pairs = examples.pairs[TRAIN]
-    draw = NegativeDraw(examples, 2)
-    counts = np.zeros((9, 9))
-    for seed in range(2000):
-        drawn = draw(pairs, [seed])
-        for row in range(9):
-            counts[row, drawn[row]] += 1
-    assert counts.diagonal().tolist() == [0] * 9
-    rest = counts[~np.eye(9, dtype=bool)]
-    # 500 are expected, with a standard deviation of 19.
-    assert rest.min() > 400 and rest.max() < 600
-
-
 @pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0, 0), (0.8, 4, 4), (1.0, 5, 5), (0.5, 2, 3)])
 def test_the_share_of_hard_negatives_is_kept_to(share, least, most):
     examples = examples_of(many(300))
@@ -156,8 +127,3 @@ def test_a_bitext_is_read_with_its_languages_and_a_sample_keeps_its_order(tmp_pa
     rows = [texts.source[TRAIN].index(text) for text in sample.source[TRAIN]]
     assert len(rows) == 10 and rows == sorted(rows) and rows != list(range(10))
     assert [texts.target[TRAIN][row] for row in rows] == sample.target[TRAIN]
-
-
-def test_a_bitext_without_rows_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no rows"):
-        read_parallel_texts(write(tmp_path / "b", train=[]))

@@ -7,9 +7,9 @@ import parallel_worker
 import pytest
 import torch
 from forked_processes import TWO_PROCESSES
+from parallel_pairs import examples_of, many
 from parallel_worker import model_of, trainer_of
 from safetensors.torch import load_file
-from test_parallel_examples import examples_of, many
 from torch.nn import functional
 
 from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw
@@ -99,12 +99,12 @@ def test_scores_are_those_computed_by_hand():
             logits.append(model(sides[0], None, sides[1]).logits[0].item())
     logits = torch.tensor(logits)
     expected = functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(labels).float())
-    assert found.loss == pytest.approx(expected.item(), abs=1e-5) and found.pairs == 45
+    assert found["loss"] == pytest.approx(expected.item(), abs=1e-5) and found["pairs"] == 45
     chosen = (logits >= 0).numpy()
     right = (chosen & (labels == 1)).sum()
-    assert found.precision == pytest.approx(100 * right / chosen.sum())
-    assert found.recall == pytest.approx(100 * right / 9)
-    assert found.best_f1 >= found.f1
+    assert found["precision"] == pytest.approx(100 * right / chosen.sum())
+    assert found["recall"] == pytest.approx(100 * right / 9)
+    assert found["best_f1"] >= found["f1"]
 
 
 def test_the_epoch_with_the_best_dev_score_is_kept_and_without_a_dev_part_the_last(tmp_path, monkeypatch):
@@ -118,8 +118,7 @@ def test_the_epoch_with_the_best_dev_score_is_kept_and_without_a_dev_part_the_la
     def pretend(model, *rest):
         found = true(model, *rest)
         seen.append({name: item.clone() for name, item in model.state_dict().items()})
-        values = {**vars(found), "best_f1": [50.0, 70.0, 70.0][len(seen) - 1]}
-        return parallel_trainer.ParallelScores(**values)
+        return {**found, "best_f1": [50.0, 70.0, 70.0][len(seen) - 1]}
 
     monkeypatch.setattr(parallel_trainer, "measure", pretend)
     trainer = trainer_of(tmp_path / "a", examples, model, num_train_epochs=3.0)

@@ -9,8 +9,7 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.studies.mining.parallel_examples import NOTHING
-from hf_paraphrase.studies.mining.parallel_training import nearest_targets
+from hf_paraphrase.studies.mining.parallel_training import hard_candidates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 
@@ -26,7 +25,7 @@ def encoder_of(texts, seed):
 def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations():
     examples = examples_of([*many(40), (many(1)[0][0], "t7 v1")], many(5, seed=2))
     source, target = encoder_of(examples.source.texts, 1), encoder_of(examples.target.texts, 2)
-    found = nearest_targets(examples, source, target, 6)
+    found = hard_candidates(examples, source, target, 6)
     sources = source.encode(examples.source.texts, normalize=True)
     cosines = sources @ target.encode(examples.target.texts[: examples.target.trained], normalize=True).T
     known = examples.are_parallel(np.arange(len(examples.source))[:, None], np.arange(examples.target.trained))
@@ -37,17 +36,10 @@ def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations()
     assert found.dtype == np.int32 and found.shape == (len(examples.source), 6)
 
 
-def test_a_list_that_is_longer_than_the_training_data_is_filled_up_with_nothing():
-    examples = examples_of(many(4))
-    found = nearest_targets(examples, encoder_of(examples.source.texts, 1), encoder_of(examples.target.texts, 2), 9)
-    assert found.shape == (4, 4) and (found == NOTHING).sum(1).tolist() == [1] * 4
-    assert (found[:, -1] == NOTHING).all()
-
-
 def test_encoders_that_know_no_word_of_their_side_are_refused():
     examples = examples_of(many(4))
     good = encoder_of(examples.target.texts, 2)
     silent = encoder_of(examples.source.texts, 1)
     silent.model.embeddings.data.zero_()
     with pytest.raises(InputError, match="no word of the source side is in"):
-        nearest_targets(examples, silent, good, 3)
+        hard_candidates(examples, silent, good, 3)

@@ -64,12 +64,6 @@ def test_what_is_wrong_is_named(tmp_path, columns, kind, expected):
     assert expected in str(caught.value)
 
 
-def test_a_class_beyond_the_names_of_the_card_is_an_error(tmp_path):
-    folder = write(tmp_path / "data", text=["x", "y"], label=[0, 2])
-    with pytest.raises(InputError, match="row 1: the label is 2: no class is known"):
-        read_labelled(folder, "train", column="label", names=["no", "yes"])
-
-
 def test_a_drawn_share_splits_no_equal_rows_and_loses_none(tmp_path):
     texts = [f"text {number // 2}" if number % 2 else f" Text  {number // 2}" for number in range(40)]
     rows = read_labelled(write(tmp_path / "data", text=texts, label=list(range(40))), "train", column="label")

@@ -73,17 +73,13 @@ def test_the_penalty_is_that_of_the_formula_and_pulls_to_the_start(tmp_path):
     assert trainer.penalty().item() == pytest.approx(head + 0.5 * 2 * 0.25 + 0.5 * 3 * 0.0625, rel=1e-5)
 
 
-def distance(one, two):
-    return sum((one[name] - two[name]).square().sum().item() for name in one if name.startswith("encoder."))
-
-
 def test_a_frozen_encoder_does_not_move_and_the_head_does(tmp_path):
     model = make("gran")
     model.encoder.requires_grad_(False)
     start = {name: value.clone() for name, value in model.state_dict().items()}
     inputs = random_inputs(model, 40)
     train(model, inputs, inputs, tmp_path, lambda_w=1.0, lambda_c=1.0, num_train_epochs=1)
-    assert distance(model.state_dict(), start) == 0
+    assert all(torch.equal(value, start[name]) for name, value in model.state_dict().items() if "encoder" in name)
     assert not torch.equal(model.classifier.weight, start["classifier.weight"])
 
 
@@ -94,15 +90,6 @@ def test_the_weights_of_the_best_epoch_are_kept(tmp_path):
     scores = [entry["criterion"] for entry in trainer.scores()]
     assert len(scores) == 6 and trainer.best_scores()["epoch"] == 1 + scores.index(max(scores))
     assert trainer.measure(dev)["accuracy"] == pytest.approx(max(scores)) and max(scores) > 90
-
-
-@pytest.mark.parametrize("objective", ["distribution", "regression"])
-def test_scores_are_learned(objective, tmp_path):
-    model = make("avg", objective=objective, score_mean=2.5, score_deviation=1.5)
-    inputs, dev = random_inputs(model, 200), random_inputs(model, 50, seed=5)
-    trainer = train(model, inputs, dev, tmp_path, num_train_epochs=15, learning_rate=0.05)
-    found = trainer.measure(dev)
-    assert found["pearson"] > 70 and found["mse"] < 0.6 * found["floor"]
 
 
 def test_predictions_depend_on_neither_order_nor_company():

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.studies.detection.similarities import BINS, describe
+
+
+def around(center, spread, count, seed=0):
+    return np.clip(np.random.default_rng(seed).normal(center, spread, count), -1, 1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=60))
+def test_the_numbers_are_those_of_numpy_and_every_cosine_is_in_a_bin(values):
+    values = np.array(values)
+    found = describe(values)
+    assert (found["sentences"], found["least"], found["greatest"]) == (len(values), values.min(), values.max())
+    assert found["mean"] == values.mean() and found["standard_deviation"] == values.std()
+    assert found["quantiles"]["0.95"] == np.quantile(values, 0.95)
+    assert len(found["counts"]) == BINS and found["counts"].sum() == len(values)
+
+
+def test_thresholds_count_the_values_that_reach_them_up_to_rounding():
+    values = np.array([-0.2, 0.5, 0.7, 0.7 - 1e-12, 0.7 - 1e-6, 1.0 - 1e-15])
+    assert describe(values, (0.7, 0.5, 1.0))["at_or_above"] == {"0.7": 3, "0.5": 5, "1": 1}
+
+
+@pytest.mark.parametrize("count", [50, 1_000, 100_000])
+def test_one_bump_has_one_peak_where_its_middle_is(count):
+    (peak,) = describe(around(0.1, 0.15, count))["peaks"]
+    assert peak["cosine"] == pytest.approx(0.1, abs=0.06) and peak["height"] == 1
+
+
+def test_a_second_smaller_bump_and_a_crowd_at_the_end_are_peaks_with_their_heights():
+    values = np.concatenate([around(0.0, 0.1, 90_000), around(0.7, 0.1, 10_000, seed=1)])
+    low, high = describe(values)["peaks"]
+    assert (low["cosine"], high["cosine"]) == (pytest.approx(0.0, abs=0.02), pytest.approx(0.7, abs=0.02))
+    assert low["height"] == 1 and high["height"] == pytest.approx(1 / 9, abs=0.02)
+    values = np.concatenate([around(0.0, 0.1, 5_000), np.ones(2_000)])
+    assert [round(peak["cosine"], 1) for peak in describe(values)["peaks"]] == [0.0, 1.0]
