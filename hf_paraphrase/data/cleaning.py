@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .languages import primary_language
 from .same_text import has_words, same_texts
 from .text_blocks import LineErrors
 
 if TYPE_CHECKING:
-    from .language_identification import OtherLanguages
+    from .languages import OtherLanguages
 
 LENGTH_UNITS = ("words", "characters")
 # What `str.split` splits at outside ASCII: the following bytes by the leading byte of its UTF-8 form.
@@ -27,16 +25,7 @@ for _code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F
 
 @dataclass(frozen=True)
 class CleaningRules:
-    """What `clean` leaves out besides rows with an empty side.
-
-    Attributes:
-        drop_identical: Rows whose sides are the same text, see `same_text`.
-        min_length: The least length of a side; 0 for no limit.
-        max_length: The greatest length of a side; 0 for no limit.
-        max_length_ratio: The greatest ratio of the longer side to the shorter; 0 for no limit.
-        length_unit: `words` between white space, or `characters` for languages that write without spaces.
-        languages: Finds sides in another language than the stated one.
-    """
+    """What `clean` leaves out besides rows with an empty side; a limit of 0 is none."""
 
     drop_identical: bool = False
     min_length: int = 0
@@ -47,10 +36,8 @@ class CleaningRules:
 
 
 def count_words(texts: pa.Array) -> np.ndarray:
-    """Counts the words between white space as `len(text.split())` does: (sentences,), int64; a null has none.
-
-    It looks at the bytes of all texts at once, which is some twenty times faster than a regular expression.
-    """
+    """Counts the words between white space as `len(text.split())` does: (sentences,), int64; a null has none."""
+    # The bytes of all texts at once are some twenty times faster than a regular expression.
     if texts.null_count:
         texts = pc.fill_null(texts, "")
     _, offsets_buffer, data_buffer = texts.buffers()
@@ -146,16 +133,3 @@ def _may_begin_alike(source: pa.Array, target: pa.Array) -> np.ndarray:
 
 def _count_characters(texts: pa.Array) -> np.ndarray:
     return pc.utf8_length(pc.utf8_trim_whitespace(texts)).fill_null(0).to_numpy(zero_copy_only=False)
-
-
-def normalize_punctuation(texts: pa.Array, language: str) -> pa.Array:
-    """Brings quotes, dashes, dots and the spaces around them to one form, with the Moses rules of sacremoses."""
-    normalizer = _punctuation_normalizer(primary_language(language))
-    return pa.array([None if text is None else normalizer.normalize(text) for text in texts.to_pylist()], pa.string())
-
-
-@lru_cache(maxsize=8)
-def _punctuation_normalizer(language: str) -> Any:
-    from sacremoses import MosesPunctNormalizer
-
-    return MosesPunctNormalizer(lang=language)
