@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .data.decontamination import Decontaminator
-    from .data.fingerprint_lists import fingerprint
+    from .data.evaluation_sets import fingerprint
     from .data.folder import DataFolder
     from .data.sources.bitext import prepare_bitext
     from .data.sources.pairs import prepare_pairs

@@ -139,7 +139,7 @@ JOURNEYS = {
         "filter": Verb("select paraphrase pairs by ranges over measures", "filtering.filter:filter_pairs"),
         "fingerprint": Verb(
             "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
-            "data.fingerprint_lists:fingerprint",
+            "data.evaluation_sets:fingerprint",
         ),
         "lexical-table": Verb(
             "estimate how a translation model's source units are translated, for candidate vocabularies",

@@ -13,9 +13,8 @@ import pyarrow as pa
 from ..errors import UsageError
 from ..settings import Settings, setting
 from .batch_function import BatchFunction, Progress, Report, no_progress
-from .containment import DEFAULT_SHARE, SHORTEST_NGRAM
 from .evaluation_sets import load_fingerprints
-from .fingerprints import Fingerprints
+from .fingerprints import DEFAULT_SHARE, SHORTEST_NGRAM, Fingerprints
 
 
 @dataclass(kw_only=True)
@@ -66,12 +65,7 @@ class DecontaminationSettings(Settings):
 class Decontaminator(BatchFunction):
     """Leaves out the rows of which a sentence is in an evaluation set.
 
-    Attributes:
-        sets: Evaluation files or folders, or lists of fingerprints, as :func:`~.evaluation_sets.load_fingerprints`
-            reads them.
-        columns: The string columns to check.
-        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only.
-        share: The least share of the n-grams of a sentence that must occur in a set.
+    Sets, n-grams and share are those of :func:`~.evaluation_sets.load_fingerprints`.
     """
 
     sets: tuple[str, ...]

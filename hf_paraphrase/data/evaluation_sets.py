@@ -1,27 +1,32 @@
-"""Evaluation sets, or lists of their fingerprints, read in the layouts in which they come."""
+"""Evaluation sets, or lists of their fingerprints, read in the layouts in which they come; the verb `fingerprint`."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InputError
+from ..artefacts.artefact import output_file
+from ..artefacts.files import written_whole
+from ..errors import InputError, UsageError
 from ..messages import log
-from .containment import DEFAULT_SHARE, Containment
-from .fingerprints import VERSION, Fingerprints, as_texts
+from ..settings import Settings, recipe, setting
+from .fingerprints import DEFAULT_SHARE, VERSION, Containment, Fingerprints, as_texts
 from .folder import DataFolder
 from .parquet_files import batches_of, open_parquet
 from .records import csv_records
 from .schema import usual_pair_columns
 from .sources.tmx import tmx_texts
 from .text_blocks import COMPRESSED, LineErrors, clean_returns, read_blocks
+from .text_files import PLAIN_OR_COMPRESSED, read_lines
 
 LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
@@ -32,6 +37,66 @@ _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
 
 class _NotText(InputError):
     """A file that holds something other than text."""
+
+
+@dataclass(kw_only=True)
+class FingerprintSettings(Settings):
+    """Writes the fingerprints of all sentences of evaluation sets, for --decontaminate where the sets cannot be had.
+
+    A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence: letters, marks and
+    digits after NFKC and case folding, with single spaces between; sentences below four words have none.
+    """
+
+    output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
+    data: list[str] = setting(
+        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
+        [],
+        path=True,
+    )
+    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [], path=True)
+    overwrite: bool = setting("replace an existing file", False)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if not self.output.endswith((".txt", ".txt.gz")):
+            raise UsageError(
+                "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
+            )
+        if not self.data and not self.text:
+            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or --text FILE")
+
+
+@recipe(FingerprintSettings)
+def fingerprint(settings: FingerprintSettings) -> Fingerprints:
+    """Writes a list of fingerprints of evaluation sets.
+
+    Returns:
+        The fingerprints of each set.
+    """
+    with output_file(settings.output, overwrite=settings.overwrite) as output:
+        read = load_fingerprints(settings.data)
+        for path in map(Path, settings.text):
+            number = read.add(str(path), pa.concat_arrays(list(read_lines(path, LineErrors()))))
+            if not number:
+                raise InputError("no line has four words or more", path=path, remedy="give one sentence a line")
+            log(f"{path}: {number:,} sentences of four words or more")
+        if read.version_1:
+            raise InputError(
+                "a list of version 1, which cannot become one of version 2",
+                path=min(read.version_1),
+                remedy="give the evaluation set itself",
+            )
+        every = np.unique(np.concatenate(list(read.sets.values())))
+        # Where both versions agree, the list is one of either.
+        lines = [LIST_HEADER] * read.is_new + [f"{number:016x}" for number in every.tolist()]
+        data = "".join(f"{line}\n" for line in lines).encode()
+        with written_whole(output) as temporary:
+            # Without a time the same list is the same file.
+            temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
+    use = "--decontaminate takes the file in place of the sets"
+    log(f"{len(every):,} different fingerprints in {settings.output}; {use}")
+    return read
 
 
 def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: float = DEFAULT_SHARE) -> Fingerprints:
@@ -87,7 +152,9 @@ def _read_path(path: Path) -> Iterator[tuple[str, pa.Array | tuple[np.ndarray, i
             continue
         if item.is_dir():
             if any((item / "data").glob(_SHARDS)):
-                yield name, _read_data_folder(item)
+                folder = DataFolder(item)
+                columns = {split: _sentence_columns(folder.schema(split), item) for split in folder.splits}
+                yield name, _texts_in(batch for split in columns for batch in folder.batches(split, columns[split]))
         elif item.match(_SHARDS) and item.parent.name == "data":
             continue
         elif any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES:
@@ -99,21 +166,6 @@ def _read_path(path: Path) -> Iterator[tuple[str, pa.Array | tuple[np.ndarray, i
                 unread.append(name)
     if unread:
         log(f"not read, for they are no sentences: {', '.join(unread)}")
-
-
-def _read_data_folder(path: Path) -> pa.Array:
-    folder = DataFolder(path)
-    batches = (
-        batch
-        for split in folder.splits
-        for batch in folder.batches(split, _sentence_columns(folder.schema(split), path))
-    )
-    return _texts_in(batches)
-
-
-def _read_parquet(path: Path) -> pa.Array:
-    with open_parquet(path) as file:
-        return _texts_in(batches_of(file, path, columns=_sentence_columns(file.schema_arrow, path)))
 
 
 def _texts_in(batches: Iterable[pa.RecordBatch]) -> pa.Array:
@@ -138,7 +190,8 @@ def _read_file(path: Path) -> pa.Array | tuple[np.ndarray, int]:
     if _suffix(path) == ".tmx":
         return pa.array([text for texts in tmx_texts(path) for text in texts], pa.string())
     if _suffix(path) == ".parquet":
-        return _read_parquet(path)
+        with open_parquet(path) as file:
+            return _texts_in(batches_of(file, path, columns=_sentence_columns(file.schema_arrow, path)))
     raw = b"".join(read_blocks(path))
     if (listed := _listed(raw)) is not None:
         return listed

@@ -2,8 +2,8 @@
 
 A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence (`same_text.words_of`: NFKC,
 case folding, letters, marks and digits, single spaces). Sentences of fewer than four words have none: they are so
-common that they tell nothing. A list of fingerprints can be handed on where the sentences themselves cannot. Sentences
-that only contain or resemble evaluation sentences can be found too, where these are at hand: see `containment.py`.
+common that they tell nothing. A list of fingerprints can be handed on where the sentences themselves cannot. Where
+these are at hand, sentences that only contain or resemble evaluation sentences can be found too, by their n-grams.
 
 That is version 2 of the definition. Version 1 lower-cased and took combining marks for the ends of words, so that
 different sentences of Hindi, Thai, Tamil or Arabic shared fingerprints; lists of it are still matched by it.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -22,11 +23,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .containment import Containment
 from .same_text import words_of, words_of_all
 
 VERSION = 2
 SHORTEST_IN_WORDS = 4
+SHORTEST_NGRAM = 4
+DEFAULT_SHARE = 0.7
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 normalise = words_of
 normalise_all = words_of_all
@@ -44,17 +46,13 @@ def fingerprint_sentence(text: str) -> str | None:
 def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Computes the fingerprints of many sentences.
 
-    Args:
-        texts: Strings, (sentences,).
-
     Returns:
         The fingerprints as numbers (sentences,), uint64, 0 where there is none; and which have one (sentences,), bool.
     """
-    return fingerprint_normalised(words_of_all(texts))
+    return _fingerprints_of_words(words_of_all(texts))
 
 
-def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Computes what :func:`fingerprint_sentences` does of sentences that are normalised already."""
+def _fingerprints_of_words(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     long_enough = pc.greater_equal(pc.count_substring(normal, " "), SHORTEST_IN_WORDS - 1)
     mask = long_enough.to_numpy(zero_copy_only=False)
     sha256 = hashlib.sha256
@@ -67,6 +65,66 @@ def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 def normalise_as_version_1(text: str) -> str:
     """Returns a text as version 1 of the fingerprints saw it."""
     return _NOT_ALPHANUMERIC.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+
+
+def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
+    """Returns texts as version 1 saw them; those in ASCII are the same in both versions."""
+    texts = pc.fill_null(texts, "")
+    other = pc.invert(pc.string_is_ascii(texts))
+    old = [normalise_as_version_1(text) for text in texts.filter(other).to_pylist()]
+    return pc.replace_with_mask(normal, other, pa.array(old, pa.string()))
+
+
+class Containment:
+    """The n-grams of several named evaluation sets, of normalised sentences.
+
+    A set matches a sentence if at least a share of the n-grams of the sentence occur in it (Chowdhery et al. 2022,
+    "PaLM", section 8, take 70 % of the 8-grams of an example), or if one of its sentences, of n words or more, stands
+    as a whole in the sentence. Sentences of fewer than n words have no n-gram, and are matched exactly only.
+
+    Args:
+        size: The number of words of an n-gram.
+        share: The least share of the n-grams of a sentence that must occur in a set, above 0 and at most 1.
+    """
+
+    def __init__(self, size: int, share: float = DEFAULT_SHARE) -> None:
+        self.size = size
+        self.share = share
+        self.names: list[str] = []
+        self._sets_of: dict[str, set[str]] = {}
+        self._begun_by: dict[str, list[tuple[str, str]]] = {}
+
+    def label(self, name: str) -> str:
+        """Returns the name under which rows that a set matched by n-grams only are counted."""
+        return f"{name} ({self.size}-grams)"
+
+    def add(self, name: str, texts: pa.Array) -> None:
+        """Adds a set of sentences."""
+        self.names.append(name)
+        for text in texts.to_pylist():
+            ngrams = self._ngrams(text)
+            for ngram in ngrams:
+                self._sets_of.setdefault(ngram, set()).add(name)
+            if ngrams:
+                self._begun_by.setdefault(ngrams[0], []).append((name, f" {text} "))
+
+    def match(self, texts: pa.Array) -> dict[str, list[int]]:
+        """Finds for each set that matches any sentence the numbers of those, ascending."""
+        rows_by_set: dict[str, list[int]] = {}
+        for row, text in enumerate(texts.to_pylist()):
+            ngrams = self._ngrams(text)
+            known = [ngram for ngram in ngrams if ngram in self._sets_of]
+            shared = Counter(name for ngram in known for name in self._sets_of[ngram])
+            matched = {name for name, number in shared.items() if number >= self.share * len(ngrams)}
+            contained = (pair for ngram in known for pair in self._begun_by.get(ngram, ()))
+            matched.update(name for name, sentence in contained if sentence in f" {text} ")
+            for name in matched:
+                rows_by_set.setdefault(name, []).append(row)
+        return rows_by_set
+
+    def _ngrams(self, text: str) -> list[str]:
+        words = text.split(" ")
+        return [" ".join(words[start : start + self.size]) for start in range(len(words) - self.size + 1)]
 
 
 class Fingerprints:
@@ -90,7 +148,7 @@ class Fingerprints:
     def add(self, name: str, texts: pa.Array) -> int:
         """Adds a set of sentences; returns how many have a fingerprint."""
         normal = words_of_all(texts)
-        numbers, has_one = fingerprint_normalised(normal)
+        numbers, has_one = _fingerprints_of_words(normal)
         if not has_one.any():
             return 0
         self.is_new = self.is_new or not normal.equals(_of_version_1(texts, normal))
@@ -106,10 +164,13 @@ class Fingerprints:
             self.version_1.add(name)
 
     @cached_property
-    def _by_version(self) -> dict[int, np.ndarray]:
+    def _by_version(self) -> list[tuple[int, set[str], np.ndarray]]:
+        """The sets of each version, and all their fingerprints."""
         names = {1: self.version_1, VERSION: self.sets.keys() - self.version_1}
-        every = {version: [self.sets[name] for name in chosen] for version, chosen in names.items()}
-        return {version: np.unique(np.concatenate(values)) for version, values in every.items() if values}
+        every = {
+            version: np.concatenate([self.sets[name] for name in named]) for version, named in names.items() if named
+        }
+        return [(version, set(names[version]), np.unique(values)) for version, values in every.items()]
 
     def __len__(self) -> int:
         return len(np.unique(np.concatenate([np.empty(0, np.uint64), *self.sets.values()])))
@@ -142,15 +203,14 @@ class Fingerprints:
         by_ngrams: dict[str, np.ndarray] = {}
         for column in map(as_texts, columns):
             normal = words_of_all(column)
-            for version, known in self._by_version.items():
+            for version, names, known in self._by_version:
                 texts = normal if version == VERSION else _of_version_1(column, normal)
-                numbers, has_one = fingerprint_normalised(texts)
+                numbers, has_one = _fingerprints_of_words(texts)
                 rows = np.flatnonzero(has_one & is_among(numbers, known))
-                names = self.version_1 if version == 1 else self.sets.keys() - self.version_1
                 for name in names if len(rows) else ():
                     _add(rows_by_set, name, rows[is_among(numbers[rows], self.sets[name])], len(normal))
-            for name, rows in self.containment.match(normal).items() if self.containment is not None else ():
-                _add(by_ngrams, name, rows, len(normal))
+            for name, found in self.containment.match(normal).items() if self.containment is not None else ():
+                _add(by_ngrams, name, np.array(found), len(normal))
         matched = {name: rows_by_set[name] for name in self.sets if name in rows_by_set}
         for name, mask in by_ngrams.items():
             only = mask & ~matched[name] if name in matched else mask
@@ -174,14 +234,6 @@ class Fingerprints:
     def contains(self, texts: Texts) -> np.ndarray:
         """Returns which sentences occur in any of the sets: (sentences,), bool."""
         return self.match([texts])[0]
-
-
-def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
-    """Returns texts as version 1 saw them; those in ASCII are the same in both versions."""
-    texts = pc.fill_null(texts, "")
-    other = pc.invert(pc.string_is_ascii(texts))
-    old = [normalise_as_version_1(text) for text in texts.filter(other).to_pylist()]
-    return pc.replace_with_mask(normal, other, pa.array(old, pa.string()))
 
 
 def _add(masks: dict[str, np.ndarray], name: str, rows: np.ndarray, size: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,11 +39,7 @@ class DataFolder:
         path: The folder or a Parquet file, or its address as fsspec knows it, such as s3://bucket/folder.
 
     Attributes:
-        path: The folder.
         splits: The names of its splits, train first.
-
-    Raises:
-        InputError: If the folder does not exist or holds no Parquet shards, or its provenance is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -136,12 +133,7 @@ class DataFolder:
         return self._counts[split]
 
     def sizes(self) -> list[dict[str, str | int]]:
-        """Describes the splits as the `dataset_info` of a card wants them.
-
-        Returns:
-            For each split its `name`, its `num_examples`, and as `num_bytes` the size of its columns before
-            compression.
-        """
+        """Returns the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
         sizes: list[dict[str, str | int]] = []
         for split in self.splits:
             size = 0
@@ -160,12 +152,12 @@ class DataFolder:
         batch_size: int = BATCH_ROWS,
         rows: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Streams a split as record batches.
+        """Streams a split as record batches, which end where a file ends.
 
         Args:
             split: The split.
             columns: The columns to read, in this order; all by default.
-            batch_size: The most rows of a batch; the end of a file ends a batch too.
+            batch_size: The most rows of a batch.
             rows: Which rows to give (rows of the split,), bool; all by default.
         """
         begin = 0
@@ -185,14 +177,9 @@ class DataFolder:
         return pa.Table.from_batches(self.batches(split, columns), schema=schema)
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
-        """Streams the rows `start` to `stop` of a split, reading only the row groups that hold them.
+        """Streams the rows `start` to `stop` of a split in tables of `batch_size`, reading the row groups it needs.
 
-        Args:
-            split: The split.
-            start: The first row.
-            stop: The row after the last one.
-            batch_size: Rows of a table; the last one has the rest. Where the row groups of the files end does not
-                matter, so that several processes can each take their share.
+        Where the row groups of the files end does not matter, so that several processes can each take their share.
         """
         pending: list[pa.Table] = []
         waiting = 0
@@ -290,44 +277,40 @@ def write_split(
     rows_per_shard: int = ROWS_PER_SHARD,
     repeating: Sequence[str] | None = None,
 ) -> int:
-    """Streams record batches into the Parquet shards of one split; memory stays at one batch.
+    """Streams record batches into the Parquet shards `data/SPLIT-*` of a folder; memory stays at one batch.
 
     Args:
-        folder: The data folder; shards go to its subfolder `data`.
+        folder: The data folder.
         split: The split's name, e.g. `train`.
-        batches: The rows; columns are ordered and cast to `schema`.
+        batches: The rows; columns are ordered and cast to `schema`. Without any there is one shard without rows.
         schema: The schema of the shards.
         rows_per_shard: A new shard begins once this many rows are in one.
         repeating: The columns whose values repeat, for which a dictionary is worth building; all by default.
 
     Returns:
-        The number of rows written. An empty split is one shard without rows.
+        The number of rows written.
     """
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     writer: pq.ParquetWriter | None = None
     total = in_shard = 0
-
-    def open_writer() -> pq.ParquetWriter:
-        dictionary = True if repeating is None else list(repeating)
-        return pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary)
-
+    dictionary = True if repeating is None else list(repeating)
     try:
-        for batch in batches:
-            table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-            if writer is None or in_shard >= rows_per_shard:
+        for batch in chain(batches, [None]):
+            if writer is None or (batch is not None and in_shard >= rows_per_shard):
                 if writer is not None:
                     writer.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
-                writer, in_shard = open_writer(), 0
-            if table.num_rows:  # `datasets` cannot read a row group without rows
+                writer, in_shard = (
+                    pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary),
+                    0,
+                )
+            if batch is not None and batch.num_rows:  # `datasets` cannot read a row group without rows
+                table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
                 writer.write_table(table.select(schema.names).cast(schema))
-            total += table.num_rows
-            in_shard += table.num_rows
-        if writer is None:
-            parts.append(directory / f".{split}-00000.parquet")
-            writer = open_writer()
+                total += table.num_rows
+                in_shard += table.num_rows
     finally:
         if writer is not None:
             writer.close()

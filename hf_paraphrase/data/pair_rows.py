@@ -32,11 +32,7 @@ class PairRows:
 
     Bitext has `source` and `target`; back-translated pairs have a column `source` too, so it is a bitext only where
     there are no such pairs. A row whose second side is a list, as in `{"query": …, "pos": [..], "neg": [..]}`, is a
-    pair for each of its texts.
-
-    Args:
-        source: The pairs. An iterator, which can be gone through once, is.
-        split: The split of a data folder.
+    pair for each of its texts. An iterator can be gone through once.
 
     Attributes:
         path: The data folder, for messages; None for another source.
@@ -52,24 +48,22 @@ class PairRows:
             source = _read_file(self.path)
         self.folder = DataFolder.open(source) if isinstance(source, str | os.PathLike) else None
         self._source: Any = source
+        names = getattr(source, "column_names", None)
         if self.folder is not None:
-            present = self.folder.schema(split).names
+            names = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
-        elif isinstance(source, pa.Table):
-            present = source.column_names
-        elif not isinstance(source, Iterable):
+        elif isinstance(names, dict):
+            raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
+        elif names is None and not isinstance(source, Iterable):
             raise UsageError(
                 f"{type(source).__name__} is not a source of pairs",
                 remedy="give a data folder, a Dataset, or dictionaries",
             )
-        elif isinstance(names := getattr(source, "column_names", None), dict):
-            raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
-        elif names is not None:
-            present = list(names)
-        else:
+        elif names is None:
             first, self._source = _peeked(cast("Iterable[Mapping[str, Any]]", source))
-            present = [] if first is None else list(first)
+            names = first or ()
+        present = list(names)
         is_bitext = {*_BITEXT_SIDES} <= {*present} and not {*present} & {*_SIDES}
         # The names in the source of sides that have other names than ours.
         self._theirs = {} if is_bitext else usual_pair_columns(present)
@@ -209,16 +203,13 @@ def _blocks(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> Iterator[d
 def iterate_pairs(
     pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0, split: str = "train"
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Streams the two sides of pairs, a block at a time.
+    """Streams the two sides of pairs, a block at a time; a missing value is an empty text.
 
     Args:
         pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
         max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
         seed: Seed of the sample.
         split: The split of a data folder.
-
-    Yields:
-        Two lists of equal length; a missing value is an empty text.
     """
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):

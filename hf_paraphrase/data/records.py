@@ -133,15 +133,25 @@ def _place(present: list[str], name: str, theirs: str, path: Path, line: int = 1
 
 
 def _read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+    objects = (
+        (line, value)
+        for line, text in _numbered(path, errors)
+        if text.strip() and (value := _json_object(text, path, errors, line)) is not None
+    )
+    return read_objects(objects, path, columns, errors)
+
+
+def read_objects(
+    objects: Iterable[tuple[int, Mapping[str, Any]]], path: Path, columns: Mapping[str, str], errors: LineErrors
+) -> Iterator[Block]:
+    """Streams values of numbered JSON objects as texts."""
+
     def rows() -> Iterator[tuple[int, list[str | None]]]:
-        for line, text in _numbered(path, errors):
-            value = _json_object(text, path, errors, line) if text.strip() else None
-            if value is None:
-                continue
+        for number, value in objects:
             try:
-                yield line, [_json_text(name, value, theirs) for name, theirs in columns.items()]
+                yield number, [_json_text(name, value, theirs) for name, theirs in columns.items()]
             except ValueError as error:
-                errors.handle(f"not a JSON object as expected: {error}", path, line, "fix the line")
+                errors.handle(f"not a JSON object as expected: {error}", path, number, "fix it")
 
     return _blocks(list(columns), rows())
 
@@ -182,15 +192,19 @@ def _read_parquet(path: Path, columns: Mapping[str, str], errors: LineErrors) ->
     with open_parquet(path) as file:
         for name, theirs in columns.items():
             _place(file.schema_arrow.names, name, theirs, path)
-        row = 1
-        for batch in batches_of(file, path, batch_size=_BLOCK_ROWS, columns=list(dict.fromkeys(columns.values()))):
-            yield np.arange(row, row + batch.num_rows), texts_of(batch, columns, path)
-            row += batch.num_rows
+        wanted = list(dict.fromkeys(columns.values()))
+        yield from numbered_texts(batches_of(file, path, batch_size=_BLOCK_ROWS, columns=wanted), columns, path)
 
 
-def texts_of(rows: pa.Table | pa.RecordBatch, columns: Mapping[str, str], path: str | Path) -> dict[str, pa.Array]:
-    """Returns columns of rows as texts."""
-    return {name: _column_text(name, rows.column(theirs), path) for name, theirs in columns.items()}
+def numbered_texts(
+    tables: Iterable[pa.Table | pa.RecordBatch], columns: Mapping[str, str], path: str | Path
+) -> Iterator[Block]:
+    """Streams columns of tables as texts, with the numbers of the rows from 1."""
+    row = 1
+    for table in tables:
+        texts = {name: _column_text(name, table.column(theirs), path) for name, theirs in columns.items()}
+        yield np.arange(row, row + table.num_rows), texts
+        row += table.num_rows
 
 
 def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path) -> pa.Array:

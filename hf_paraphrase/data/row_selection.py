@@ -1,27 +1,34 @@
-"""Which rows go where: repeats, parts held out, and the shuffled order, as arrays of row numbers.
+"""Which rows go where: repeats, parts held out, the shuffled order; and rows that wait on disk while that is decided.
 
-Each function needs 8 bytes a row and never the texts themselves, so corpora larger than memory can be split.
+Decisions need 8 bytes a row and never the texts themselves, so corpora larger than memory can be split.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
+from ..errors import OutputError
 from .fingerprints import is_among
 
+BATCH_ROWS = 50_000
+GATHER_BYTES = 64 << 20
+"""How much is gathered in one reading of the stored rows, where they are wanted in another order than theirs."""
 _SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
 
 
 def text_keys(*columns: pa.Array) -> np.ndarray:
-    """Hashes rows of strings to 64 bits.
+    """Hashes rows of strings to 64 bits: (rows,), uint64.
 
-    Returns:
-        One key a row (rows,), uint64; equal rows have equal keys. Two different rows of n share a key with a chance
-        of about n² / 3.7e19, which is 3e-6 for ten million rows.
+    Equal rows have equal keys; two different rows of n share a key with a chance of about n² / 3.7e19.
     """
     blake2b = hashlib.blake2b
     if len(columns) == 1:
@@ -36,12 +43,9 @@ def text_keys(*columns: pa.Array) -> np.ndarray:
 
 
 def repeat_keys(*columns: pa.Array) -> np.ndarray:
-    """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`.
+    """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`: (rows,), uint64.
 
     The two differ only because draws follow the order of their keys: another hash would draw other rows.
-
-    Returns:
-        One key a row (rows,), uint64, with the properties of :func:`text_keys`.
     """
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
@@ -53,14 +57,9 @@ def repeat_keys(*columns: pa.Array) -> np.ndarray:
 
 
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
-    """Marks the first row of each key: (rows,), bool; takes 25 bytes a row for the time of the call."""
+    """Marks the first row of each key: (rows,), bool."""
     first = np.zeros(len(keys), dtype=bool)
-    # A stable sort puts the first row of a key before its repeats.
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.concatenate([np.ones(min(1, len(keys)), dtype=bool), ordered[1:] != ordered[:-1]])
-    del ordered
-    first[order[new]] = True
+    first[np.unique(keys, return_index=True)[1]] = True
     return first
 
 
@@ -76,34 +75,21 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
     Returns:
         Which rows are drawn (rows,), bool: `size` of them, or fewer where groups of equal rows do not fit.
     """
-    # What `numpy.unique` would give, with a third of its memory: groups are runs of equal keys in sorted order.
-    ordered = np.sort(keys if candidates is None else keys[candidates])
-    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]]))
-    drawn: list[np.uint64] = []
+    groups, numbers = np.unique(keys if candidates is None else keys[candidates], return_counts=True)
+    drawn: list[int] = []
     left = size
-    for group in np.random.default_rng([seed, _HOLDING_OUT]).permutation(len(starts)):
+    for group in np.random.default_rng([seed, _HOLDING_OUT]).permutation(len(groups)):
         if left == 0:
             break
-        end = starts[group + 1] if group + 1 < len(starts) else len(ordered)
-        number = int(end - starts[group])
-        if number <= left:
-            drawn.append(ordered[starts[group]])
-            left -= number
-    result = is_among(keys, np.sort(np.array(drawn, dtype=keys.dtype)))
+        if numbers[group] <= left:
+            drawn.append(group)
+            left -= int(numbers[group])
+    result = is_among(keys, groups[np.sort(np.array(drawn, dtype=np.int64))])
     return result if candidates is None else result & candidates
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Draws so many of the candidates, or all where there are fewer.
-
-    Args:
-        candidates: Which rows may be drawn (rows,), bool.
-        size: The number of rows wanted.
-        seed: Of the draw.
-
-    Returns:
-        Which rows are drawn (rows,), bool.
-    """
+    """Draws so many of the candidates (rows,), bool, or all where there are fewer: (rows,), bool."""
     rows = np.flatnonzero(candidates)
     if size >= len(rows):
         return candidates.copy()
@@ -115,3 +101,68 @@ def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
     """Returns the row numbers in an order that is drawn with `seed`."""
     return np.random.default_rng([seed, _SHUFFLING]).permutation(rows)
+
+
+class RowStore(AbstractContextManager["RowStore"]):
+    """Rows written once, in batches, to a temporary Arrow file, and then read in any selection and order.
+
+    The file is not mapped into memory: the pages of a mapped file count as memory of the process.
+
+    Args:
+        schema: Of the rows.
+        folder: Where the file is made; the system's temporary folder by default.
+    """
+
+    def __init__(self, schema: pa.Schema, folder: Path | None = None) -> None:
+        self.schema = schema
+        handle, name = tempfile.mkstemp(prefix=".rows-", suffix=".arrow", dir=folder)
+        os.close(handle)
+        self.path = Path(name)
+        self._writer = pa.ipc.new_file(name, schema)
+        self._starts = [0]
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def append(self, rows: pa.Table) -> None:
+        """Adds rows at the end; none may be added once they are read."""
+        try:
+            for batch in rows.to_batches(max_chunksize=BATCH_ROWS):
+                if batch.num_rows:
+                    self._writer.write_batch(batch)
+                    self._starts.append(self._starts[-1] + batch.num_rows)
+        except OSError as error:
+            raise OutputError(f"cannot write temporary rows: {error.strerror or error}", path=self.path) from error
+
+    def gather(self, rows: np.ndarray) -> Iterator[pa.Table]:
+        """Streams the rows of the given numbers in the given order, at most 50,000 at a time."""
+        self._writer.close()
+        # Whole batches of output, so that the size of a reading changes nothing in what comes out.
+        bytes_per_row = max(1, self.path.stat().st_size // max(1, len(self)))
+        most = max(1, GATHER_BYTES // bytes_per_row // BATCH_ROWS) * BATCH_ROWS
+        with pa.OSFile(str(self.path), "rb") as file:
+            reader = pa.ipc.open_file(file)
+            for begin in range(0, len(rows), most):
+                table = self._take(reader, rows[begin : begin + most])
+                for first in range(0, table.num_rows, BATCH_ROWS):
+                    yield table.slice(first, BATCH_ROWS)
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+        self.path.unlink(missing_ok=True)
+
+    def _take(self, reader: pa.ipc.RecordBatchFileReader, rows: np.ndarray) -> pa.Table:
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        starts = np.asarray(self._starts)
+        edges = np.searchsorted(ordered, starts)
+        parts = [
+            reader.get_batch(int(index)).take(pa.array(ordered[edges[index] : edges[index + 1]] - starts[index]))
+            for index in np.flatnonzero(np.diff(edges))
+        ]
+        table = pa.Table.from_batches(parts, schema=self.schema).combine_chunks()
+        if (np.diff(order) == 1).all():
+            return table
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return table.take(pa.array(back))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,11 +50,7 @@ class Field:
 
 
 def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
-    """Converts a column of texts to the type of a field.
-
-    Returns:
-        The typed column (rows,), and which rows fit (rows,), bool; what does not fit is 0 in a column of numbers.
-    """
+    """Converts a column of texts to the type of a field; returns it and which rows fit (rows,), bool."""
     if field.kind == pa.string():
         if field.pattern is None:
             return texts, np.ones(len(texts), dtype=bool)
@@ -79,11 +76,7 @@ def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
 def typed(
     blocks: Iterable[Block], fields: Sequence[Field], path: Path, errors: LineErrors, remedy: str = "fix the line"
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
-    """Turns blocks of texts into typed tables; rows of which a value does not fit are reported and left out.
-
-    Yields:
-        The line numbers (rows,), int64, from 1, and a table of the fields.
-    """
+    """Turns blocks of texts into typed tables with line numbers; rows that do not fit are reported and left out."""
     schema = pa.schema([(field.name, field.kind) for field in fields])
     for lines, texts in blocks:
         good = np.ones(len(lines), dtype=bool)
@@ -105,8 +98,13 @@ def read_typed_fields(
     errors: LineErrors,
     *,
     remedy: str = "fix the line",
-    **options: bool | int | str,
+    **options: Any,
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
     """Streams a tab-separated file as typed tables; the options are those of :func:`~.text_files.read_fields`."""
-    blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, **options)  # type: ignore[arg-type]
+    blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, **options)
     return typed(blocks, [field for field in fields if field.name != "_"], path, errors, remedy)
+
+
+def read_tables(path: Path, fields: Sequence[Field], errors: LineErrors, **options: Any) -> Iterator[pa.Table]:
+    """Streams the tables of :func:`read_typed_fields`."""
+    return (table for _, table in read_typed_fields(path, fields, errors, **options))

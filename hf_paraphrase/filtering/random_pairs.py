@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.row_selection import text_keys
-from ..data.row_store import RowStore
+from ..data.row_selection import RowStore, text_keys
 from ..errors import InputError
 from .random_negatives import random_negatives
 

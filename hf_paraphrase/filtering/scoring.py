@@ -14,8 +14,8 @@ from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
+from ..data.batch_function import available_cores
 from ..data.folder import DataFolder
-from ..data.parallel import available_cores
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting

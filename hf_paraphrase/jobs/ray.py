@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..data.batch_function import Progress, no_progress
-from ..data.parallel import available_cores
+from ..data.batch_function import Progress, available_cores, no_progress
 from ..errors import OutputError, UsageError
 
 if TYPE_CHECKING:

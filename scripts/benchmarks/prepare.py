@@ -24,8 +24,8 @@ from typing import Any
 import datasets
 import pyarrow.parquet as pq
 
+from hf_paraphrase.data.batch_function import available_cores
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource

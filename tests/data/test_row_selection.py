@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.row_store as row_store
-from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, normalize_punctuation
-from hf_paraphrase.data.parallel import mapped_in_order
-from hf_paraphrase.data.row_selection import hold_out, repeat_keys
-from hf_paraphrase.data.row_store import RowStore
+import hf_paraphrase.data.row_selection as row_selection
+from hf_paraphrase.data.batch_function import mapped_in_order
+from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words
+from hf_paraphrase.data.row_selection import RowStore, first_occurrences, hold_out, repeat_keys
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15), max_size=8))
@@ -58,13 +57,6 @@ def test_lengths_count_words_or_characters():
     assert counted(rows, max_length_ratio=2, length_unit="characters") == {"length_ratio": 3}
 
 
-def test_punctuation_is_normalised_by_the_rules_of_the_language():
-    texts = pa.array(["« Oui » , dit-il…", None, "„Ja“"])
-    assert normalize_punctuation(texts, "fr").to_pylist()[1] is None
-    assert normalize_punctuation(texts, "fr").to_pylist()[0] != texts[0].as_py()
-    assert normalize_punctuation(texts, "de").to_pylist()[2] == '"Ja"'
-
-
 TEXTS = st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=12)
 
 
@@ -83,6 +75,7 @@ def test_no_key_is_both_held_out_and_kept(keys, size, seed):
     drawn = hold_out(keys, size, seed)
     assert drawn.sum() <= size
     assert not set(keys[drawn]) & set(keys[~drawn])
+    assert first_occurrences(keys).tolist() == [key not in keys[:row] for row, key in enumerate(keys)]
 
 
 @given(
@@ -97,8 +90,8 @@ def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
         pytest.MonkeyPatch.context() as patch,
         RowStore(pa.schema([("text", pa.string())]), tmp_path_factory.mktemp("rows")) as store,
     ):
-        patch.setattr(row_store, "BATCH_ROWS", 4)
-        patch.setattr(row_store, "GATHER_BYTES", data.draw(st.sampled_from([1, 1000, 1 << 20])))
+        patch.setattr(row_selection, "BATCH_ROWS", 4)
+        patch.setattr(row_selection, "GATHER_BYTES", data.draw(st.sampled_from([1, 1000, 1 << 20])))
         begin = 0
         for size in sizes:
             store.append(pa.table({"text": pa.array(values[begin : begin + size], pa.string())}))

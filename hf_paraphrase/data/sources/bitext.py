@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,27 +11,33 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
 from ...settings import seed_setting, setting
-from ..cleaning import LENGTH_UNITS, CleaningRules, clean, normalize_punctuation
+from ..cleaning import LENGTH_UNITS, CleaningRules, clean
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
-from ..language_identification import OtherLanguages
+from ..languages import OtherLanguages, check_language, primary_language
 from ..schema import BITEXT
 from ..text_blocks import LineErrors
-from .bitext_files import HELD_OUT, BitextFiles, OpenBlocks
+from ..text_files import Block, HeaderSettings, read_readable, read_tsv
+from .gettext_catalogue import find_catalogues, read_catalogues
 from .preparation import funnel_rows, recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Selection, Source
+from .tmx import read_tmx
 
+HELD_OUT = ("validation", "test")
 REPEATING = ("source_lang", "target_lang")
 """The columns whose values repeat in a bitext, for `write_split`."""
+OpenBlocks = Callable[[LineErrors], Iterator[Block]]
+"""Opens files as one stream of the columns `source` and `target`."""
 
 _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
 _LISTED_FILES = 20
 
 
 @dataclass(kw_only=True)
-class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings):
+class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
     """Makes a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
     The rules for rows and decontamination never touch parts that are given as files: a test set stays what it is.
@@ -43,6 +49,32 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
     DESCRIPTION: ClassVar[str] = "Parallel text, one sentence pair a row."
     TEMPLATE: ClassVar[str] = "bitext"
 
+    source_lang: str = setting("language code of the source side, e.g. fr")
+    target_lang: str = setting("language code of the target side, e.g. en")
+    source_file: str | None = setting("source sentences, one a line; with --target-file", None, path=True)
+    target_file: str | None = setting("their translations, line by line", None, path=True)
+    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no quoting", None, path=True)
+    columns: str = setting(
+        "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for one to leave "
+        "out (at the end it may be absent)",
+        "source,target",
+        separator=",",
+    )
+    tmx: str | None = setting(
+        "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",
+        None,
+        path=True,
+    )
+    gettext: str | None = setting(
+        "or: a gettext catalogue (.po, .mo) or a folder of them, of which those in the language that is not English "
+        "are read; obsolete, fuzzy and untranslated messages are left out",
+        None,
+        path=True,
+    )
+    validation_source_file: str | None = setting("a given validation part, source side", None, path=True)
+    validation_target_file: str | None = setting("a given validation part, target side", None, path=True)
+    test_source_file: str | None = setting("a given test part, source side", None, path=True)
+    test_target_file: str | None = setting("a given test part, target side", None, path=True)
     validation_size: int = setting(
         "rows to draw for validation; no target sentence is then in two parts",
         0,
@@ -51,10 +83,6 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
     )
     # The test part is drawn first, so that it does not depend on the size of the other.
     test_size: int = setting("rows to draw for test", 0, at_least=0, excludes="test_source_file")
-    # The draw looks at target sides alone, and a source may have several translations.
-    hold_out_sources: bool = setting(
-        "leave out training rows whose source sentence is in validation or test, with another translation", False
-    )
     seed: int = seed_setting("seed of the draws and of --shuffle")
     shuffle: bool = setting("put the training rows into random order", False)
     drop_identical: bool = setting(
@@ -81,57 +109,34 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
         "core does about 7,000 rows a second",
         False,
     )
-    language_certainty: float = setting(
-        "least probability with which another language must be found, 0.5 to 1", 0.7, at_least=0.5, at_most=1
-    )
     drop_duplicates: str = setting(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
         "none",
         choices=list(_REPEATS),
     )
-    normalize_punctuation: bool = setting("bring punctuation to one form with the Moses rules (sacremoses)", False)
 
-    def parts(self) -> list[Part]:
-        """Returns the training part, and those that are given as files."""
-        files, read = self.training_files()
-        selection = Selection(
-            repeats=_REPEATS[self.drop_duplicates],
-            sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
-            disjoint="source" if self.hold_out_sources else None,
-            shuffle=self.shuffle,
-            seed=self.seed,
-        )
-        parts = [self._part("train", files, read, self.rules(), training=True, selection=selection)]
-        for split in HELD_OUT:
-            if given := self.given_files(split):
-                parts.append(self._part(split, *given, CleaningRules()))
-        return parts
+    @property
+    def title(self) -> str:
+        """The languages, and what the training rows come from in a word."""
+        name = to_path(self.gettext or self.tmx or self.tsv or self.source_file or "").name
+        return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
 
-    def _part(
-        self, split: str, files: tuple[Path, ...], read: OpenBlocks, rules: CleaningRules, **options: Any
-    ) -> Part:
-        languages = (self.source_lang, self.target_lang)
-        prefix = "-".join(languages if split == "train" else (*languages, split))
-        cleaning = _Cleaning(prefix, languages, self.normalize_punctuation, rules)
-        remedy = "loosen the rules" if split == "train" else None
-        return Part(
-            split, BITEXT, files, partial(_read, read), texts=("source", "target"), compared=("target",),
-            clean=cleaning, repeating=REPEATING, remedy=remedy, **options,
-        )  # fmt: skip
-
-    def looked_at(self) -> list[Path]:
-        """Lists all raw files but the catalogues, of which a faulty one may be left out whole."""
-        given = [path for part in self.parts() if part.split != "train" for path in part.files]
-        return given if self.unit == "messages" else self.files()
+    @property
+    def unit(self) -> str:
+        """What is counted under `lines` for the training rows: lines, translation units or messages."""
+        return "translation units" if self.tmx is not None else "messages" if self.gettext is not None else "lines"
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
-        held_out = any(self.given_files(part) for part in HELD_OUT) or self.validation_size or self.test_size
-        if self.hold_out_sources and not held_out:
+        check_language(self.source_lang, "--source-lang")
+        check_language(self.target_lang, "--target-lang")
+        aligned = self.source_file is not None or self.target_file is not None
+        if aligned + sum(name is not None for name in (self.tsv, self.tmx, self.gettext)) != 1:
             raise UsageError(
-                "--hold-out-sources needs a part that is held out",
-                remedy="give --validation-size or --test-size, or files of these parts",
+                "give either --source-file and --target-file, or --tsv, --tmx or --gettext", remedy="one of them"
             )
+        for prefix in ("", "validation_", "test_"):
+            self._check_both(f"{prefix}source_file", f"{prefix}target_file")
         if self.max_length_ratio and not self.max_length_ratio >= 1:
             raise UsageError(
                 f"--max-length-ratio {self.max_length_ratio} is below 1", remedy="give 1 or more, or 0 for no limit"
@@ -142,39 +147,122 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
             )
         super().check()
 
-    def rules(self) -> CleaningRules:
-        """Returns the rules for the rows of the training files."""
-        languages = None
-        if self.identify_languages:
-            languages = OtherLanguages(self.source_lang, self.target_lang, self.language_certainty)
+    def _check_both(self, *names: str) -> None:
+        flags = ["--" + name.replace("_", "-") for name in names]
+        first, second = (getattr(self, name) for name in names)
+        if (first is None) != (second is None):
+            given, missing = reversed(flags) if first is None else flags
+            raise UsageError(f"{given} needs {missing}", remedy="give both sides")
+        if first is not None and Path(first).resolve() == Path(second).resolve():
+            raise UsageError(f"{flags[0]} and {flags[1]} are the same file", path=first, remedy="give both sides")
+
+    def parts(self) -> list[Part]:
+        """Returns the training part, and those that are given as files."""
+        files, read = self._training_files()
+        selection = Selection(
+            repeats=_REPEATS[self.drop_duplicates],
+            sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
+            shuffle=self.shuffle,
+            seed=self.seed,
+        )
+        parts = [self._part("train", files, read, self._rules(), training=True, selection=selection)]
+        for split in HELD_OUT:
+            source, target = getattr(self, f"{split}_source_file"), getattr(self, f"{split}_target_file")
+            if source is not None and target is not None:
+                parts.append(self._part(split, *_aligned(source, target), CleaningRules()))
+        return parts
+
+    def looked_at(self) -> list[Path]:
+        """Lists all raw files but the catalogues, of which a faulty one may be left out whole."""
+        given = [path for part in self.parts() if part.split != "train" for path in part.files]
+        return given if self.gettext is not None else self.files()
+
+    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
+        """Returns the languages, the columns, and what each rule left."""
+        read = {part: (found, funnel_rows(found)) for part, found in counts.items() if "lines" in found}
+        names = list(dict.fromkeys(path.name for path in self.files()))
+        # provenance.json has them all.
+        more = [f"and {len(names) - _LISTED_FILES} more"] if len(names) > _LISTED_FILES else []
+        return {
+            "source_lang": self.source_lang,
+            "target_lang": self.target_lang,
+            "files": names[:_LISTED_FILES] + more,
+            "unit": self.unit,
+            "columns": BITEXT.names,
+            "splits": folder.sizes(),
+            "rules": read,
+            "drawn": [part for part in counts if part not in read],
+            "seed": self.seed,
+        }
+
+    def _rules(self) -> CleaningRules:
         return CleaningRules(
             drop_identical=self.drop_identical,
             min_length=self.min_length,
             max_length=self.max_length,
             max_length_ratio=self.max_length_ratio,
             length_unit=self.length_unit,
-            languages=languages,
+            languages=OtherLanguages(self.source_lang, self.target_lang) if self.identify_languages else None,
         )
 
-    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
-        """Returns the languages, the columns, and what each rule left."""
-        read = {part: (found, funnel_rows(found)) for part, found in counts.items() if "lines" in found}
-        return {
-            "source_lang": self.source_lang,
-            "target_lang": self.target_lang,
-            "files": _listed([path.name for path in self.files()]),
-            "unit": self.unit,
-            "columns": BITEXT.names,
-            "splits": folder.sizes(),
-            "rules": read,
-            "drawn": [part for part in counts if part not in read],
-            "sources_held_out": self.hold_out_sources,
-            "seed": self.seed,
-            "punctuation": self.normalize_punctuation,
-        }
+    def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: CleaningRules, **options: Any) -> Part:
+        languages = (self.source_lang, self.target_lang)
+        prefix = "-".join(languages if split == "train" else (*languages, split))
+        return Part(
+            split,
+            BITEXT,
+            files,
+            partial(_read, read),
+            texts=("source", "target"),
+            compared=("target",),
+            clean=partial(_cleaned, prefix, languages, rules),
+            repeating=REPEATING,
+            remedy="loosen the rules" if split == "train" else None,
+            **options,
+        )
+
+    def _training_files(self) -> tuple[list[Path], OpenBlocks]:
+        """Returns the training files, and what opens them."""
+        if self.tsv is not None:
+            path = Path(self.tsv)
+            codes = (self.source_lang, self.target_lang)
+            return [path], partial(read_tsv, path, self._field_names(), header=self.header, names=codes)
+        if self.tmx is not None:
+            path = Path(self.tmx)
+            return [path], partial(read_tmx, path, self.source_lang, self.target_lang)
+        if self.gettext is not None:
+            lang, english = self._gettext_languages()
+            catalogues = find_catalogues(Path(self.gettext), lang)
+            return catalogues, partial(read_catalogues, catalogues, lang, english)
+        return _aligned(self.source_file or "", self.target_file or "")
+
+    def _field_names(self) -> list[str]:
+        names = [name.strip() for name in self.columns.split(",")]
+        if sorted(name for name in names if name != "_") != ["source", "target"]:
+            raise UsageError(
+                f"--columns `{self.columns}` must name source and target once each, and `_` for other fields",
+                remedy="e.g. --columns target,source for a file with English first",
+            )
+        return names
+
+    def _gettext_languages(self) -> tuple[str, str]:
+        """Returns the language of the translations, and the name of the English column."""
+        english = [primary_language(code) == "en" for code in (self.source_lang, self.target_lang)]
+        if sum(english) != 1:
+            raise UsageError(
+                f"the messages of gettext catalogues are English, but the languages are {self.source_lang} and "
+                f"{self.target_lang}",
+                remedy="one of --source-lang and --target-lang must be en",
+            )
+        return (self.target_lang, "source") if english[0] else (self.source_lang, "target")
 
 
 prepare_bitext = recipe_of("bitext", BitextSource)
+
+
+def _aligned(source: str, target: str) -> tuple[list[Path], OpenBlocks]:
+    files = [Path(source), Path(target)]
+    return files, partial(read_readable, files, ("source", "target"))
 
 
 def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
@@ -182,34 +270,12 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
         yield pa.table({"line": pa.array(lines), "source": sides["source"], "target": sides["target"]})
 
 
-@dataclass(frozen=True)
-class _Cleaning:
-    """Makes rows of lines, normalises punctuation, and leaves out what no rule lets through."""
-
-    prefix: str
-    languages: tuple[str, str]
-    punctuation: bool
-    rules: CleaningRules
-
-    def __call__(self, lines: pa.Table) -> tuple[pa.Table, dict[str, int]]:
-        rows, counts = clean(self._with_punctuation(lines), self.rules)
-        number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
-        identifier = pc.binary_join_element_wise(self.prefix, number, "-")
-        languages = [pa.repeat(pa.scalar(code), rows.num_rows) for code in self.languages]
-        return pa.table([identifier, *rows.columns[1:], *languages], schema=BITEXT), counts
-
-    def _with_punctuation(self, lines: pa.Table) -> pa.Table:
-        if not self.punctuation:
-            return lines
-        sides = (
-            normalize_punctuation(lines.column(name).combine_chunks(), code)
-            for name, code in zip(("source", "target"), self.languages, strict=True)
-        )
-        return pa.table([lines.column("line"), *sides], names=lines.column_names)
-
-
-def _listed(names: list[str]) -> list[str]:
-    """Shortens a long list of files for the card: provenance.json has them all."""
-    different = list(dict.fromkeys(names))
-    more = len(different) - _LISTED_FILES
-    return different if more <= 0 else [*different[:_LISTED_FILES], f"and {more} more"]
+def _cleaned(
+    prefix: str, languages: tuple[str, str], rules: CleaningRules, lines: pa.Table
+) -> tuple[pa.Table, dict[str, int]]:
+    """Makes rows of lines, without those that a rule does not let through."""
+    rows, counts = clean(lines, rules)
+    number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
+    identifier = pc.binary_join_element_wise(prefix, number, "-")
+    codes = [pa.repeat(pa.scalar(code), rows.num_rows) for code in languages]
+    return pa.table([identifier, *rows.columns[1:], *codes], schema=BITEXT), counts

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +19,7 @@ from ...errors import InputError, UsageError
 from ...settings import setting
 from ..schema import BITEXT
 from ..text_blocks import LineErrors
-from ..typed_fields import Field, read_typed_fields
+from ..typed_fields import Field, read_tables, read_typed_fields
 from .source import LineErrorSettings, Part, Source, find_files
 
 LANGUAGES = ("de", "fr", "ru", "zh")
@@ -111,8 +110,7 @@ def _identifier(name: str, lang: str) -> Field:
 
 def _sentences(path: Path, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
     """Reads a side: an id and a sentence, in which tabs are text."""
-    fields = [_identifier("id", lang), Field("text")]
-    return (table for _, table in read_typed_fields(path, fields, errors, last_takes_tabs=True))
+    return read_tables(path, [_identifier("id", lang), Field("text")], errors, last_takes_tabs=True)
 
 
 def _read_sentences(path: Path, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
@@ -123,39 +121,25 @@ def _read_sentences(path: Path, lang: str, errors: LineErrors) -> Iterator[pa.Ta
 def _read_gold(path: Path, sides: tuple[Path, Path], lang: str, errors: LineErrors) -> Iterator[pa.Table]:
     """Joins the alignment with the texts; only the texts it names are held in memory."""
     fields = [_identifier("source_id", lang), _identifier("target_id", "en")]
-    blocks = list(read_typed_fields(path, fields, errors))
-    lines = np.concatenate([lines for lines, _ in blocks])
-    gold = pa.concat_tables([table for _, table in blocks]).combine_chunks()
-    texts = []
-    good = np.ones(gold.num_rows, dtype=bool)
-    for side, (name, file) in enumerate(zip(("source_id", "target_id"), sides, strict=True)):
-        wanted = gold.column(name).combine_chunks()
-        texts_by_id = _texts(file, (lang, "en")[side], pc.unique(wanted))
-        column = [texts_by_id.get(identifier) for identifier in wanted.to_pylist()]
-        for row in np.flatnonzero([text is None for text in column] & good):
-            errors.handle(f"`{wanted[int(row)].as_py()}` is not in {file.name}", path, int(lines[row]), "fix the line")
-        good &= np.array([text is not None for text in column], dtype=bool)
-        texts.append(pa.array(column, pa.string()))
-    count = gold.num_rows
-    table = pa.table(
-        {
-            "id": pc.binary_join_element_wise(gold.column("source_id"), gold.column("target_id"), " "),
-            "source": texts[0],
-            "target": texts[1],
-            "source_lang": pa.repeat(pa.scalar(lang), count),
-            "target_lang": pa.repeat(pa.scalar("en"), count),
-            "source_id": gold.column("source_id"),
-            "target_id": gold.column("target_id"),
-        },
-        schema=GOLD,
-    )
-    yield table.filter(pa.array(good))
+    pairs: list[tuple[int, str, str]] = []
+    for lines, table in read_typed_fields(path, fields, errors):
+        pairs += zip(lines.tolist(), *(column.to_pylist() for column in table.columns), strict=True)
+    sources = _texts(sides[0], lang, pa.array([source for _, source, _ in pairs], pa.string()))
+    targets = _texts(sides[1], "en", pa.array([target for _, _, target in pairs], pa.string()))
+    rows = []
+    for line, source, target in pairs:
+        if source in sources and target in targets:
+            rows.append([f"{source} {target}", sources[source], targets[target], lang, "en", source, target])
+        else:
+            name, file = (source, sides[0]) if source not in sources else (target, sides[1])
+            errors.handle(f"`{name}` is not in {file.name}", path, line, "fix the line")
+    yield pa.Table.from_pylist([dict(zip(GOLD.names, row, strict=True)) for row in rows], schema=GOLD)
 
 
 def _texts(path: Path, lang: str, wanted: pa.Array) -> dict[str, str]:
-    """Finds the sentences with the given numbers. Malformed lines are reported when the side itself is read."""
-    texts_by_id: dict[str, str] = {}
+    """Finds the sentences with the given ids. Malformed lines are reported when the side itself is read."""
+    texts: dict[str, str] = {}
     for table in _sentences(path, lang, LineErrors("skip")):
         table = table.filter(pc.is_in(table.column("id"), wanted))
-        texts_by_id.update(zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True))
-    return texts_by_id
+        texts.update(zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True))
+    return texts

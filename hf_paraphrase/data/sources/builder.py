@@ -66,7 +66,7 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
             dataset_name=source,
             config_name=name,
             # It shall not give the rows of what a file held before.
-            hash=input_state(self._source.inputs()),
+            hash=_input_state(self._source.inputs()),
             source=source,
             settings=settings,
         )
@@ -79,10 +79,8 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
         with self._opened() as rows:
             first = next(iter(rows.parts))
             self.info.features = part_features(rows.schema(first), rows.parts[first])
-            return [
-                datasets.SplitGenerator(name=part.split, gen_kwargs={"name": name})
-                for name, part in rows.parts.items()
-            ]
+            parts = rows.parts.items()
+            return [datasets.SplitGenerator(name=part.split, gen_kwargs={"name": name}) for name, part in parts]
 
     def _generate_tables(self, name: str) -> Iterator[tuple[tuple[int, int], pa.Table]]:
         with self._opened() as rows:
@@ -110,11 +108,11 @@ def part_features(schema: pa.Schema, part: Part) -> datasets.Features:
     return features
 
 
-def input_state(paths: Iterable[str | Path], salt: str | None = None) -> str:
-    """Makes a key for the cache of `datasets` that changes when the raw files change: 16 hexadecimal digits."""
+def _input_state(paths: Iterable[str | Path]) -> str:
+    """Makes a key for the cache of `datasets` that changes when the raw files change."""
     states: list[tuple[str, int, int]] = []
     for path in map(Path, paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             stat = file.stat() if file.exists() else None
             states.append((str(file), stat.st_size if stat else -1, stat.st_mtime_ns if stat else -1))
-    return hashlib.sha256(json.dumps([salt, states]).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ All are UTF-8 text without CSV quoting. The sets are small: each is read whole. 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from ...errors import InputError
 from ...settings import setting
 from ..same_text import has_words
-from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_lines, read_readable
-from ..typed_fields import Field, read_typed_fields, typed
+from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_fields, read_lines, read_readable
+from ..typed_fields import Field, read_tables, read_typed_fields, typed
 from .source import LineErrorSettings, NothingThereError, Part, Source, files_below, source_folder
 
 MAXIMUM_SCORE = 5.0
@@ -64,7 +64,6 @@ class GradedFile:
     Attributes:
         family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
             that is not a test set.
-        name: The set's name within its family, e.g. `MSRpar`.
         files: All files that are read for it.
         rows: Reads the set; None if only the scores are there and the sentences are not.
         lacks: `sentences` or `scores` where these are missing; reading a set without scores is an error.
@@ -121,10 +120,9 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     gold = _counterpart(path, "input", "gs", year)
     if gold is not None:
         return GradedFile(family, name, path, STS, (path, gold), partial(_read_semeval, gold))
-    if _has_scores(path):
-        return GradedFile(family, name, path, STS, (path,), _read_scored)
-    beside = path.with_name(re.sub(r"\.input\.", ".gs.", path.name, count=1, flags=re.IGNORECASE))
-    return GradedFile(family, name, path, STS, (path,), partial(_read_semeval, beside), "scores")
+    scored = re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3])) is not None
+    rows = _read_scored if scored else partial(_read_semeval, _other_name(path, "input", "gs"))
+    return GradedFile(family, name, path, STS, (path,), rows, "" if scored else "scores")
 
 
 def _year_of(folder: Path) -> str | None:
@@ -145,28 +143,20 @@ def _part_of(folder: Path) -> str | None:
     return next((part[1].lower() for name in names if (part := _NOT_A_TEST.search(name))), None)
 
 
+def _other_name(path: Path, kind: str, other: str) -> Path:
+    return path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
+
+
 def _counterpart(path: Path, kind: str, other: str, year: str) -> Path | None:
     """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same year."""
-    name = re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE)
-    beside = path.with_name(name)
+    beside = _other_name(path, kind, other)
     if beside.is_file():
         return beside
-    siblings = sorted(folder / name for folder in path.absolute().parent.parent.iterdir() if folder.is_dir())
-    return next(
-        (
-            file
-            for file in siblings
-            if file.is_file() and _year_of(file.parent) == year and _part_of(file.parent) == _part_of(path.parent)
-        ),
-        None,
-    )
-
-
-def _has_scores(path: Path) -> bool:
-    """Returns whether the first line has a score as its third field, as files of STS 2017 have."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        columns = file.readline().rstrip("\r\n").split("\t")
-    return len(columns) > 2 and re.fullmatch(r"\s*\d(\.\d*)?\s*", columns[2]) is not None
+    wanted = (year, _part_of(path.parent))
+    for folder in sorted(path.absolute().parent.parent.iterdir()):
+        if (folder / beside.name).is_file() and (_year_of(folder), _part_of(folder)) == wanted:
+            return folder / beside.name
+    return None
 
 
 _SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
@@ -178,29 +168,32 @@ def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
         raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
     _check_aligned(path, gold, "both need one line a pair; an unscored pair has a blank gold line")
     for lines, texts in read_readable((path, gold), ("pair", "score"), errors):
-        scored = has_words(texts["score"])
-        if not scored.all():
-            errors.left_out["unscored"] += int((~scored).sum())
+        scored = _scored(texts, errors)
         good = scored & (count_fields(texts["pair"], "\t") > 1)
         for row in np.flatnonzero(scored & ~good):
             errors.handle("1 tab-separated field, 2 or more expected", path, int(lines[row]), "fix the line")
         pairs = Fields(texts["pair"].filter(pa.array(good)), "\t")
-        columns = {f"sentence{index + 1}": pairs.column(index) for index in range(2)}
-        block = (lines[good], {**columns, "score": texts["score"].filter(pa.array(good))})
-        for _, table in typed([block], [*map(Field, columns), _SCORE], gold, errors):
-            yield from table.to_pylist()
+        sides = {f"sentence{index + 1}": pairs.column(index) for index in range(2)}
+        yield from _typed_rows(lines[good], sides | {"score": texts["score"].filter(pa.array(good))}, gold, errors)
 
 
 def _read_scored(path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads a SemEval set with the scores in its third field."""
-    sides = [Field("sentence1"), Field("sentence2")]
-    for lines, table in read_typed_fields(path, [*sides, Field("score")], errors):
-        scored = has_words(table.column("score").combine_chunks())
-        errors.left_out["unscored"] += int((~scored).sum())
-        rows = table.filter(pa.array(scored))
-        texts = {name: rows.column(name).combine_chunks() for name in rows.column_names}
-        for _, pairs in typed([(lines[scored], texts)], [*sides, _SCORE], path, errors):
-            yield from pairs.to_pylist()
+    for lines, texts in read_fields(path, ["sentence1", "sentence2", "score"], errors):
+        scored = _scored(texts, errors)
+        kept = {name: column.filter(pa.array(scored)) for name, column in texts.items()}
+        yield from _typed_rows(lines[scored], kept, path, errors)
+
+
+def _scored(texts: Mapping[str, pa.Array], errors: LineErrors) -> np.ndarray:
+    scored = has_words(texts["score"])
+    errors.left_out["unscored"] += int((~scored).sum())
+    return scored
+
+
+def _typed_rows(lines: np.ndarray, texts: dict[str, pa.Array], path: Path, errors: LineErrors) -> Iterator[Row]:
+    for _, table in typed([(lines, texts)], [Field("sentence1"), Field("sentence2"), _SCORE], path, errors):
+        yield from table.to_pylist()
 
 
 def _check_aligned(path: Path, other: Path, remedy: str) -> None:
@@ -233,7 +226,7 @@ def _read_stsbenchmark(path: Path, errors: LineErrors) -> Iterator[Row]:
 
 def _read_columns(names: Sequence[str], header_lines: int, path: Path, errors: LineErrors) -> Iterator[Row]:
     fields = [_SCORE if name == "score" else Field(name) for name in names]
-    for _, table in read_typed_fields(path, fields, errors, header_lines=header_lines):
+    for table in read_tables(path, fields, errors, header_lines=header_lines):
         yield from table.to_pylist()
 
 
@@ -303,9 +296,8 @@ class GradedSource(Source, LineErrorSettings):
                 by_split[split],
                 key=lambda graded: (names.index(graded.name) if graded.name in names else len(names), graded.name),
             )
-            parts.append(
-                Part(split, files[0].schema, [path for graded in files for path in graded.files], partial(_all, files))
-            )
+            paths = [path for graded in files for path in graded.files]
+            parts.append(Part(split, files[0].schema, paths, partial(_all, files)))
         return parts
 
     def missing(self) -> list[str]:

@@ -5,17 +5,14 @@ The files have a header, no quoting, and quotes that open and never close.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
 
 from ...settings import setting
-from ..text_blocks import LineErrors
-from ..typed_fields import Field, read_typed_fields
+from ..typed_fields import Field, read_tables
 from .source import LineErrorSettings, Part, Source, find_files
 
 FIELDS = (
@@ -47,13 +44,12 @@ class MsrpSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
-        paths = find_files(self.data_dir, _FILES)
-        return [Part(split, SCHEMA, [path], partial(_read, path)) for split, path in paths.items()]
+        return [
+            Part(split, SCHEMA, [path], partial(read_tables, path, FIELDS, header_lines=1))
+            for split, path in find_files(self.data_dir, _FILES).items()
+        ]
 
     def missing(self) -> list[str]:
         """Names the files that are not there."""
-        return [name for split, name in _FILES.items() if split not in find_files(self.data_dir, _FILES)]
-
-
-def _read(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    return (table for _, table in read_typed_fields(path, FIELDS, errors, header_lines=1))
+        found = find_files(self.data_dir, _FILES)
+        return [name for split, name in _FILES.items() if split not in found]

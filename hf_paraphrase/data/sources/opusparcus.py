@@ -2,10 +2,8 @@
 
 Configurations of the builder are named by the language: `fr` has all splits; `fr.80` takes as many training pairs
 as are estimated to be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on
-which the two annotators differed about whether they are paraphrases.
-
-Training pairs that are also development or test pairs, in
-either order, are left out and counted; `--decontaminate` looks for single sentences too, of four words or more.
+which the two annotators differed. Training pairs that are also development or test pairs, in either order, are left
+out and counted; `--decontaminate` looks for single sentences too, of four words or more.
 
 Raw files are those of the distribution. Parquet files of the Hub have the columns `lang`, `sent1`, `sent2`,
 `annot_score`, `gem_id`; they are found at any depth, the split is the last of `train`, `validation` and `test` in the
@@ -29,12 +27,11 @@ import pyarrow.compute as pc
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ..fingerprints import is_among
-from ..parquet_files import batches_of, open_shard
-from ..records import texts_of
+from ..records import column_names, read_records
 from ..row_selection import repeat_keys
-from ..text_blocks import COMPRESSED, LineErrors
+from ..text_blocks import LineErrors
 from ..typed_fields import Field, read_typed_fields, typed
-from .source import Part, Read, Source, TrainingSettings, source_folder
+from .source import NothingThereError, Part, Read, Source, TrainingSettings, find_files, source_folder
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")
 _RANKING = {
@@ -52,7 +49,7 @@ SCHEMA = pa.schema(
 UNDECIDED = 2.5
 """The mean score of a pair that one annotator took for a paraphrase and the other did not."""
 
-_RAW_FILES = {"train": "train/{0}-train.txt", "validation": "dev/{0}-dev.txt", "test": "test/{0}-test.txt"}
+_RAW_FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
 _SYNONYMS = {
     "id": ("gem_id", "id", "pair_id"),
@@ -72,8 +69,7 @@ PUBLISHED = {
     "sv": {85: 1_000_000, 80: 1_200_000, 70: 1_800_000, 60: 5_000_000},
 }
 """For each language and estimated percentage of good pairs, the number of pairs from the beginning of the file:
-Sjöblom, Creutz and Aulamo (2018), Table 3, in which the figures are rounded. Figures for other percentages come from a
-table of the user's, e.g. read off the curves in Creutz (2018)."""
+Sjöblom, Creutz and Aulamo (2018), Table 3, in which the figures are rounded."""
 
 
 @dataclass(kw_only=True)
@@ -100,12 +96,6 @@ class OpusparcusSource(Source, TrainingSettings):
         "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
         None,
     )
-    quality_table: str | None = setting(
-        "a file of language, percentage, number of pairs (tab-separated) for --quality instead of the published ones",
-        None,
-        only_with="quality",
-        path=True,
-    )
     first: int = setting("take this many training pairs, best first; 0 = all", 0, at_least=0, excludes="quality")
 
     @property
@@ -120,26 +110,21 @@ class OpusparcusSource(Source, TrainingSettings):
 
     def limit(self) -> int | None:
         """Returns the number of training pairs to take; None for all."""
-        if self.quality is None:
-            return self.first or None
-        table = None if self.quality_table is None else Path(self.quality_table)
-        return pairs_at_quality(self.lang, self.quality, table)
+        return (self.first or None) if self.quality is None else pairs_at_quality(self.lang, self.quality)
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
-        folder = source_folder(self.data_dir)
-        sources = self._raw_sources(folder) or self._hub_sources(folder)
+        sources = self._raw_sources() or self._hub_sources()
         if not sources:
             raise InputError(
                 f"no Opusparcus files for {self.lang} below this folder",
-                path=folder,
+                path=self.data_dir,
                 remedy=f"expected {self.lang}/train/{self.lang}-train.txt.bz2, dev and test, or Parquet files",
             )
-        selected = self.quality is not None or self.first != 0
-        if (selected or self.decontaminate) and "train" not in sources:
+        if "train" not in sources and (self.quality is not None or self.first or self.decontaminate):
             raise InputError(
                 f"no training pairs of {self.lang} below this folder",
-                path=folder,
+                path=self.data_dir,
                 remedy="--quality, --first and --decontaminate concern the training part only",
             )
         judged = [read for split, (_, read) in sources.items() if split != "train"]
@@ -150,9 +135,10 @@ class OpusparcusSource(Source, TrainingSettings):
             else:
                 parts.append(Part(split, SCHEMA, files, read))
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
-        for part in [part for part in parts if not part.training]:
-            read = partial(_labelled_only, part.read)
-            parts.append(Part(part.split, schema, part.files, read, configuration="labelled", may_be_empty=True))
+        for split, (files, read) in sources.items():
+            if split != "train":
+                read = partial(_labelled_only, read)
+                parts.append(Part(split, schema, files, read, configuration="labelled", may_be_empty=True))
         return parts
 
     def missing(self) -> list[str]:
@@ -160,26 +146,20 @@ class OpusparcusSource(Source, TrainingSettings):
         present = {part.split for part in self.parts()}
         return [split for split in _RAW_FILES if split not in present]
 
-    def inputs(self) -> list[str | Path]:
-        """Lists everything that is read."""
-        return super().inputs() + ([Path(self.quality_table)] if self.quality_table else [])
-
-    def _raw_sources(self, folder: Path) -> _Sources:
+    def _raw_sources(self) -> _Sources:
+        try:
+            found = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _RAW_FILES.items()})
+        except NothingThereError:
+            return {}
         sources: _Sources = {}
-        for split, pattern in _RAW_FILES.items():
-            name = pattern.format(self.lang)
-            paths = (
-                root / f"{name}{end}" for root in (folder / self.lang, folder) for end in ("", *sorted(COMPRESSED))
-            )
-            path = next((path for path in paths if path.is_file()), None)
-            if path is not None:
-                most = self.limit() if split == "train" else None
-                read = partial(_read_raw, path, split, self.lang)
-                sources[split] = ([path], partial(_described, read, split, self.lang, most))
+        for split, path in found.items():
+            read = partial(_read_raw, path, split, self.lang)
+            most = self.limit() if split == "train" else None
+            sources[split] = ([path], partial(_described, read, split, self.lang, most))
         return sources
 
-    def _hub_sources(self, folder: Path) -> _Sources:
-        files, quality = _hub_files(folder, self.lang, self.quality)
+    def _hub_sources(self) -> _Sources:
+        files, quality = _hub_files(source_folder(self.data_dir), self.lang, self.quality)
         sources: _Sources = {}
         for split, paths in files.items():
             # A folder such as fr.90 holds the selection already.
@@ -204,41 +184,16 @@ class OpusparcusSource(Source, TrainingSettings):
         return name, "labelled" if rest == "labelled" else "default"
 
 
-def pairs_at_quality(lang: str, quality: int, table: Path | None = None) -> int:
-    """Returns the number of pairs to take for an estimated percentage of good ones.
-
-    Args:
-        lang: The language.
-        quality: The percentage.
-        table: A file of `lang`, `quality`, number of pairs (tab-separated, no header) instead of :data:`PUBLISHED`.
-    """
-    figures = PUBLISHED if table is None else read_quality_table(table)
-    pairs_by_quality = figures.get(lang, {})
+def pairs_at_quality(lang: str, quality: int) -> int:
+    """Returns the number of pairs to take for an estimated percentage of good ones."""
+    pairs_by_quality = PUBLISHED[lang]
     if quality not in pairs_by_quality:
-        qualities = ", ".join(str(percent) for percent in sorted(pairs_by_quality, reverse=True)) or "none"
+        qualities = ", ".join(str(percent) for percent in sorted(pairs_by_quality, reverse=True))
         raise UsageError(
             f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}",
-            path=table,
-            remedy="take one of these, or --first N, or give the figures with --quality-table",
+            remedy="take one of these, or --first N",
         )
     return pairs_by_quality[quality]
-
-
-def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
-    """Reads a table of `lang`, `quality` (per cent), number of pairs."""
-    figures: dict[str, dict[int, int]] = {}
-    fields = [
-        Field("lang", pattern="[a-z]{2}", example="fr"),
-        Field("quality", pa.int64(), low=1, high=100),
-        Field("pairs", pa.int64(), low=1),
-    ]
-    for lines, rows in read_typed_fields(path, fields, LineErrors()):
-        for line, row in zip(lines.tolist(), rows.to_pylist(), strict=True):
-            of_language = figures.setdefault(row["lang"], {})
-            if row["quality"] in of_language:
-                raise InputError(f"{row['lang']} {row['quality']} occurs twice", path=path, line=line)
-            of_language[row["quality"]] = row["pairs"]
-    return figures
 
 
 _Sources = dict[str, tuple[list[Path], Read]]
@@ -343,25 +298,19 @@ def _read_hub(files: Sequence[Path], split: str, lang: str, errors: LineErrors) 
     if split != "train":
         fields.append(Field("score", pa.float64(), low=1, high=4))
     for path in files:
-        with open_shard(path) as file:
-            present = file.schema_arrow.names
-            names = {
-                field.name: next((name for name in _SYNONYMS[field.name] if name in present), "") for field in fields
-            }
-            for name, column in names.items():
-                if not column:
-                    raise InputError(
-                        f"no column {' or '.join(_SYNONYMS[name])}",
-                        path=path,
-                        remedy=f"the columns are {', '.join(present)}",
-                    )
-            row = 1
-            for batch in batches_of(file, path, batch_size=50_000):
-                numbers = np.arange(row, row + batch.num_rows)
-                row += batch.num_rows
-                if "lang" in present:
-                    own = pc.equal(batch.column("lang").cast(pa.string()), lang).fill_null(False)
-                    errors.left_out["other_language"] += batch.num_rows - own.true_count
-                    batch, numbers = batch.filter(own), numbers[own.to_numpy(zero_copy_only=False)]
-                block = (numbers, texts_of(batch, names, path))
-                yield from (table for _, table in typed([block], fields, path, errors, "fix the file"))
+        present = column_names(path, "parquet")
+        of_files = [*fields, Field("lang")] if "lang" in present else fields
+        names = {field.name: _name_in(present, field.name) for field in of_files}
+        blocks = read_records(path, "parquet", names, errors)
+        for _, table in typed(blocks, of_files, path, errors, "fix the file"):
+            if "lang" in present:
+                own = pc.equal(table.column("lang"), lang)
+                errors.left_out["other_language"] += table.num_rows - (pc.sum(own).as_py() or 0)
+                table = table.filter(own).drop_columns(["lang"])
+            yield table
+
+
+def _name_in(present: Sequence[str], name: str) -> str:
+    """Finds the name of a column in a file of the Hub; the first of its names if it is not there."""
+    names = _SYNONYMS.get(name, (name,))
+    return next((known for known in names if known in present), names[0])

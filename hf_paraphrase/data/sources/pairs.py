@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 
 from ...errors import HfParaphraseError, InputError, UsageError
@@ -16,10 +16,10 @@ from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder, check_split_name
 from ..languages import check_language
-from ..records import column_names, read_records, texts_of
+from ..records import column_names, numbered_texts, read_records
 from ..schema import PAIRS, usual_pair_columns
 from ..text_blocks import LineErrors
-from ..text_files import Block, HeaderSettings, read_tsv
+from ..text_files import HeaderSettings, read_tsv
 from ..typed_fields import Field, typed
 from .preparation import card_columns, recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
@@ -90,29 +90,18 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         """The name of the file."""
         return f"Paraphrase pairs ({self.path.name})"
 
-    def their_names(self) -> dict[str, str]:
-        """Returns for each column its name in a file whose columns have names."""
-        pairs = [entry.partition("=") for entry in self.columns.split(",")]
-        names = dict(zip(self.field_names(), (theirs.strip() for _, _, theirs in pairs), strict=True))
-        for (_, sign, _), (name, theirs) in zip(pairs, names.items(), strict=True):
-            if name == "_" or (sign and not theirs):
-                raise UsageError(
-                    f"--columns `{self.columns}` must say name=theirs for each column to take",
-                    remedy="e.g. --columns sentence1=premise,sentence2=hypothesis",
-                )
-        return {name: theirs or name for name, theirs in names.items()}
-
-    def field_names(self) -> list[str]:
-        """Returns the names in `columns`."""
-        names = [entry.strip() for entry in self.columns.split(",")]
+    def _names(self) -> list[tuple[str, str]]:
+        """Returns the names in `columns`, each with its name in a file whose columns have names."""
+        names = [(entry.strip(), entry.strip()) for entry in self.columns.split(",")]
         if self.kind != "tsv":
-            names = [entry.partition("=")[0].strip() for entry in names]
-        named = [name for name in names if name != "_"]
-        wrong = [name for name in named if not _NAME.fullmatch(name)]
-        if wrong or len(set(named)) < len(named) or not {"sentence1", "sentence2"} <= set(named):
+            parts = [name.partition("=") for name, _ in names]
+            names = [(name.strip(), theirs.strip() if sign else name.strip()) for name, sign, theirs in parts]
+        kept = [name for name, _ in names if name != "_" or self.kind != "tsv"]
+        sides = {"sentence1", "sentence2"} <= set(kept) and len(set(kept)) == len(kept)
+        if not sides or not all(_NAME.fullmatch(name) for name in kept) or not all(theirs for _, theirs in names):
             raise UsageError(
                 f"--columns `{self.columns}` must name sentence1 and sentence2, each name once",
-                remedy="e.g. --columns sentence1,sentence2,score, with _ for a field to leave out",
+                remedy="e.g. --columns sentence1,sentence2,_ for the fields of --tsv, elsewhere names or name=theirs",
             )
         return names
 
@@ -131,8 +120,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
-        if self.kind != "tsv":
-            self.their_names()
+        self._names()
         if self.kind == "dataset" and self.url is None and not self.path.exists():
             self.url = f"https://huggingface.co/datasets/{self.dataset}"
         check_split_name(self.split)
@@ -150,15 +138,14 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         }
 
     def _fields(self) -> list[Field]:
-        names = [name for name in self.field_names() if name not in {"_", *PAIRS.names}]
+        names = [name for name, _ in self._names() if name not in {"_", *PAIRS.names}]
         return [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *names)]
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
-        fields = self._fields()
-        names = {} if self.kind == "tsv" else self.their_names()
+        fields, names = self._fields(), dict(self._names())
         if self.kind == "tsv":
             header = "yes" if self.skip_header else self.header
-            blocks = read_tsv(self.path, self.field_names(), errors, header=header)
+            blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=header)
         elif self.kind == "dataset":
             tables = self._opened()
             first = next(tables, None)
@@ -172,14 +159,13 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
                     path=self.dataset,
                     remedy=f"name the columns, e.g. --columns sentence1=…; there are {', '.join(first.column_names)}",
                 )
-            blocks = _numbered(first, tables, names, self.dataset)
+            blocks = numbered_texts(chain([first], tables), names, self.dataset)
         else:
             if not is_given(self, "columns"):
                 names |= usual_pair_columns(column_names(self.path, self.kind))
             blocks = read_records(self.path, self.kind, names, errors)
         remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
-        for _, table in typed(blocks, fields, self.path, errors, remedy):
-            yield table
+        return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
 
     def _opened(self) -> Iterator[pa.Table]:
         """Streams the rows of a data set as tables."""
@@ -222,12 +208,3 @@ def _all_columns(schema: pa.Schema, dataset: str) -> tuple[dict[str, str], list[
             names[column.name] = column.name
             fields.append(Field(column.name, kind, may_be_null=True))
     return names, fields
-
-
-def _numbered(first: pa.Table, others: Iterator[pa.Table], names: dict[str, str], dataset: str) -> Iterator[Block]:
-    row = 1
-    table: pa.Table | None = first
-    while table is not None:
-        yield np.arange(row, row + table.num_rows), texts_of(table, names, dataset)
-        row += table.num_rows
-        table = next(others, None)

@@ -128,7 +128,7 @@ def pivot_pairs(
     """Finds all pairs of different target sentences that share a source sentence.
 
     The bitexts are read twice, with 8 bytes a row kept between: only rows whose source sentence occurs more than once
-    are held in memory.
+    are held in memory. Sentences with the same words are one sentence, the first of them.
 
     Args:
         folders: Prepared bitexts; their target sides must be of one language.
@@ -138,10 +138,8 @@ def pivot_pairs(
             likely paraphrases (Creutz 2018, with a finer measure); equal ones stay in their order.
 
     Returns:
-        The pairs in the schema PIVOT, in the order in which their source sentences first occur unless they are ranked,
-        each unordered pair once. `num_pivots` counts the translations through which a pair was found, a sentence in
-        two languages twice; with a limit per source some may be missing. Sentences with the same words are one
-        sentence, the first of them. And counts: `rows` read, `sources` shared by several sentences, `candidates`
+        The pairs in the schema PIVOT, each unordered pair once, in the order in which their source sentences first
+        occur unless they are ranked; and counts: `rows` read, `sources` shared by several sentences, `candidates`
         (pairs before the next two rules), `over_limit`, `repeated` (found through another source before) and `pairs`.
     """
     keys = _source_keys(folders, split)

@@ -28,7 +28,7 @@ from ..cleaning import count_words, without_identical
 from ..languages import check_language
 from ..schema import PAIRS, columns_named
 from ..text_files import PLAIN_OR_COMPRESSED, Fields, LineErrors, count_fields, first_line_of, read_lines
-from ..typed_fields import FLOAT, Field, read_typed_fields
+from ..typed_fields import FLOAT, Field, read_tables
 from .source import Part, Read, Source, TrainingSettings
 
 LAYOUTS = ("auto", "rules", "lexical", "annotated")
@@ -101,13 +101,10 @@ class PpdbSource(Source, TrainingSettings):
                     "--max-tokens and --decontaminate do not apply to the annotated sample", path=files[0]
                 )
             return [Part("test", _ANNOTATED, files, partial(_read_annotated, files))]
-        if layout == "lexical":
-            return [Part("train", _LEXICAL, files, self._limited(partial(_read_lexical, files)), training=True)]
-        read = self._limited(partial(_read_rules, files, self.columns))
-        return [Part("train", None, files, read, training=True)]
-
-    def _limited(self, read: Read) -> Read:
-        return partial(_limited, read, self.max_tokens, self.drop_identical)
+        rules = layout == "rules"
+        read: Read = partial(_read_rules, files, self.columns) if rules else partial(_read_lexical, files)
+        read = partial(_limited, read, self.max_tokens, self.drop_identical)
+        return [Part("train", None if rules else _LEXICAL, files, read, training=True)]
 
 
 def _limited(read: Read, most: int, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
@@ -248,6 +245,6 @@ def _read_annotated(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Ta
         Field("votes", pattern=f"{number}(,{number})*", example="3.0,4.0,5.0"),
     ]
     for path in files:
-        for _, table in read_typed_fields(path, fields, errors, remedy=_REMEDY):
+        for table in read_tables(path, fields, errors, remedy=_REMEDY):
             votes = [list(map(float, text.split(","))) for text in table.column("votes").to_pylist()]
             yield table.set_column(table.column_names.index("votes"), "votes", pa.array(votes, pa.list_(pa.float64())))

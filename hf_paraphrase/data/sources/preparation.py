@@ -17,7 +17,7 @@ from ...messages import log
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
 from ...tables import format_table
-from ..containment import DEFAULT_SHARE
+from ..fingerprints import DEFAULT_SHARE
 from ..folder import DataFolder, write_split
 from ..text_blocks import SKIPPED_LINES
 from .rows import SourceRows

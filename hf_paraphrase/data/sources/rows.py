@@ -11,20 +11,20 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from ...errors import InputError
+from ..batch_function import available_cores, mapped_in_order
 from ..decontamination import DecontaminationSettings
-from ..fingerprints import Fingerprints, is_among, normalise_all
-from ..parallel import available_cores, mapped_in_order
-from ..row_selection import first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
-from ..row_store import RowStore
+from ..fingerprints import Fingerprints, normalise_all
+from ..row_selection import RowStore, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
 from ..same_text import has_words
 from ..text_blocks import LineErrors, SkippedLines
-from .source import Part, Selection, Source
+from .source import Part, Source
 
 # Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
 _MOST_WORKERS = 4
@@ -36,7 +36,7 @@ class _Block:
     """What became of a table that was read.
 
     Attributes:
-        keys: 64-bit keys of the rows (rows,), uint64, by what they are for: `repeats`, `drawn` or `disjoint`.
+        keys: 64-bit keys of the rows (rows,), uint64, by what they are for: `repeats` or `drawn`.
         contaminated: For each evaluation set which rows it matches (rows,), bool.
     """
 
@@ -54,8 +54,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         parts: The parts by the names of their shards, those that are drawn among them.
         counts: For each part that was read from files: `lines`, then how many of them each rule left out or moved
             (`malformed`, those of the source and of its cleaning, `empty_side`, `duplicate`, `to_test`,
-            `to_validation`, `held_out_source`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the
-            others. For a drawn part: `rows`. A part is there once all its tables were taken.
+            `to_validation`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the others. For a drawn
+            part: `rows`. A part is there once all its tables were taken.
         contamination: For each evaluation set, how many training rows it matched.
         malformed: The first lines left out under `on_error="skip"`.
         checked: The evaluation sets that the training rows were checked against.
@@ -73,11 +73,12 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         source.check()
         self.source = source
         parts = [part for part in source.parts() if configuration in {None, part.configuration}]
-        most, seed = getattr(source, "max_pairs", None), getattr(source, "seed", 0)
-        parts = [_sampled(part, most, seed) if part.training and most is not None else part for part in parts]
         if not parts:
             path = getattr(source, "data_dir", None)
             raise InputError(f"nothing is there for the configuration `{configuration}`", path=path)
+        most, seed = getattr(source, "max_pairs", None), getattr(source, "seed", 0)
+        if most is not None:
+            parts = [_sampled(part, most, seed) if part.training else part for part in parts]
         drawn = [(part, name) for part in parts for name in part.selection.sizes]
         self._drawn_from = {dataclasses.replace(part, split=name).name: part.name for part, name in drawn}
         held_out = [dataclasses.replace(part, split=name, files=(), training=False) for part, name in drawn]
@@ -137,23 +138,23 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     def _stream(self, part: Part) -> Iterator[pa.Table]:
         """Gives the rows of a part on as they are read."""
         errors, removed = self._errors(), Counter[str]()
-        matched = rows = 0
+        contaminated = rows = 0
         for block in self._blocks(part, errors, removed):
-            mask = self._count_contaminated(block.contaminated, np.ones(block.rows.num_rows, dtype=bool))
-            table = block.rows if not mask.any() else block.rows.filter(pa.array(~mask))
-            matched += int(mask.sum())
+            matched = self._count_contaminated(block.contaminated, np.ones(block.rows.num_rows, dtype=bool))
+            table = block.rows.filter(pa.array(~matched)) if matched.any() else block.rows
+            contaminated += int(matched.sum())
             rows += table.num_rows
             yield table
-        selected = {"contaminated": matched} if part.training and self._evaluation_sets is not None else {}
-        self._close(part, errors, {**removed, **selected}, rows)
+        if part.training and self._evaluation_sets is not None:
+            removed["contaminated"] = contaminated
+        self._close(part, errors, removed, rows)
 
     def _errors(self) -> LineErrors:
         return LineErrors(getattr(self.source, "on_error", "raise"), self._skipped.record)
 
     def _blocks(self, part: Part, errors: LineErrors, removed: Counter[str]) -> Iterator[_Block]:
         """Reads a part, and applies the rules that look at nothing but a row."""
-        sets = self._evaluation_sets if part.training else None
-        work = _Work(part, sets)
+        work = partial(_block_of, part, self._evaluation_sets if part.training else None)
         workers = min(available_cores(), _MOST_WORKERS)
         with closing(mapped_in_order(work, part.read(errors), workers)) as blocks:
             for block in blocks:
@@ -174,11 +175,9 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         counts["lines"] = sum(counts.values())
         self.malformed += [text for text in errors.first if text not in self.malformed]
         if not rows and not part.may_be_empty:
-            gone = ", ".join(
-                f"{name} {count}" for name, count in counts.items() if count and name not in {"lines", "rows"}
-            )
+            gone = [f"{name} {count}" for name, count in counts.items() if count and name not in {"lines", "rows"}]
             raise InputError(
-                f"no row of {part.name} is left ({gone or 'none was there'})",
+                f"no row of {part.name} is left ({', '.join(gone) or 'none was there'})",
                 path=next(iter(part.files), None),
                 remedy=part.remedy,
             )
@@ -211,90 +210,72 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 contaminated.setdefault(name, []).append(number + np.flatnonzero(rows))
             number += block.rows.num_rows
         counts: dict[str, int] = {}
-        stay = self._split(part, {name: np.concatenate(keys.pop(name)) for name in list(keys)}, number, counts)
+        stay = np.ones(number, dtype=bool)
+        if selection.repeats and number:
+            stay = first_occurrences(np.concatenate(keys.pop("repeats")))
+            counts["duplicate"] = int((~stay).sum())
+        if selection.sizes:
+            stay = self._draw(part, np.concatenate([np.empty(0, np.uint64), *keys.get("drawn", [])]), stay, counts)
         if self._evaluation_sets is not None and part.training:
-            masks = {name: _mask(np.concatenate(rows), number) for name, rows in contaminated.items()}
+            masks = {name: np.zeros(number, dtype=bool) for name in contaminated}
+            for name, found in contaminated.items():
+                masks[name][np.concatenate(found)] = True
             matched = self._count_contaminated(masks, stay)
             counts["contaminated"] = int(matched.sum())
             stay &= ~matched
         if selection.sample is not None:
-            drawn = sample(stay, selection.sample, selection.seed)
-            counts["not_sampled"] = int((stay & ~drawn).sum())
-            stay = drawn
+            chosen = sample(stay, selection.sample, selection.seed)
+            counts["not_sampled"] = int((stay & ~chosen).sum())
+            stay = chosen
         rows = np.flatnonzero(stay)
         self._rows[part.name] = shuffled(rows, selection.seed) if selection.shuffle else rows
         self._close(part, errors, {**removed, **counts}, len(rows))
 
-    def _split(self, part: Part, keys: dict[str, np.ndarray], number: int, counts: dict[str, int]) -> np.ndarray:
-        """Marks the rows that stay after repeats and held-out parts are taken away (rows,), bool."""
-        selection = part.selection
-        stay = np.ones(number, dtype=bool)
-        if selection.repeats and number:
-            stay = first_occurrences(keys.pop("repeats"))
-            counts["duplicate"] = int((~stay).sum())
-        wanted = sum(selection.sizes.values())
-        if wanted and wanted >= stay.sum():
+    def _draw(self, part: Part, keys: np.ndarray, stay: np.ndarray, counts: dict[str, int]) -> np.ndarray:
+        """Draws the held-out parts by the keys of all rows; returns which rows stay (rows,), bool."""
+        sizes, seed = part.selection.sizes, part.selection.seed
+        wanted = sum(sizes.values())
+        if wanted >= stay.sum():
             raise InputError(
                 f"{wanted} rows are to be held out, but there are only {stay.sum()}",
                 path=next(iter(part.files), None),
-                remedy="lower " + " and ".join(f"--{name}-size" for name in reversed(list(selection.sizes))),
+                remedy="lower " + " and ".join(f"--{name}-size" for name in reversed(list(sizes))),
             )
-        before = stay
-        for name, size in selection.sizes.items():
-            chosen = hold_out(keys["drawn"], size, selection.seed, stay)
+        for name, size in sizes.items():
+            chosen = hold_out(keys, size, seed, stay)
             # Repeats that stayed under another rule go with their sentence, so that it is in one part only.
             stay = stay & ~chosen
             shards = dataclasses.replace(part, split=name).name
             self._rows[shards] = np.flatnonzero(chosen)
             counts[f"to_{name}"] = int(chosen.sum())
             self.counts[shards] = {"rows": int(chosen.sum())}
-        if selection.disjoint is not None and number:
-            given = [keys["disjoint"][before & ~stay], *self._keys_of_given(selection)]
-            shared = stay & is_among(keys["disjoint"], np.unique(np.concatenate(given)))
-            counts["held_out_source"] = int(shared.sum())
-            stay = stay & ~shared
         return stay
 
-    def _keys_of_given(self, selection: Selection) -> Iterator[np.ndarray]:
-        """Reads the held-out parts that are given as files for the texts that must not be in training."""
-        for name, part in self.parts.items():
-            if not part.training and name not in self._drawn_from:
-                work = _Work(dataclasses.replace(part, selection=Selection(disjoint=selection.disjoint)), None)
-                for table in part.read(LineErrors(getattr(self.source, "on_error", "raise"))):
-                    yield work(table).keys["disjoint"]
+
+def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table) -> _Block:
+    """Does the work on a table that needs nothing but the table and so runs in any thread."""
+    selection = part.selection
+    rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
+    keys: dict[str, np.ndarray] = {}
+    if selection.repeats:
+        keys["repeats"] = repeat_keys(*(rows.column(name).combine_chunks() for name in selection.repeats))
+    if selection.sizes:
+        keys["drawn"] = text_keys(normalise_all(rows.column(selection.drawn_by).combine_chunks()))
+    contaminated: dict[str, np.ndarray] = {}
+    if evaluation_sets is not None:
+        columns = part.texts if part.compared is None else part.compared
+        contaminated = evaluation_sets.matches([rows.column(name) for name in columns])
+    return _Block(table.num_rows, rows, removed, keys, contaminated)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Work:
-    """The work on a table that was read, which needs nothing but the table and so runs in any thread."""
-
-    part: Part
-    evaluation_sets: Fingerprints | None
-
-    def __call__(self, table: pa.Table) -> _Block:
-        part, selection = self.part, self.part.selection
-        rows, removed = self._without_empty(table) if part.clean is None else part.clean(table)
-        keys: dict[str, np.ndarray] = {}
-        if selection.repeats:
-            keys["repeats"] = repeat_keys(*(rows.column(name).combine_chunks() for name in selection.repeats))
-        if selection.sizes:
-            keys["drawn"] = text_keys(normalise_all(rows.column(selection.drawn_by).combine_chunks()))
-        if selection.disjoint is not None:
-            keys["disjoint"] = text_keys(normalise_all(rows.column(selection.disjoint).combine_chunks()))
-        contaminated: dict[str, np.ndarray] = {}
-        if self.evaluation_sets is not None:
-            columns = part.texts if part.compared is None else part.compared
-            contaminated = self.evaluation_sets.matches([rows.column(name) for name in columns])
-        return _Block(table.num_rows, rows, removed, keys, contaminated)
-
-    def _without_empty(self, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
-        table = table if self.part.schema is None else fitted(table, self.part.schema)
-        if not self.part.texts:
-            return table, {}
-        filled = np.ones(table.num_rows, dtype=bool)
-        for name in self.part.texts:
-            filled &= has_words(table.column(name).combine_chunks())
-        return table if filled.all() else table.filter(pa.array(filled)), {"empty_side": int((~filled).sum())}
+def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
+    table = table if part.schema is None else fitted(table, part.schema)
+    if not part.texts:
+        return table, {}
+    filled = np.ones(table.num_rows, dtype=bool)
+    for name in part.texts:
+        filled &= has_words(table.column(name).combine_chunks())
+    return table if filled.all() else table.filter(pa.array(filled)), {"empty_side": int((~filled).sum())}
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -308,9 +289,3 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _sampled(part: Part, most: int, seed: int) -> Part:
     return dataclasses.replace(part, selection=dataclasses.replace(part.selection, sample=most, seed=seed))
-
-
-def _mask(rows: np.ndarray, size: int) -> np.ndarray:
-    mask = np.zeros(size, dtype=bool)
-    mask[rows] = True
-    return mask

@@ -6,6 +6,7 @@ sentences, one a line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -19,13 +20,13 @@ import pyarrow.compute as pc
 from ...errors import UsageError
 from ...settings import setting
 from ..cleaning import without_identical
-from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_readable
+from ..text_files import LineErrors, first_line_of, read_readable
 from ..typed_fields import INTEGER
 from .source import Part, Source, TrainingSettings
 
 PLAIN = pa.schema([("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string())])
 ALIGNED = pa.schema([*PLAIN, ("title", pa.string()), ("paragraph1", pa.int64()), ("paragraph2", pa.int64())])
-_REMEDY = "fix the line in both files"
+_PLACE = ("title", "paragraph1", "paragraph2")
 
 
 @dataclass(kw_only=True)
@@ -47,7 +48,7 @@ class SimpwikiSource(Source, TrainingSettings):
 
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""
-        files = (Path(self.normal), Path(self.simple))
+        files = [Path(self.normal), Path(self.simple)]
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
         aligned = "\t" in first_line_of(files[0])
@@ -55,47 +56,38 @@ class SimpwikiSource(Source, TrainingSettings):
         return [Part("train", ALIGNED if aligned else PLAIN, files, read, training=True)]
 
 
-def _read(files: tuple[Path, Path], aligned: bool, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
+def _read(files: list[Path], aligned: bool, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
     for lines, columns in read_readable(files, ("sentence1", "sentence2"), errors):
         if aligned:
-            lines, columns = _split(files, lines, list(columns.values()), errors)
+            lines, columns = _split(files, lines, columns, errors)
         number = pc.utf8_lpad(pa.array(lines).cast(pa.string()), width=6, padding="0")
         table = pa.table({"id": pc.binary_join_element_wise("simpwiki", number, "-"), **columns})
         yield without_identical(table, errors) if drop_identical else table
 
 
 def _split(
-    files: tuple[Path, Path], lines: np.ndarray, sides: list[pa.Array], errors: LineErrors
+    files: list[Path], lines: np.ndarray, sides: dict[str, pa.Array], errors: LineErrors
 ) -> tuple[np.ndarray, dict[str, pa.Array]]:
     """Splits title, paragraph and sentence; the titles of the two sides must be the same."""
-    good = np.ones(len(lines), dtype=bool)
+    rows: dict[str, list[Any]] = {name: [] for name in ("line", "sentence1", "sentence2", *_PLACE)}
+    for line, *texts in zip(lines.tolist(), *(side.to_pylist() for side in sides.values()), strict=True):
+        fields = [text.split("\t") for text in texts]
+        problems = [(path, problem) for path, side in zip(files, fields, strict=True) if (problem := _problem(side))]
+        if not problems and fields[0][0] != fields[1][0]:
+            problems = [(files[1], f"title `{fields[1][0]}`, but `{fields[0][0]}` on the other side")]
+        if problems:
+            path, problem = problems[0]
+            errors.handle(problem, path, line, "fix the line in both files")
+            continue
+        (title, paragraph1, sentence1), (_, paragraph2, sentence2) = fields
+        values = (line, sentence1, sentence2, title, int(paragraph1), int(paragraph2))
+        for column, value in zip(rows.values(), values, strict=True):
+            column.append(value)
+    numbers = np.array(rows.pop("line"), np.int64)
+    return numbers, {name: pa.array(values, ALIGNED.field(name).type) for name, values in rows.items()}
 
-    def check(path: Path, fits: np.ndarray, problem: str, *values: Any) -> None:
-        for row in map(int, np.flatnonzero(~fits & good)):
-            text = problem.format(*(value[row] for value in values))
-            errors.handle(text, path, int(lines[row]), "fix the line in both files")
-        np.logical_and(good, fits, out=good)
 
-    for path, side in zip(files, sides, strict=True):
-        counts = count_fields(side, "\t")
-        wanted = "{} tab-separated fields where 3 are expected (title, paragraph, sentence)"
-        check(path, counts == 3, wanted, counts)
-    lines, sides = lines[good], [side.filter(pa.array(good)) for side in sides]
-    good = np.ones(len(lines), dtype=bool)
-    (title1, paragraph1, sentence1), (title2, paragraph2, sentence2) = (
-        [Fields(side, "\t").column(index) for index in range(3)] for side in sides
-    )
-    for path, texts in zip(files, (paragraph1, paragraph2), strict=True):
-        fits = pc.match_substring_regex(texts, INTEGER).to_numpy(zero_copy_only=False)
-        check(path, fits, "paragraph `{}` is not a whole number", texts)
-    same = pc.equal(title1, title2).to_numpy(zero_copy_only=False)
-    check(files[1], same, "title `{}`, but `{}` on the other side", title2, title1)
-    columns = {
-        "sentence1": sentence1,
-        "sentence2": sentence2,
-        "title": title1,
-        "paragraph1": paragraph1,
-        "paragraph2": paragraph2,
-    }
-    kept = {name: column.filter(pa.array(good)) for name, column in columns.items()}
-    return lines[good], kept | {name: kept[name].cast(pa.int64()) for name in ("paragraph1", "paragraph2")}
+def _problem(fields: list[str]) -> str | None:
+    if len(fields) != 3:
+        return f"{len(fields)} tab-separated fields where 3 are expected (title, paragraph, sentence)"
+    return None if re.match(INTEGER, fields[1]) else f"paragraph `{fields[1]}` is not a whole number"

@@ -38,22 +38,18 @@ class Selection:
         repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
         sizes: For each held-out part the number of rows to draw, in the order in which they are drawn.
         drawn_by: The column of which no text shall be in two parts.
-        disjoint: A column whose texts in held-out parts, drawn or given, must not be in training; None for no rule.
-        shuffle: Whether the rows that stay are put into random order.
         sample: The most rows that stay; None for all.
-        seed: Of the draws and of the order.
     """
 
     repeats: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     drawn_by: str = "target"
-    disjoint: str | None = None
     shuffle: bool = False
     sample: int | None = None
     seed: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.repeats or self.sizes or self.disjoint or self.shuffle or self.sample is not None)
+        return bool(self.repeats or self.sizes or self.shuffle or self.sample is not None)
 
 
 @dataclass(frozen=True)
@@ -61,20 +57,15 @@ class Part:
     """One split of one configuration of a source.
 
     Attributes:
-        split: Its name, e.g. `train`.
         schema: Of its rows; None if only the files tell, for which :attr:`read` gives tables of one schema.
-        files: The raw files.
-        read: Reads them.
         training: Whether rows that occur in evaluation sets are to be left out.
         texts: The columns that must not be empty.
         compared: The columns that are looked up in evaluation sets; those of `texts` if None.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
-        selection: Which of the rows that stay go where.
         repeating: The columns whose values repeat, for `write_split`.
         rules: The rules that are listed first, even where they left nothing out.
-        may_be_empty: Whether a part without rows is not a sign of a wrong file.
-        remedy: What to do about a part without rows.
+        may_be_empty: Whether a part without rows is not a sign of a wrong file; the remedy is for one that is.
     """
 
     split: str
@@ -162,9 +153,7 @@ class Source(Settings):
 
     Attributes:
         SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        DESCRIPTION: What its rows are, in a sentence.
         LICENSE: As the Hub spells it; empty if none is stated.
-        URL: Where the data set is at home.
         FIELDS: What each column is, for the card.
         TEMPLATE: The template of the card in `dataset_cards/`.
         CONFIGURATIONS: The names of the configurations, the default one first.
@@ -265,14 +254,11 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Finds files by their names, plain or compressed, at any depth.
+    """Finds files by their names, plain or compressed, at any depth; capitals do not matter.
 
     Args:
         data_dir: The folder.
-        names: For each key the file's name without the suffix of a compression; capitals do not matter.
-
-    Returns:
-        The files that are there, in the order of `names`.
+        names: For each key the file's name without the suffix of a compression.
     """
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}

@@ -1,8 +1,7 @@
 """Translation memories (TMX 1.1 to 1.4b): an XML file of translation units, each with a sentence in several languages.
 
 The file is parsed as a stream, so memory does not grow with it. Translation tools write what XML does not allow:
-control characters become spaces, and entities of HTML their characters. Declarations of entities are refused: they
-serve no purpose in a translation memory, and expanding them can fill the memory or read other files.
+control characters become spaces, and entities of HTML their characters. Entities that the file declares are text.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html.entities import html5
 from itertools import chain
 from pathlib import Path
-from typing import Any
-from xml.parsers import expat
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +24,9 @@ from ..languages import is_language
 from ..text_blocks import LineErrors, empty_file, read_blocks, refuse_packed
 from ..text_files import Block
 
+Unit = list[tuple[str, str]]
+"""The language and the text of each variant of a sentence."""
+
 _SPACE = re.compile(r"\s+")
 _BREAK = re.compile(r"[\t\n\r]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -34,8 +34,9 @@ _REFERENCE = re.compile(r"&(#?\w{1,32});")
 _DECLARED = re.compile(rb"""^<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""")
 _LONGEST_REFERENCE = 34
 _LONGEST_DECLARATION = 256
-# Only these hold text of the sentence; all other elements inside a segment are codes of the format it came from.
-_TEXT_ELEMENTS = {"seg", "hi", "mrk"}
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_TEXT_ELEMENTS = {"hi", "mrk"}
+"""Other elements in a segment are codes of the format it came from."""
 _LISTED_LANGUAGES = 12
 
 
@@ -47,85 +48,100 @@ def single_line(text: str) -> str:
     return text.strip()
 
 
-@dataclass
-class _Unit:
-    """A translation unit: language and text of each variant."""
+def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors) -> Iterator[Block]:
+    """Streams the pairs of a translation memory in two languages as `source` and `target`, numbered from 1.
 
-    line: int
-    variants: list[tuple[str, str]] = field(default_factory=list)
-    fault: str | None = None
+    A language matches whatever its region (`fr-FR` is `fr`). A unit with several variants in one of the two languages
+    gives every combination. Units that lack one of the languages are counted as `other_languages`; one with a variant
+    of unstated language is malformed, and named by its number.
+    """
+    languages: Counter[str] = Counter()
+    number = unit_number = 0
+    for units in _units(path):
+        pairs: list[tuple[str, str]] = []
+        for unit in units:
+            unit_number += 1
+            if not all(tag for tag, _ in unit):
+                fault = f"unit {unit_number}: a variant (<tuv>) without a language (xml:lang)"
+                errors.handle(fault, path, unit_number, "fix the unit")
+                continue
+            languages.update({tag for tag, _ in unit})
+            sources = [text for tag, text in unit if is_language(tag, source_lang)]
+            targets = [text for tag, text in unit if is_language(tag, target_lang)]
+            if not (sources and targets):
+                errors.left_out["other_languages"] += 1
+            pairs += [(source, target) for source in sources for target in targets]
+        if pairs:
+            numbers = np.arange(number + 1, number + 1 + len(pairs), dtype=np.int64)
+            number += len(pairs)
+            source, target = zip(*pairs, strict=True)
+            yield numbers, {"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())}
+    if not number:
+        found = ", ".join(f"{tag} ({count} units)" for tag, count in languages.most_common(_LISTED_LANGUAGES))
+        raise InputError(
+            f"no unit has both {source_lang} and {target_lang}",
+            path=path,
+            remedy=f"its languages are {found}" if found else "it has no unit with a language",
+        )
 
 
-class _Units:
-    """Expat's callbacks: collects the units that are complete."""
+def tmx_texts(path: Path) -> Iterator[list[str]]:
+    """Streams the sentences of a translation memory, in all its languages."""
+    for units in _units(path):
+        yield [text for unit in units for _, text in unit]
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.complete: list[_Unit] = []
-        self._unit: _Unit | None = None
-        self._language = ""
-        self._text: list[str] | None = None
-        self._inside: list[str] = []
-        self._root: str | None = None
-        # The text is decoded here, whatever encoding it declares.
-        self.parser: Any = expat.ParserCreate("utf-8")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._characters
-        self.parser.EntityDeclHandler = self._entity_declaration
 
-    def feed(self, text: str, final: bool = False) -> list[_Unit]:
-        """Parses more of the file and returns the units that it completes."""
+def _units(path: Path) -> Iterator[list[Unit]]:
+    """Streams the units of a file, those that end in a block at a time."""
+    parser = ElementTree.XMLPullParser(("start", "end"))
+    root: str | None = None
+    body: ElementTree.Element | None = None
+    for text in chain(_texts(path), [None]):
+        units: list[Unit] = []
         try:
-            self.parser.Parse(_REFERENCE.sub(_character, _CONTROL.sub(" ", text)).encode(), final)
-        except expat.ExpatError as error:
+            if text is None:
+                parser.close()
+            else:
+                parser.feed(_REFERENCE.sub(_character, _CONTROL.sub(" ", text)))
+            for event, element in parser.read_events():
+                name = element.tag.lower()
+                root = root or name
+                if root != "tmx":
+                    raise InputError(f"not a translation memory: the document is <{root}>", path=path, line=1)
+                if event == "start" and name == "body":
+                    body = element
+                elif event == "end" and name == "tu":
+                    units.append(_variants(element))
+                    if body is not None:
+                        # What was read needs no memory.
+                        body.clear()
+        except ElementTree.ParseError as error:
+            line, column = error.position
             raise InputError(
-                f"not well-formed XML at column {error.offset + 1}: {expat.ErrorString(error.code)}",
-                path=self.path,
-                line=error.lineno,
+                f"not well-formed XML at column {column + 1}: {error.msg}",
+                path=path,
+                line=line,
                 remedy="fix or download the file again: nothing after this position can be read",
             ) from error
-        complete, self.complete = self.complete, []
-        return complete
+        yield units
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        name = name.lower()
-        if self._root is None and name != "tmx":
-            raise InputError(f"not a translation memory: the document is <{name}>", path=self.path, line=1)
-        self._root = "tmx"
-        if self._text is not None:
-            self._inside.append(name)
-        elif name == "tu":
-            self._unit = _Unit(self.parser.CurrentLineNumber)
-        elif name == "tuv" and self._unit is not None:
-            self._language = attributes.get("xml:lang") or attributes.get("lang") or ""
-            if not self._language:
-                self._unit.fault = "a variant (<tuv>) without a language (xml:lang)"
-        elif name == "seg" and self._unit is not None:
-            self._text, self._inside = [], []
 
-    def _end(self, name: str) -> None:
-        if self._text is not None and self._inside:
-            self._inside.pop()
-        elif self._text is not None and self._unit is not None:
-            self._unit.variants.append((self._language, single_line("".join(self._text))))
-            self._text = None
-        elif name.lower() == "tu" and self._unit is not None:
-            self.complete.append(self._unit)
-            self._unit = None
+def _variants(unit: ElementTree.Element) -> Unit:
+    return [
+        (variant.get(_XML_LANG) or variant.get("lang") or "", single_line(_text(segment)))
+        for variant in unit
+        if variant.tag.lower() == "tuv"
+        for segment in variant
+        if segment.tag.lower() == "seg"
+    ]
 
-    def _characters(self, text: str) -> None:
-        if self._text is not None and _TEXT_ELEMENTS.issuperset(self._inside):
-            self._text.append(text)
 
-    def _entity_declaration(self, name: str, *details: object) -> None:
-        raise InputError(
-            f"the file declares the entity `{name}`, which is refused",
-            path=self.path,
-            line=self.parser.CurrentLineNumber,
-            remedy="write the text out; translation memories need no entities of their own",
-        )
+def _text(element: ElementTree.Element) -> str:
+    """Returns the text of a segment without that of codes."""
+    texts = [element.text or ""]
+    for child in element:
+        texts += [_text(child) if child.tag.lower() in _TEXT_ELEMENTS else "", child.tail or ""]
+    return "".join(texts)
 
 
 def _character(reference: re.Match[str]) -> str:
@@ -164,55 +180,3 @@ def _texts(path: Path) -> Iterator[str]:
         yield rest + decoder.decode(b"", True)
     except (UnicodeError, LookupError) as error:
         raise InputError(f"the XML is in an encoding that cannot be read: {error}", path=path) from error
-
-
-def _units(path: Path) -> Iterator[list[_Unit]]:
-    """Streams the units of a file, those that end in a block at a time."""
-    units = _Units(path)
-    for text in _texts(path):
-        if complete := units.feed(text):
-            yield complete
-    yield units.feed("", final=True)
-
-
-def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors) -> Iterator[Block]:
-    """Streams the pairs of a translation memory in two languages as `source` and `target`, numbered from 1.
-
-    A language matches whatever its region (`fr-FR` is `fr`). A unit with several variants in one of the two languages
-    gives every combination. Text of inline codes (`<ph>`, `<bpt>`, …) is left out, that of `<hi>` and `<mrk>` is kept.
-    Units that lack one of the languages are counted as left out by the rule `other_languages`; one with a variant of
-    unstated language is malformed.
-    """
-    languages: Counter[str] = Counter()
-    number = unit_number = 0
-    for units in _units(path):
-        pairs: list[tuple[str, str]] = []
-        for unit in units:
-            unit_number += 1
-            if unit.fault is not None:
-                errors.handle(unit.fault, path, unit.line, "fix the unit", unit_number)
-                continue
-            languages.update({tag for tag, _ in unit.variants})
-            sources = [text for tag, text in unit.variants if is_language(tag, source_lang)]
-            targets = [text for tag, text in unit.variants if is_language(tag, target_lang)]
-            if not (sources and targets):
-                errors.left_out["other_languages"] += 1
-            pairs += [(source, target) for source in sources for target in targets]
-        if pairs:
-            numbers = np.arange(number + 1, number + 1 + len(pairs), dtype=np.int64)
-            number += len(pairs)
-            source, target = zip(*pairs, strict=True)
-            yield numbers, {"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())}
-    if not number:
-        found = ", ".join(f"{tag} ({count} units)" for tag, count in languages.most_common(_LISTED_LANGUAGES))
-        raise InputError(
-            f"no unit has both {source_lang} and {target_lang}",
-            path=path,
-            remedy=f"its languages are {found}" if found else "it has no unit with a language",
-        )
-
-
-def tmx_texts(path: Path) -> Iterator[list[str]]:
-    """Streams the sentences of a translation memory, in all its languages."""
-    for units in _units(path):
-        yield [text for unit in units for _, text in unit.variants]

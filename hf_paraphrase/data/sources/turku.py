@@ -20,24 +20,33 @@ import pyarrow.compute as pc
 
 from ...errors import InputError
 from ...settings import setting
+from ..records import read_objects
 from ..text_blocks import COMPRESSED, LineErrors, read_blocks
-from ..typed_fields import Field, parse_column, read_typed_fields
+from ..typed_fields import Field, read_tables, typed
 from .rows import fitted
 from .source import LineErrorSettings, Part, Source, find_files
 
-_KINDS = {"score": pa.float64(), "lexical_similarity": pa.float64(), "fold": pa.int64()}
+_SIDES = tuple(Field(f"sentence{side}", pattern="(?s).*", example="text") for side in (1, 2))
+_GRADE = Field("grade", pattern=r"[1-4][<>is]*|x", example="2, 4, 4>i")
+_NO_GRADE = "x"
+_FOLD = Field("fold", pa.int64(), may_be_null=True)
+_SIMILARITY = Field("lexical_similarity", pa.float64(), may_be_null=True)
+_ITEM = {
+    "sentence1": "txt1", "sentence2": "txt2", "grade": "label", "source": "source",
+    "lexical_similarity": "lex-similarity", "fold": "fold", "document": "goeswith",
+}  # fmt: skip
+"""What the columns are called in the files."""
 
 
 def _schema(*names: str) -> pa.Schema:
-    return pa.schema([(name, _KINDS.get(name, pa.string())) for name in names])
+    kinds = {"score": pa.float64(), "lexical_similarity": pa.float64(), "fold": pa.int64()}
+    return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
 
 
 SCHEMA = _schema("sentence1", "sentence2", "score", "grade", "source", "lexical_similarity", "fold", "document")
 """`score` is the grade without its flags, 1 to 4; what a file does not tell is null."""
 REWRITES = _schema("sentence1", "sentence2", "fold", "document")
 
-_GRADE = Field("label", pattern=r"[1-4][<>is]*|x", example="2, 4, 4>i")
-_NO_GRADE = "x"
 _CORPUS = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
 _FILES = {
     **{f"default/{split}": name for split, name in _CORPUS.items()},
@@ -104,71 +113,39 @@ class TurkuSource(Source, LineErrorSettings):
 
 def _read_tsv(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
     fields = [
-        Field("grade", pattern=_GRADE.pattern, example=_GRADE.example),
+        _GRADE,
         Field("source"),
         Field("lexical_similarity", pa.float64()),
-        Field("sentence1"),
-        Field("sentence2"),
+        *map(Field, ("sentence1", "sentence2")),
     ]
-    for _, table in read_typed_fields(path, fields, errors, header_lines=1, remedy=_REMEDY):
+    for table in read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY):
         yield _graded(table, errors)
 
 
 def _read_json(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    rows = []
-    for number, item in _items(path, errors):
-        row = {
-            "sentence1": item.get("txt1"),
-            "sentence2": item.get("txt2"),
-            "grade": item.get("label"),
-            "source": item.get("source"),
-            "document": item.get("goeswith"),
-            "lexical_similarity": item.get("lex-similarity"),
-            "fold": item.get("fold"),
-        }
-        if (problem := _problem(row)) is None:
-            rows.append(row)
-        else:
-            errors.handle(f"item {number}: {problem}", path, number, _REMEDY)
-    yield _graded(pa.Table.from_pylist(rows, schema=SCHEMA), errors)
+    fields = [*_SIDES, _GRADE, Field("source"), _SIMILARITY, _FOLD, Field("document")]
+    for table in _tables(_items(path, errors), path, fields, errors):
+        yield _graded(table, errors)
 
 
 def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    rows = []
-    for number, item in _items(path, errors):
-        rewrites = item.get("rewrites") or []
-        row = {"fold": item.get("fold"), "document": item.get("goeswith")}
-        pairs = rewrites if isinstance(rewrites, list) else [rewrites]
-        whole = all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in pairs
-        )
-        problem = _problem(row) if whole else "rewrites are not pairs of texts"
-        if problem is None:
-            rows += [{"sentence1": first, "sentence2": second, **row} for first, second in pairs]
-        else:
-            errors.handle(f"item {number}: {problem}", path, number, _REMEDY)
-    yield pa.Table.from_pylist(rows, schema=REWRITES)
+    def pairs() -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, item in _items(path, errors):
+            rewrites = item.get("rewrites") or []
+            if isinstance(rewrites, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in rewrites):
+                yield from ((number, item | {"txt1": first, "txt2": second}) for first, second in rewrites)
+            else:
+                errors.handle(f"item {number}: rewrites are not pairs of texts", path, number, _REMEDY)
+
+    yield from _tables(pairs(), path, [*_SIDES, _FOLD, Field("document")], errors)
 
 
-def _problem(row: dict[str, Any]) -> str | None:
-    """Returns what is wrong with an item; None if nothing is."""
-    for name, raw in (("sentence1", "txt1"), ("sentence2", "txt2"), ("grade", "label")):
-        if name in row and not isinstance(row[name], str):
-            return f"no text {raw}"
-    for name in ("source", "document"):
-        if not isinstance(row.get(name), (str, type(None))):
-            return f"{name} is not a text"
-    if "grade" in row and not parse_column(pa.array([row["grade"]]), _GRADE)[1].all():
-        return f"label `{row['grade']}` is not a grade such as 2, 4 or 4>i"
-    similarity = row.get("lexical_similarity")
-    if similarity is not None:
-        number, fits = parse_column(pa.array([str(similarity)]), Field("lex-similarity", pa.float64()))
-        if not fits.all():
-            return f"lex-similarity `{similarity}` is not a number"
-        row["lexical_similarity"] = number[0].as_py()
-    if not isinstance(row["fold"], (int, type(None))) or isinstance(row["fold"], bool):
-        return f"fold `{row['fold']}` is not a whole number"
-    return None
+def _tables(
+    items: Iterator[tuple[int, dict[str, Any]]], path: Path, fields: list[Field], errors: LineErrors
+) -> Iterator[pa.Table]:
+    names = {field.name: _ITEM[field.name] for field in fields}
+    whole = ((number, dict.fromkeys(names.values()) | item) for number, item in items)
+    return (table for _, table in typed(read_objects(whole, path, names, errors), fields, path, errors, _REMEDY))
 
 
 def _graded(table: pa.Table, errors: LineErrors) -> pa.Table:
@@ -184,21 +161,13 @@ def _items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]
     """Reads the objects of a JSON list with their numbers."""
     try:
         items = json.loads(b"".join(read_blocks(path)).decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InputError("not UTF-8", path=path, line=line, remedy="convert it to UTF-8") from error
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
         raise InputError(f"not JSON: {error}", path=path, line=line, remedy=_REMEDY) from error
     if not isinstance(items, list):
         raise InputError("not a JSON list", path=path, line=1, remedy="expected `[` at the beginning")
     for number, item in enumerate(items, start=1):
-        if not isinstance(item, dict):
-            errors.handle(f"item {number} is not an object", path, number, "fix the item")
-            continue
-        try:
-            json.dumps(item, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            errors.handle(f"item {number}: a lone surrogate, which is not a valid character", path, number, _REMEDY)
-        else:
+        if isinstance(item, dict):
             yield number, item
+        else:
+            errors.handle(f"item {number} is not an object", path, number, "fix the item")

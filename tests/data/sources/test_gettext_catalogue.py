@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.sources.gettext_catalogue import find_catalogues, package_folders, read_catalogues
+from hf_paraphrase.data.sources.gettext_catalogue import find_catalogues, read_catalogues
 from hf_paraphrase.data.sources.tmx import single_line
 from hf_paraphrase.data.text_files import LineErrors
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 
 FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {lang}\\n"\n{more}\n'
@@ -48,10 +48,10 @@ def header(lang: str = "fr", plural: str = "") -> str:
     return HEADER.format(lang=lang, more=f'"Plural-Forms: {plural}\\n"\n' if plural else "")
 
 
-def pairs_of(path, lang="fr", errors=None, **options) -> list[tuple[str, str]]:
+def pairs_of(path, lang="fr", errors=None) -> list[tuple[str, str]]:
     rows = []
     catalogues = find_catalogues(path, lang)
-    for numbers, block in read_catalogues(catalogues, lang, "target", errors or LineErrors(), **options):
+    for numbers, block in read_catalogues(catalogues, lang, "target", errors or LineErrors()):
         assert numbers.tolist() == list(range(len(rows) + 1, len(rows) + 1 + len(numbers)))
         rows += zip(block["source"].to_pylist(), block["target"].to_pylist(), strict=True)
     return rows
@@ -75,22 +75,6 @@ def test_messages_become_pairs_and_what_is_left_out_is_counted(tmp_path):
         ("%d fichiers", "%d files"),
     ]
     assert errors.left_out == {"fuzzy": 1, "untranslated": 1, "obsolete": 1}
-    errors = LineErrors()
-    assert len(pairs_of(path, errors=errors, plurals="skip", drop_placeholders=True)) == 2
-    assert errors.left_out["plural"] == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "has"),
-    [
-        ("%s is", True), ("%(name)s", True), ("%1$d", True), ("{name}", True), ("{0}", True), ("{{ x }}", True),
-        ("${x}", True), ("$HOME", True), ("<b>x</b>", True), ("%1 of", True), ("%-5.2f", True), ("%ld", True),
-        ("50% of all", False), ("100 %", False), ("$5", False), ("a < b", False), ("plain", False), ("100%", False),
-    ],
-)  # fmt: skip
-def test_placeholders_are_distinguished_from_prose(tmp_path, text, has):
-    path = written(tmp_path / "fr.po", f'{header()}\nmsgid "{text}"\nmsgstr "x"\n\nmsgid "y"\nmsgstr "y"\n')
-    assert len(pairs_of(path, drop_placeholders=True)) == 2 - has
 
 
 @pytest.mark.parametrize(
@@ -133,21 +117,6 @@ def test_a_folder_gives_the_catalogues_of_the_language_by_place_or_header_and_so
     assert [source for source, _ in pairs_of(root, "de")] == ["de"]
     with pytest.raises(InputError, match=r"no catalogue in fi.*fr"):
         pairs_of(root / "fr", "fi")
-
-
-def test_catalogues_of_a_package_are_found_without_importing_it(tmp_path, monkeypatch):
-    package = tmp_path / "some_package_with_words"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise RuntimeError('imported')")
-    written(package / "locale" / "fr" / "LC_MESSAGES" / "a.mo", header() + MESSAGES)
-    monkeypatch.syspath_prepend(tmp_path)
-    [folder] = package_folders("some_package_with_words")
-    assert ("Ouvrir", "Open") in pairs_of(folder)
-    with pytest.raises(InputError, match="no package `no_such_package`"):
-        package_folders("no_such_package")
-    for name in ("os.path", "../x", ""):
-        with pytest.raises(UsageError, match="--gettext-package"):
-            package_folders(name)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('"\\\u2028\x85\x0c{}%'), max_size=15)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.row_store as row_store
+import hf_paraphrase.data.row_selection as row_selection
 import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.schema import BITEXT
@@ -86,38 +86,6 @@ def test_the_test_part_does_not_depend_on_the_validation_size_and_the_seed_matte
     assert one["test"] == two["test"] != three["test"]
 
 
-def sources_of(rows: list[dict]) -> set[str]:
-    return {normalise(row["source"]) for row in rows}
-
-
-def test_training_rows_with_a_source_that_is_held_out_go_only_where_that_is_asked_for(tmp_path):
-    # Every source has two translations, the second time with other capitals and punctuation.
-    rows = [(f"phrase {i}", f"sentence {i}") for i in range(200)]
-    rows += [(f"Phrase {i} !", f"saying {i}") for i in range(200)]
-    plain, corpus = rows_of(aligned(tmp_path, rows, validation_size=20, test_size=30))
-    held_out = {name: sources_of(plain[name]) for name in ("validation", "test")}
-    assert all(sources_of(plain["train"]) & sources for sources in held_out.values())
-    assert "held_out_source" not in corpus.counts["train"]
-    parts, corpus = rows_of(aligned(tmp_path, rows, validation_size=20, test_size=30, hold_out_sources=True))
-    assert {name: parts[name] for name in held_out} == {name: plain[name] for name in held_out}
-    left = [row for row in plain["train"] if normalise(row["source"]) not in held_out["test"] | held_out["validation"]]
-    assert parts["train"] == left
-    assert corpus.counts["train"]["held_out_source"] == len(plain["train"]) - len(left) > 0
-
-
-def test_sources_of_given_parts_are_held_out_too(tmp_path):
-    given = aligned(tmp_path, [("Un chat.", "Another cat.")], "test")
-    files = {"test_source_file": given.test_source_file, "test_target_file": given.test_target_file}
-    rows = [("un chat", "a cat"), ("un chien", "a dog")]
-    parts, corpus = rows_of(aligned(tmp_path, rows, hold_out_sources=True, **files))
-    assert pairs_of(parts["train"]) == [("un chien", "a dog")] and pairs_of(parts["test"]) == [
-        ("Un chat.", "Another cat.")
-    ]
-    assert corpus.counts["train"]["held_out_source"] == 1
-    parts, _ = rows_of(aligned(tmp_path, rows, **files))
-    assert pairs_of(parts["train"]) == rows
-
-
 def test_shuffling_changes_the_order_of_train_only_and_block_sizes_change_nothing(tmp_path, monkeypatch):
     rows = random_rows(300, targets=10**6)
     plain, _ = rows_of(aligned(tmp_path, rows, test_size=30))
@@ -126,7 +94,7 @@ def test_shuffling_changes_the_order_of_train_only_and_block_sizes_change_nothin
     assert mixed["train"] != plain["train"]
     assert sorted(mixed["train"], key=lambda row: row["id"]) == plain["train"]
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(row_store, "BATCH_ROWS", 7)
+    monkeypatch.setattr(row_selection, "BATCH_ROWS", 7)
     for cores in (1, 4):
         monkeypatch.setattr(rows_module, "available_cores", lambda cores=cores: cores)
         assert rows_of(aligned(tmp_path, rows, test_size=30, shuffle=True))[0] == mixed
@@ -257,12 +225,10 @@ def test_given_parts_come_out_as_they_are_and_training_rules_do_not_touch_them(t
         ({"source_lang": "french"}, InputError, "--source-lang: `french`"),
         ({"max_length_ratio": 0.5}, UsageError, "--max-length-ratio"),
         ({"gettext": "x", "source_file": None, "target_file": None, "target_lang": "de"}, UsageError, "are English"),
-        ({"gettext_package": "no-name", "source_file": None, "target_file": None}, UsageError, "--gettext-package"),
         ({"min_length": 5, "max_length": 4}, UsageError, "--min-length 5 is above"),
         ({"decontaminate_ngrams": 8}, UsageError, "is for --decontaminate"),
         ({"decontaminate_share": 0.5, "decontaminate": ["x"]}, UsageError, "is for --decontaminate-ngrams"),
         ({"decontaminate_ngrams": 2, "decontaminate": ["x"]}, UsageError, "--decontaminate-ngrams 2"),
-        ({"hold_out_sources": True}, UsageError, "--hold-out-sources needs a part that is held out"),
         ({"test_source_file": "x"}, UsageError, "--test-source-file needs --test-target-file"),
         ({"validation_source_file": "absent.1", "validation_target_file": "absent.2"}, InputError, "no such file"),
         ({"validation_size": 2, "test_size": 2}, InputError, "4 rows are to be held out"),
@@ -286,9 +252,9 @@ def most_held(folder: Path, number: int) -> int:
     folder.mkdir()
     most = 0
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in ((text_blocks, "BLOCK_BYTES", 20_000), (row_store, "BATCH_ROWS", 500)):
+        for module, name, value in ((text_blocks, "BLOCK_BYTES", 20_000), (row_selection, "BATCH_ROWS", 500)):
             patch.setattr(module, name, value)
-        patch.setattr(row_store, "GATHER_BYTES", 50_000)
+        patch.setattr(row_selection, "GATHER_BYTES", 50_000)
         patch.setattr(rows_module, "available_cores", lambda: 2)
         options = aligned(folder, random_rows(number), shuffle=True, drop_duplicates="pair", validation_size=50)
         with SourceRows(options) as rows:

@@ -126,12 +126,12 @@ def test_turku_rewrites_are_pairs_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"txt1": None}, "no text txt1"),
-        ({"label": 4}, "no text label"),
-        ({"label": "5"}, "label `5` is not a grade"),
-        ({"fold": "one"}, "fold `one`"),
-        ({"lex-similarity": "nan"}, "lex-similarity `nan`"),
-        ({"goeswith": 3}, "document is not a text"),
+        ({"txt1": None}, "sentence1 `None` is not of the form text"),
+        ({"txt1": 3}, "sentence1 is not a text"),
+        ({"label": "5"}, "grade `5` is not of the form"),
+        ({"fold": "one"}, "fold `one` is not a whole number"),
+        ({"lex-similarity": "nan"}, "lexical_similarity `nan`"),
+        ({"goeswith": []}, "document is a list"),
         ({"txt2": "\ud800"}, "surrogate"),
     ],
 )
