@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...evaluation.verdicts import Difference, Interval, Verdict
-from ...filtering.measures.repetition import SHORTEST_WORD
+from ...filtering.measures.wording import SHORTEST_WORD
 from ...filtering.tokens import TokenSpans
 
 ORDERS = (1, 3)
