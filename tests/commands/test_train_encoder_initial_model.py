@@ -14,7 +14,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
+from hf_paraphrase.filtering.tuning.settings import encoder_settings
 
 KINDS = {
     "avg": [],

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
 from ...errors import InputError
-from ...filtering.best_rows import choose_one_per_reference
 from ...filtering.filter_steps import check_pairs
+from ...filtering.row_choice import choose_one_per_reference
 
 PROBABILITY = "reference_probability"
 SEEN = "classifier_seen"
