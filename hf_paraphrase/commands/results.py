@@ -24,11 +24,6 @@ def as_text(settings: Any, result: Any) -> Iterator[str]:
     yield str(result)
 
 
-def tuning_table(settings: Any, result: Any) -> Iterator[str]:
-    """Shows the table of the filters, of :class:`~..filtering.tuning.grid_search.Tuned`."""
-    yield result.table
-
-
 def translation_scores(settings: Any, result: Any) -> Iterator[str]:
     """Shows BLEU and chrF of each beam, and their signatures."""
     for score in result.scores:

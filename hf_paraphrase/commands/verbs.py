@@ -168,7 +168,7 @@ JOURNEYS = {
         "tune": Verb(
             "train encoders on many selections of pairs and choose the best on the dev set",
             "filtering.tuning.grid_search:tune",
-            shown=results.tuning_table,
+            shown=results.as_text,
         ),
     },
     "to the Hub": {

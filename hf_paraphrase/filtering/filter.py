@@ -24,10 +24,10 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import Settings, flag, is_given, recipe, setting
-from .filter_steps import Choice, FilterSteps, Funnel, check_steps
+from .filter_steps import FilterSteps, check_steps
 from .pair_batch import SIDES, sides_of
 from .random_pairs import RandomPairs
-from .row_choice import check_any_left, choose_rows, kept_batches, kept_schema, tokens_of
+from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, kept_schema, tokens_of
 
 _SHORTFALLS = {
     "first": "only {left:,} pairs were left for --first",
@@ -185,7 +185,7 @@ def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) ->
     if _REMOVED_BY in schema.names:
         schema = schema.remove(schema.get_field_index(_REMOVED_BY))
     schema = schema.append(pa.field(_REMOVED_BY, pa.string()))
-    steps = np.array(list(choice.funnel.counts), dtype=object)
+    steps = np.array(list(choice.funnel), dtype=object)
 
     def removed() -> Iterator[pa.Table]:
         start = 0
@@ -201,7 +201,7 @@ def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) ->
         output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         rows = write_split(artefact.staging, split, removed(), schema)
-        results = {"rows": rows, "funnel": choice.funnel.counts}
+        results = {"rows": rows, "funnel": choice.funnel}
         card = _card(settings, replace(filtered, rows=rows, counts={"negatives": 0}), schema, "left out")
         artefact.finish(results=results, card=card)
     log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
@@ -244,7 +244,7 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
 def _filtered_before(folder: Path) -> Filtered:
     """Returns what a finished run has filtered, by its record."""
     results = read_provenance(folder)["results"]
-    choice = Choice(np.zeros(0, dtype=bool), funnel=Funnel(results["funnel"]), contamination=results["contamination"])
+    choice = Choice(np.zeros(0, dtype=bool), funnel=results["funnel"], contamination=results["contamination"])
     counts = {name: results[name] for name in ("pairs", "negatives", "tokens")}
     return Filtered(folder, choice, results["rows"], counts)
 
@@ -261,7 +261,7 @@ def _results(filtered: Filtered) -> dict[str, Any]:
     return {
         "rows": filtered.rows,
         **filtered.counts,
-        "funnel": choice.funnel.counts,
+        "funnel": choice.funnel,
         "contamination": choice.contamination,
     }
 
@@ -277,7 +277,7 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
         "columns": schema.names,
         "bitext": sides_of(schema.names) != SIDES,
         "counts": filtered.counts,
-        "funnel": choice.funnel.table(),
+        "funnel": funnel_table(choice.funnel),
         "checked": [to_path(path).name for path in settings.decontaminate],
         "contamination": choice.contamination,
         "ngrams": settings.decontaminate_ngrams,
@@ -289,7 +289,7 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
 
 def _report(settings: FilterSettings, filtered: Filtered) -> None:
     choice, counts = filtered.choice, filtered.counts
-    log(choice.funnel.table().rstrip())
+    log(funnel_table(choice.funnel).rstrip())
     for name, count in sorted(choice.contamination.items()):
         log(f"left out for a sentence of {name}: {count:,}")
     for name, left in choice.shortfalls.items():

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 
-from ..data.batch_function import BatchFunction, Progress, Report, add_report, no_progress
+from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.decontamination import DecontaminationSettings, Decontaminator
 from ..data.schema import require_columns
 from ..errors import InputError, UsageError
 from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
-from ..tables import format_table
-from .best_rows import WAYS
 from .measuring import Measures, add_measures, measures_of
 from .pair_batch import SIDES, sides_of
 from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection
+
+WAYS: dict[str, tuple[str, ...]] = {
+    "best": ("rank",),
+    "random": (),
+    "diverse": ("bleu",),
+}
+"""The ways to choose one translation of a reference, and the column each needs besides the reference.
+
+* `best`: the lowest `rank`, the one most probable under the translation model.
+* `random`: any of them, drawn with the seed.
+* `diverse`: the lowest sentence BLEU against the reference, the wording furthest from it.
+"""
 
 
 def _computed_on_demand() -> str:
@@ -80,70 +89,9 @@ class FilterSteps(DecontaminationSettings):
     def columns(self) -> tuple[str, ...]:
         """The columns that the steps look at; those of named selections too."""
         wanted = [column for selection in self.selections for column in selection.columns]
-        if self.one_per_reference is not None:
-            wanted += WAYS[self.one_per_reference]
-        if self.by is not None:
-            wanted.append(self.by)
+        wanted += WAYS.get(self.one_per_reference or "", ())
+        wanted += [] if self.by is None else [self.by]
         return tuple(dict.fromkeys(wanted))
-
-
-class Funnel:
-    """How many pairs each step leaves; the steps stand in the order in which they were first named.
-
-    Attributes:
-        counts: For each step the number of pairs left after it.
-    """
-
-    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
-        self.counts: dict[str, int] = dict(counts or {})
-
-    def add(self, step: str, count: int) -> None:
-        """Adds pairs to the count of a step, batch by batch."""
-        self.counts[step] = self.counts.get(step, 0) + int(count)
-
-    def table(self) -> str:
-        """Formats the funnel as a Markdown table: pairs left, those that the step removed, the share left of all."""
-        rows = []
-        previous = first = next(iter(self.counts.values()), 0)
-        for step, count in self.counts.items():
-            removed = f"{previous - count:,}" if count < previous else ""
-            rows.append([step, f"{count:,}", removed, f"{count / first if first else 0.0:.1%}"])
-            previous = count
-        return format_table(["step", "pairs", "removed", "left"], rows)
-
-
-@dataclass
-class Choice:
-    """Which rows of a split a filter keeps.
-
-    Attributes:
-        kept: bool (rows,).
-        passed: How many steps of the funnel each row passed, uint16 (rows,).
-        contamination: For each evaluation set that matched any row, how many it matched.
-        shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
-            much was left, in pairs or tokens; all of it is kept.
-    """
-
-    kept: np.ndarray
-    passed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
-    funnel: Funnel = field(default_factory=Funnel)
-    contamination: dict[str, int] = field(default_factory=dict)
-    shortfalls: dict[str, int] = field(default_factory=dict)
-
-    def add(self, report: Report) -> None:
-        """Adds the report of a :class:`PairFilter` on a batch."""
-        add_report(self.funnel.counts, report["funnel"])
-        add_report(self.contamination, report["contamination"])
-
-    def take(self, step: str, rows: np.ndarray) -> None:
-        """Notes which rows pass a step that compares rows."""
-        self.passed[rows] += 1
-        self.funnel.add(step, len(rows))
-
-    def note_shortfall(self, option: str, left: int, wanted: int) -> None:
-        """Notes how much was left if that is less than was wanted."""
-        if left < wanted:
-            self.shortfalls[option] = left
 
 
 @dataclass(frozen=True)
@@ -164,10 +112,11 @@ class PairFilter(BatchFunction):
 
     @cached_property
     def _selections(self) -> list[Selection]:
-        return list(dict.fromkeys(map(parse_selection, self.keep)))
+        first = [named_selection("different", "not identical")] if self.drop_identical else []
+        return list(dict.fromkeys([*first, *map(parse_selection, self.keep)]))
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs that pass, with the counts of :class:`Choice` as far as they are of single pairs."""
+        """Returns the pairs that pass, with the counts of a filter as far as they are of single pairs."""
         report: Report = {"funnel": {}, "contamination": {}}
         left = table
         for step, left in self.passing(table, report):
@@ -180,10 +129,6 @@ class PairFilter(BatchFunction):
         wanted = (*(column for selection in self._selections for column in selection.columns), *self.columns)
         table = with_columns(table, wanted)
         yield "read", table
-        if self.drop_identical:
-            identical = named_selection("different", "not identical")
-            table = table.filter(pa.array(apply_selection(identical, table)))
-            yield identical.text, table
         for selection in self._selections:
             table = table.filter(pa.array(apply_selection(selection, table)))
             yield selection.text, table

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from .shared_ngrams import SharedNgramCounter, SharedNgrams
+from .shared_ngrams import SharedNgrams, shared_ngrams
 from .tokens import TokenSpans
 
 SIDES = ("sentence1", "sentence2")
@@ -32,6 +32,7 @@ class PairBatch:
     def __init__(self, table: pa.Table) -> None:
         self.table = table
         self._columns = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
+        self._shared: dict[tuple[int, int], SharedNgrams] = {}
 
     @property
     def num_rows(self) -> int:
@@ -71,14 +72,11 @@ class PairBatch:
         """Tokens in each `sentence2`, int64 (pairs,)."""
         return self.spans.counts[self.num_rows :]
 
-    @cached_property
-    def ngram_counter(self) -> SharedNgramCounter:
-        """Counts the n-grams of both sides."""
-        return SharedNgramCounter(self.spans)
-
-    def shared(self, order: int) -> SharedNgrams:
-        """Counts which n-grams of one order the sides share and repeat."""
-        return self.ngram_counter.of_order(order)
+    def shared(self, order: int, shortest: int = 1) -> SharedNgrams:
+        """Counts the n-grams that the sides share and repeat, see :func:`~.shared_ngrams.shared_ngrams`."""
+        if (order, shortest) not in self._shared:
+            self._shared[order, shortest] = shared_ngrams(self.spans, order, shortest=shortest)
+        return self._shared[order, shortest]
 
 
 def numeric_column(table: pa.Table, column: str) -> np.ndarray:

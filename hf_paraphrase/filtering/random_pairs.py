@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..data.row_selection import RowStore, text_keys
+from ..data.schema import with_column
 from ..errors import InputError
-from .random_negatives import random_negatives
+from .pair_batch import SIDES
 
 LABEL, NOISE = "label", "noise"
-_SIDES = ("sentence1", "sentence2")
-_KEPT = (_SIDES[0], "lang", LABEL, NOISE)
-_DRAWING = 4
+_KEPT = (*SIDES, "lang", LABEL, NOISE)
+_DRAWING_NEGATIVES, _DRAWING_NOISE = 3, 4
+_ROUNDS = 100
+_BLOCK = 1 << 20
 
 
 class RandomPairs(AbstractContextManager["RandomPairs"]):
@@ -60,27 +62,25 @@ class RandomPairs(AbstractContextManager["RandomPairs"]):
     ) -> None:
         self._store = RowStore(schema, work)
         self._path = path
-        self._marks_noise = noise > 0
+        self._columns = [NOISE] * (noise > 0) + [LABEL] * (negatives is not None)
         try:
-            keys = self._read(batches)
-            rows = len(self._store)
-            self._second = np.arange(rows)
-            self._is_noise = np.zeros(rows, bool)
-            if noise > 0:
-                self._add_noise(*keys, noise, seed)
+            first, second = self._read(batches)
+            self._second = np.arange(len(self._store))
+            self._is_noise = np.zeros(len(self._store), bool)
+            generator = np.random.default_rng([seed, _DRAWING_NOISE])
+            chosen = np.sort(generator.choice(len(first), round(noise * len(first)), replace=False))
+            if len(chosen):
+                paired = self._paired(first[chosen], second[chosen], (first, second), seed, "--noise")
+                self._second[chosen] = chosen[paired]
+                self._is_noise[chosen] = True
             self._negatives: np.ndarray | None = None
             if negatives is not None:
-                paired = self._paired(keys[0], keys[1][self._second], keys, negatives, "--negatives")
+                paired = self._paired(first, second[self._second], (first, second), negatives, "--negatives")
                 self._negatives = self._second[paired]
         except BaseException:
             self._store.__exit__()
             raise
-        names = ([NOISE] if noise > 0 else []) + ([LABEL] if negatives is not None else [])
-        for name in names:
-            field = pa.field(name, pa.int64())
-            place = schema.get_field_index(name)
-            schema = schema.append(field) if place < 0 else schema.set(place, field)
-        self.schema = schema
+        self.schema = self._with_columns(schema.empty_table(), np.zeros(0, bool), 1).schema
 
     def __exit__(self, *_: object) -> None:
         self._store.__exit__()
@@ -101,33 +101,8 @@ class RandomPairs(AbstractContextManager["RandomPairs"]):
         if self._negatives is not None:
             yield from self._joined(self._negatives, np.ones(len(self._negatives), bool), label=0)
 
-    def _joined(self, seconds: np.ndarray, random: np.ndarray, *, label: int) -> Iterator[pa.Table]:
-        """Returns all rows with the second sentences of other rows; both are gathered, so that they are cut alike."""
-        start = 0
-        others = self._store.gather(seconds)
-        for own, other in zip(self._store.gather(np.arange(len(seconds))), others, strict=True):
-            yield self._with_second(own, other, random[start : start + own.num_rows], label=label)
-            start += own.num_rows
-
-    def _with_second(self, table: pa.Table, other: pa.Table, random: np.ndarray, *, label: int) -> pa.Table:
-        columns = []
-        mask = pa.array(random)
-        for field in self.schema:
-            if field.name == _SIDES[1]:
-                column = other.column(field.name)
-            elif field.name == NOISE and self._marks_noise:
-                column = pa.array((random & bool(label)).astype(np.int64))
-            elif field.name == LABEL and self._negatives is not None:
-                column = pa.repeat(pa.scalar(label, pa.int64()), len(random))
-            else:
-                column = table.column(field.name)
-                if field.name not in _KEPT and random.any():
-                    nulls = pa.nulls(len(random), field.type)
-                    column = nulls if random.all() else pc.if_else(mask, nulls, column)
-            columns.append(column)
-        return pa.table(columns, schema=self.schema)
-
     def _read(self, batches: Iterable[pa.Table]) -> tuple[np.ndarray, np.ndarray]:
+        """Stores the pairs and returns the keys of their first and second sentences, uint64 (pairs,) each."""
         keys: tuple[list[np.ndarray], list[np.ndarray]] = ([np.empty(0, np.uint64)], [np.empty(0, np.uint64)])
         for table in batches:
             # Without any label, as in the training part of Opusparcus, a pair is taken for a paraphrase.
@@ -137,30 +112,96 @@ class RandomPairs(AbstractContextManager["RandomPairs"]):
                     path=self._path,
                     remedy="add --keep 'label==1'",
                 )
-            for side, name in zip(keys, _SIDES, strict=True):
+            for side, name in zip(keys, SIDES, strict=True):
                 side.append(text_keys(pc.fill_null(table.column(name).combine_chunks(), "")))
             self._store.append(table.select(self._store.schema.names).cast(self._store.schema))
         return np.concatenate(keys[0]), np.concatenate(keys[1])
 
-    def _add_noise(self, first: np.ndarray, second: np.ndarray, noise: float, seed: int) -> None:
-        number = round(noise * len(first))
-        generator = np.random.default_rng([seed, _DRAWING])
-        chosen = np.sort(generator.choice(len(first), number, replace=False))
-        if not number:
-            return
-        paired = self._paired(first[chosen], second[chosen], (first, second), seed, "--noise")
-        self._second[chosen] = chosen[paired]
-        self._is_noise[chosen] = True
-
     def _paired(
-        self,
-        first: np.ndarray,
-        second: np.ndarray,
-        known: tuple[np.ndarray, np.ndarray],
-        seed: int,
-        flag: str,
+        self, first: np.ndarray, second: np.ndarray, known: tuple[np.ndarray, np.ndarray], seed: int, flag: str
     ) -> np.ndarray:
         try:
             return random_negatives(first, second, seed, known=known)
         except ValueError as error:
             raise InputError(f"{flag}: {error}", path=self._path, remedy="give more pairs") from error
+
+    def _joined(self, seconds: np.ndarray, is_random: np.ndarray, *, label: int) -> Iterator[pa.Table]:
+        """Returns all rows with the second sentences of other rows; both are gathered, so that they are cut alike."""
+        start = 0
+        others = self._store.gather(seconds)
+        for own, other in zip(self._store.gather(np.arange(len(seconds))), others, strict=True):
+            random = is_random[start : start + own.num_rows]
+            start += own.num_rows
+            table = with_column(own, SIDES[1], other.column(SIDES[1]))
+            for field in own.schema if random.any() else ():
+                if field.name not in _KEPT:
+                    nulls = pa.nulls(len(random), field.type)
+                    column = nulls if random.all() else pc.if_else(pa.array(random), nulls, own.column(field.name))
+                    table = with_column(table, field.name, column)
+            yield self._with_columns(table, random, label).cast(self.schema)
+
+    def _with_columns(self, table: pa.Table, random: np.ndarray, label: int) -> pa.Table:
+        """Adds the columns of noise and labels, or replaces those that are there."""
+        values = {NOISE: random & bool(label), LABEL: np.full(len(random), label)}
+        for name in self._columns:
+            table = with_column(table, name, pa.array(values[name].astype(np.int64)))
+        return table
+
+
+def random_negatives(
+    first: np.ndarray,
+    second: np.ndarray,
+    seed: int,
+    *,
+    known: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Draws for every pair another second sentence, so that each sentence is used exactly once more.
+
+    Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
+    of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (those of the data
+    themselves, in either order, and identical sentences) are drawn again.
+
+    Args:
+        first: Keys of the first sentences (pairs,), uint64; equal sentences have equal keys.
+        second: Keys of the second sentences (pairs,), uint64.
+        seed: Of the draw.
+        known: The keys of the first and of the second sentences (known pairs,) of more pairs that must not be drawn.
+
+    Returns:
+        For each pair the row of the second sentence it gets (pairs,), int64: a permutation.
+    """
+    generator = np.random.default_rng([seed, _DRAWING_NEGATIVES])
+    rows = generator.permutation(len(first))
+    pairs = [(first, second)] if known is None else [(first, second), known]
+    positives = np.concatenate([_combined(*order) for one, two in pairs for order in ((one, two), (two, one))])
+    positives.sort()
+    # All rows are looked at once, in blocks, so that no further array of their number is needed.
+    blocks = (np.arange(begin, min(begin + _BLOCK, len(rows))) for begin in range(0, len(rows), _BLOCK))
+    wrong = np.concatenate([block[_known(block, first, second, rows, positives)] for block in blocks])
+    for _ in range(_ROUNDS):
+        if not len(wrong):
+            return rows
+        # Exchanging with rows drawn from all of them also moves rows that were good: look at those again.
+        partners = generator.integers(len(first), size=len(wrong))
+        for row, partner in zip(wrong, partners, strict=True):
+            rows[row], rows[partner] = rows[partner], rows[row]
+        moved = np.unique(np.concatenate([wrong, partners]))
+        wrong = moved[_known(moved, first, second, rows, positives)]
+    if not len(wrong):
+        return rows
+    raise ValueError(f"{len(first)} pairs have too few distinct sentences for random pairs")
+
+
+def _known(
+    chosen: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray, positives: np.ndarray
+) -> np.ndarray:
+    """Returns which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
+    own, candidates = first[chosen], second[rows[chosen]]
+    keys = _combined(own, candidates)
+    places = np.minimum(np.searchsorted(positives, keys), len(positives) - 1)
+    return (own == candidates) | (positives[places] == keys)
+
+
+def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Mixes two keys into one, the order counting."""
+    return (first * np.uint64(0x9E3779B97F4A7C15)) ^ (second + np.uint64(0x632BE59BD9B4E019))

@@ -6,18 +6,18 @@ pairs themselves stream through as record batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
-from ..data.batch_function import Progress, Report, no_progress
+from ..data.batch_function import Progress, Report, add_report, no_progress
 from ..data.cleaning import count_words
 from ..data.folder import DataFolder
-from ..errors import InputError
-from .best_rows import WAYS, choose_one_per_reference, draw_shared, take_best_first
-from .filter_steps import Choice, FilterSteps, check_steps, with_columns
+from ..errors import InputError, UsageError, choice_of
+from ..tables import format_table
+from .filter_steps import WAYS, FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
 from .pair_batch import numeric_column, sides_of
 
@@ -25,24 +25,59 @@ _POSITION = "__position__"
 
 
 @dataclass
-class _Passed:
-    """The rows that passed the steps of single rows, and what the steps that compare rows look at."""
+class Choice:
+    """Which rows of a split a filter keeps.
 
-    rows: list[np.ndarray] = field(default_factory=lambda: [np.empty(0, dtype=np.int64)])
-    references: list[int] = field(default_factory=list)
-    values: list[np.ndarray] = field(default_factory=lambda: [np.empty(0)])
-    ranking: list[np.ndarray] = field(default_factory=lambda: [np.empty(0)])
-    lengths: list[np.ndarray] = field(default_factory=lambda: [np.empty(0, dtype=np.int64)])
+    Attributes:
+        kept: bool (rows,).
+        passed: How many steps of the funnel each row passed, uint16 (rows,).
+        funnel: For each step, in their order, the number of pairs left after it.
+        contamination: For each evaluation set that matched any row, how many it matched.
+        shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
+            much was left, in pairs or tokens; all of it is kept.
+    """
 
-    def add(self, table: pa.Table, steps: FilterSteps) -> None:
-        self.rows.append(table.column(_POSITION).to_numpy())
-        if steps.one_per_reference is not None:
-            self.references += reference_keys(table)
-            self.values += [numeric_column(table, column) for column in WAYS[steps.one_per_reference]]
-        if steps.by is not None:
-            self.ranking.append(numeric_column(table, steps.by))
-        if steps.max_tokens is not None:
-            self.lengths.append(tokens_of(table))
+    kept: np.ndarray
+    passed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
+    funnel: dict[str, int] = field(default_factory=dict)
+    contamination: dict[str, int] = field(default_factory=dict)
+    shortfalls: dict[str, int] = field(default_factory=dict)
+
+    def add(self, report: Report) -> None:
+        """Adds the report of a :class:`~.filter_steps.PairFilter` on a batch."""
+        add_report(self.funnel, report["funnel"])
+        add_report(self.contamination, report["contamination"])
+
+    def note_shortfall(self, option: str, left: int, wanted: int) -> None:
+        """Notes how much was left if that is less than was wanted."""
+        if left < wanted:
+            self.shortfalls[option] = left
+
+
+def funnel_table(funnel: Mapping[str, int]) -> str:
+    """Formats a funnel as a Markdown table: pairs left, those that the step removed, the share left of all."""
+    rows = []
+    previous = first = next(iter(funnel.values()), 0)
+    for step, count in funnel.items():
+        removed = f"{previous - count:,}" if count < previous else ""
+        rows.append([step, f"{count:,}", removed, f"{count / first if first else 0.0:.1%}"])
+        previous = count
+    return format_table(["step", "pairs", "removed", "left"], rows)
+
+
+class NothingLeftError(InputError):
+    """A filter leaves nothing."""
+
+
+def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
+    """Refuses a filter that leaves nothing."""
+    counts = choice.funnel or {"read": 0}
+    step = next((name for name, count in counts.items() if count == 0), None)
+    if step is not None:
+        reason, remedy = f"nothing is left after `{step}`", "loosen that step; nothing was written"
+        if step == "read":
+            reason, remedy = "there are no pairs", "give a folder or a --split that has some"
+        raise NothingLeftError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
 
 
 def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
@@ -55,9 +90,9 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         _ = keeps.decontaminator.fingerprints
     total = folder.count(split)
     choice = Choice(np.zeros(total, dtype=bool), np.zeros(total, dtype=np.uint16))
-    passed = _Passed()
+    parts: list[dict[str, np.ndarray]] = []
     start = 0
-    for record_batch in folder.batches(split, _read_columns(steps, schema)):
+    for record_batch in folder.batches(split, columns_to_read(steps, schema)):
         positions = pa.array(np.arange(start, start + record_batch.num_rows))
         start += record_batch.num_rows
         table = pa.Table.from_batches([record_batch]).append_column(_POSITION, positions)
@@ -67,65 +102,113 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
             report["funnel"][step] = left.num_rows
             choice.passed[left.column(_POSITION).to_numpy()] += 1
         choice.add(report)
-        passed.add(left, steps)
+        parts.append(_numbers(left, steps))
         progress(record_batch.num_rows)
-    every = np.concatenate(passed.rows)
-    rows = every
-    for step, places in _compared(passed, steps, choice):
-        rows = every[places]
-        choice.take(step, rows)
-    if steps.sample is not None:
-        choice.note_shortfall("sample", len(rows), steps.sample)
-        if len(rows) > steps.sample:
-            rows = draw_shared(rows, steps.sample, total, steps.seed)
-        choice.take(f"sample {steps.sample}", rows)
+    numbers = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+    choice.kept[_compare_rows(numbers, steps, choice)] = True
     check_any_left(choice, split, folder)
-    choice.kept[rows] = True
     return choice
 
 
-class NothingLeftError(InputError):
-    """A filter leaves nothing."""
-
-
-def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
-    """Refuses a filter that leaves nothing."""
-    counts = choice.funnel.counts or {"read": 0}
-    step = next((name for name, count in counts.items() if count == 0), None)
-    if step is not None:
-        reason, remedy = f"nothing is left after `{step}`", "loosen that step; nothing was written"
-        if step == "read":
-            reason, remedy = "there are no pairs", "give a folder or a --split that has some"
-        raise NothingLeftError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
-
-
-def _compared(passed: _Passed, steps: FilterSteps, choice: Choice) -> Iterator[tuple[str, np.ndarray]]:
-    """Takes the steps that compare rows, all but the sample: yields each and the places that are left, ascending."""
-    taken = np.arange(sum(map(len, passed.rows)))
-    if steps.one_per_reference is not None:
-        way = steps.one_per_reference
-        values = np.concatenate(passed.values) if WAYS[way] else None
-        taken = choose_one_per_reference(passed.references, way, values, steps.seed)
-        yield f"one per reference ({way})", taken
-    ranked = "" if steps.by is None else f" by {steps.by}"
-    by = None if steps.by is None else np.concatenate(passed.ranking)
-    if steps.first is not None:
-        choice.note_shortfall("first", len(taken), steps.first)
-        taken = taken[take_best_first(len(taken), ranking=None if by is None else by[taken], first=steps.first)]
-        yield f"first {steps.first}{ranked}", taken
-    if steps.max_tokens is not None:
-        lengths = np.concatenate(passed.lengths)[taken]
-        choice.note_shortfall("max_tokens", int(lengths.sum()), steps.max_tokens)
-        ranking = None if by is None else by[taken]
-        taken = taken[take_best_first(len(taken), ranking=ranking, lengths=lengths, max_tokens=steps.max_tokens)]
-        yield f"first {steps.max_tokens} tokens{ranked}", taken
-
-
-def _read_columns(steps: FilterSteps, schema: pa.Schema) -> list[str]:
+def columns_to_read(steps: FilterSteps, schema: pa.Schema) -> list[str]:
     """The columns to read: those the steps look at where they exist, else what their measures need."""
     wanted = {*sides_of(schema.names), "id", *steps.columns}
     wanted |= required_columns(measures_of(column for column in steps.columns if column not in schema.names))
     return [name for name in schema.names if name in wanted]
+
+
+def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
+    """Returns what the steps that compare rows look at: the row, and as asked for its reference, values and tokens."""
+    numbers = {_POSITION: table.column(_POSITION).to_numpy()}
+    if steps.one_per_reference is not None:
+        numbers["reference"] = np.array(reference_keys(table), dtype=np.int64)
+        for column in WAYS[steps.one_per_reference]:
+            numbers["value"] = numeric_column(table, column)
+    if steps.by is not None:
+        numbers["ranking"] = numeric_column(table, steps.by)
+    if steps.max_tokens is not None:
+        numbers["tokens"] = tokens_of(table)
+    return numbers
+
+
+def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Choice) -> np.ndarray:
+    """Takes the steps that compare rows and returns the rows that are left, ascending."""
+    if not numbers:
+        return np.empty(0, dtype=np.int64)
+
+    def take(step: str, places: np.ndarray) -> None:
+        nonlocal numbers
+        numbers = {name: values[places] for name, values in numbers.items()}
+        choice.passed[numbers[_POSITION]] += 1
+        choice.funnel[step] = len(places)
+
+    if (way := steps.one_per_reference) is not None:
+        chosen = choose_one_per_reference(numbers["reference"], way, numbers.get("value"), steps.seed)
+        take(f"one per reference ({way})", chosen)
+    ranked = "" if steps.by is None else f" by {steps.by}"
+    for option, unit in (("first", ""), ("max_tokens", " tokens")):
+        if (wanted := getattr(steps, option)) is not None:
+            lengths = numbers["tokens"] if unit else np.ones(len(numbers[_POSITION]), dtype=np.int64)
+            choice.note_shortfall(option, int(lengths.sum()), wanted)
+            take(f"first {wanted}{unit}{ranked}", take_best_first(lengths, wanted, numbers.get("ranking")))
+    rows = numbers[_POSITION]
+    if steps.sample is not None:
+        choice.note_shortfall("sample", len(rows), steps.sample)
+        drawn = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
+        take(f"sample {steps.sample}", np.searchsorted(rows, drawn))
+    return numbers[_POSITION]
+
+
+def choose_one_per_reference(
+    references: Sequence[str | int | None] | np.ndarray, way: str, values: np.ndarray | None = None, seed: int = 0
+) -> np.ndarray:
+    """Chooses one row for each distinct reference: for `best` and `diverse` the first with the lowest value, NaN last.
+
+    Returns:
+        The positions of the chosen rows, ascending, int64.
+    """
+    if way not in WAYS:
+        raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=choice_of(way, WAYS))
+    numbers: dict[object, int] = {}
+    groups = np.fromiter((numbers.setdefault(item, len(numbers)) for item in references), dtype=np.int64)
+    if way == "random":
+        order = np.random.default_rng(seed).permutation(len(groups))
+    else:
+        if values is None:
+            raise ValueError(f"the way `{way}` needs values")
+        order = np.argsort(values, kind="stable")
+    _, first = np.unique(groups[order], return_index=True)
+    return np.sort(order[first])
+
+
+def take_best_first(lengths: np.ndarray, wanted: int, ranking: np.ndarray | None = None) -> np.ndarray:
+    """Chooses rows from the beginning of a ranked list until their lengths add up to what is wanted.
+
+    Sjöblom, Creutz and Aulamo (2018) take the wanted number of pairs from the beginning of a data set that is ranked
+    (section 3.2), each of length 1, and of another as many as have the same number of tokens (section 4.3). The
+    highest of `ranking` (rows,) come first, NaN last, of equal rows the earlier one; without it the rows are ranked
+    already. The row that reaches the wanted number counts.
+
+    Returns:
+        The positions of the chosen rows, ascending, int64.
+    """
+    order = np.arange(len(lengths)) if ranking is None else np.argsort(-ranking, kind="stable")
+    return np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), wanted)) + 1])
+
+
+def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
+    """Draws rows of a folder of `total` rows, so that draws from overlapping rows share as many as chance allows.
+
+    The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. Two
+    filters with one seed are then compared on pairs that differ by what the filters do, not by the luck of the draw.
+
+    Returns:
+        The drawn rows, ascending, int64; all of them where they are no more than `size`.
+    """
+    if size >= len(rows):
+        return np.sort(rows)
+    places = np.random.default_rng([seed, 1]).random(total)[rows]
+    return np.sort(rows[np.argpartition(places, size)[:size]])
 
 
 def tokens_of(table: pa.Table) -> np.ndarray:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,8 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.evaluation.correlation import pearson
+from hf_paraphrase.filtering.tuning.runs import TuningRuns
 
 
 def run(*words):
@@ -23,48 +26,33 @@ def sentences(letter, seed, count):
 
 
 def graded(folder, seed, split):
-    table = pa.table(
-        {
-            "sentence1": sentences("a", seed, 20) * 2,
-            "sentence2": [*sentences("b", seed, 20), *sentences("b", seed + 100, 20)],
-            "score": [5.0] * 20 + [0.0] * 20,
-        }
-    )
+    first, second, other = sentences("a", seed, 20), sentences("b", seed, 20), sentences("b", seed + 100, 20)
+    table = pa.table({"sentence1": first * 2, "sentence2": second + other, "score": [5.0] * 20 + [0.0] * 20})
     write_split(folder, split, [table], table.schema)
-    return folder
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Pairs whose words mean the same with another letter; the last third are noise of low quality."""
+    """Pairs whose words mean the same with another letter; the second half is noise of low quality."""
     folder = tmp_path_factory.mktemp("data")
-    good, bad = sentences("a", 0, 60), sentences("a", 1, 60)
-    table = pa.table(
-        {
-            "sentence1": [*good, *bad],
-            "sentence2": [*(text.replace("a", "b") for text in good), *sentences("b", 2, 60)],
-            "quality": [1.0] * 60 + [0.0] * 60,
-        }
-    )
-    write_split(folder / "pairs", "train", [table], table.schema)
+    for name in ("news", "web"):
+        good, bad = sentences("a", len(name), 60), sentences("a", 1, 60)
+        table = pa.table(
+            {
+                "sentence1": [*good, *bad],
+                "sentence2": [*(text.replace("a", "b") for text in good), *sentences("b", 2, 60)],
+                "quality": [1.0] * 60 + [0.0] * 60,
+            }
+        )
+        write_split(folder / name, "train", [table], table.schema)
     graded(folder / "dev", 10, "validation")
     graded(folder / "test", 20, "test")
     return folder
 
 
-def words(data, output, *more):
-    common = ["--pairs", f"toy={data / 'pairs'}", "--dev-data", data / "dev", "--data", data / "test", "--sample", 40]
-    return ["tune", *common, "--epochs", 2, "--bootstrap", 50, "--output", output, *more]
-
-
-GRID = ["--filters", "length_bins", "--keep", "quality>0.5", "--keep", "quality<0.5"]
-
-
-@pytest.fixture(scope="module")
-def tuned(data, tmp_path_factory):
-    output = tmp_path_factory.mktemp("tuned") / "grid"
-    assert run(*words(data, output, *GRID, "--seeds", 0, 1)) == 0
-    return output
+def tune(data, output, *more, pairs=("news",)):
+    words = ["tune", "--output", output, "--dev-data", data / "dev", "--data", data / "test", "--sample", 40]
+    return run(*words, "--pairs", *(data / name for name in pairs), "--epochs", 2, "--bootstrap", 40, *more)
 
 
 def rows_of(folder):
@@ -72,42 +60,39 @@ def rows_of(folder):
         return list(csv.DictReader(file))
 
 
-def test_a_grid_leaves_a_table_a_plot_a_card_and_every_run(tuned):
-    rows = rows_of(tuned)
-    cells = {(row["filter"], row["range"]) for row in rows}
-    keep = {("quality", "quality>0.5"), ("quality", "quality<0.5")}
+def results_of(folder):
+    return json.loads((folder / "provenance.json").read_text())["results"]
+
+
+def test_a_grid_leaves_tables_a_plot_a_card_and_every_run_and_the_dev_set_alone_chooses(data, tmp_path):
+    output = tmp_path / "grid"
+    keep = ["--keep", "quality>0.5", "quality<0.5", "different", "different,quality>0.5"]
+    assert tune(data, output, "--filters", "length_bins", *keep, "--seeds", 0, 1) == 0
+    rows = rows_of(output)
     # No sentence has more than nine tokens: the other length bins select nothing.
-    assert cells == {("random", ""), ("length_bins", "0<length<=10")} | keep
-    assert (tuned / "tuning.png").read_bytes().startswith(b"\x89PNG")
-    card = (tuned / "README.md").read_text()
-    assert "minus random" in card and "tuning.png" in card
-    report = (tuned / "report.html").read_text()
-    assert "minus random" in report and report.count('<img src="data:image/png;base64,') == 1
-    # The length bin holds all pairs, so it shares the runs of the random selection.
-    runs = {(row["filter"], row["range"], row["seed"]) for row in rows}
-    assert len((tuned / "runs.jsonl").read_text().splitlines()) == len(runs) - 2
-    record = json.loads((tuned / "provenance.json").read_text())
-    assert {item["filter"] for item in record["results"]["chosen"]} == {"random", "length_bins", "quality"}
-    assert {path.stem for path in (tuned / "similarities").iterdir()} == {
-        json.loads(line)["key"] for line in (tuned / "runs.jsonl").open()
+    available = {(row["filter"], row["range"]): row["available"] for row in rows}
+    assert available == {
+        ("random", ""): "120",
+        ("length_bins", "0<length<=10"): "120",
+        ("quality", "quality>0.5"): "60",
+        ("quality", "quality<0.5"): "60",
+        ("different", "different"): "120",
+        ("different+quality", "different,quality>0.5"): "60",
     }
-    assert not (tuned / "trainer").exists()
+    assert (output / "tuning.png").read_bytes().startswith(b"\x89PNG")
+    card, report = (output / "README.md").read_text(), (output / "report.html").read_text()
+    assert "minus random" in card and report.count('<img src="data:image/png;base64,') == 1
+    # What selects the same pairs shares the runs: all pairs and the good half have two seeds, the bad has if chosen.
+    bad = [row for row in rows if row["range"] == "quality<0.5"]
+    assert len(list((output / "runs").iterdir())) == 2 + 2 + len(bad)
+    for name in ("quality", "random"):
+        cells = [row for row in rows if row["filter"] == name and row["seed"] == "0"]
+        (chosen,) = [row for row in cells if row["chosen"] == "1"]
+        assert float(chosen["dev"]) == max(float(row["dev"]) for row in cells) and chosen["test"]
+        assert all(row["test"] == "" for row in cells if row["chosen"] == "0")
 
 
-def test_the_dev_set_alone_chooses(tuned):
-    rows = [row for row in rows_of(tuned) if row["filter"] == "quality" and row["seed"] == "0"]
-    chosen = [row for row in rows if row["chosen"] == "1"]
-    assert len(chosen) == 1 and float(chosen[0]["dev"]) == max(float(row["dev"]) for row in rows)
-    assert chosen[0]["test"] and all(row["test"] == "" for row in rows if row["chosen"] == "0")
-
-
-def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tuned, tmp_path):
-    kept = tmp_path / "kept"
-    keep = ["--keep", "quality>0.5", "--sample", 40, "--seed", 0]
-    assert run("filter", "--pairs", data / "pairs", "--output", kept, *keep) == 0
-    train = ["--dev-data", data / "dev", "--epochs", 2, "--seed", 0]
-    row = next(row for row in rows_of(tuned) if row["range"] == "quality>0.5" and row["seed"] == "0")
-    assert row["pairs"] == "40" and row["available"] == "60"
+def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tmp_path):
     # With words of its own the vocabulary is numbered otherwise, and so is the random start: give both the same one.
     from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
@@ -115,13 +100,16 @@ def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tuned, tmp_path):
     save_tokenizer(build_word_level_tokenizer(listed), tmp_path / "tokenizer")
     (tmp_path / "encoder.yaml").write_text(f"model_type: avg\ntokenizer: {tmp_path / 'tokenizer'}\n")
     more = ["--keep", "quality>0.5", "--seeds", 0, "--encoders", f"mine={tmp_path / 'encoder.yaml'}"]
-    assert run(*words(data, tmp_path / "grid", *more)) == 0
-    found = next(row for row in rows_of(tmp_path / "grid") if row["range"] == "quality>0.5")
-    given = ["--pairs", kept, "--output", tmp_path / "encoder", "--tokenizer", tmp_path / "tokenizer"]
-    assert run("train-encoder", *given, *train) == 0
-    results = json.loads((tmp_path / "encoder/provenance.json").read_text())["results"]
-    assert float(found["dev"]) == pytest.approx(results["dev_best"], abs=1e-3)
-    assert float(found["untrained"]) == pytest.approx(results["dev_untrained"], abs=1e-3)
+    assert tune(data, tmp_path / "grid", *more) == 0
+    row = next(row for row in rows_of(tmp_path / "grid") if row["range"] == "quality>0.5")
+    assert row["pairs"] == "40" and row["available"] == "60"
+    keep = ["--keep", "quality>0.5", "--sample", 40, "--seed", 0]
+    assert run("filter", "--pairs", data / "news", "--output", tmp_path / "kept", *keep) == 0
+    train = ["--tokenizer", tmp_path / "tokenizer", "--dev-data", data / "dev", "--epochs", 2, "--seed", 0]
+    assert run("train-encoder", "--pairs", tmp_path / "kept", "--output", tmp_path / "encoder", *train) == 0
+    results = results_of(tmp_path / "encoder")
+    assert float(row["dev"]) == pytest.approx(results["dev_best"], abs=1e-3)
+    assert float(row["untrained"]) == pytest.approx(results["dev_untrained"], abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -133,42 +121,139 @@ def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tuned, tmp_path):
         (["--encoders", "transformer"], "transformer"),
         (["--largest-share", "0.2"], "give 200 pairs, or a --sample of 24 at most"),
         (["--one-per-reference", "best"], "missing column rank"),
-        (["--pairs", "toy=elsewhere"], "two data sets are called toy"),
+        (["--pairs", "toy=a", "toy=b"], "two data sets are called toy"),
         (["--pairs", "=elsewhere"], "--pairs `=elsewhere` lacks a name or a folder (give NAME=DIR, or DIR)"),
         (["--epochs", "0"], "trained for no epoch"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(data, tmp_path, capsys, more, expected):
-    assert run(*words(data, tmp_path / "grid", *more)) == 2
+    assert tune(data, tmp_path / "grid", *more) == 2
     assert expected in capsys.readouterr().err.strip().splitlines()[-1] and list(tmp_path.iterdir()) == []
 
 
-def test_from_python_it_returns_the_table_the_runs_and_what_was_chosen(data, tuned, tmp_path):
+GOOD, BAD = "quality>0.5", "quality<0.5"
+DEV = {
+    ("news", "avg"): {GOOD: 60.0, BAD: 40.0},
+    ("news", "gran"): {GOOD: 30.0, BAD: 35.0},
+    ("web", "avg"): {GOOD: 20.0, BAD: 25.0},
+    ("web", "gran"): {GOOD: 55.0, BAD: 45.0},
+}
+
+
+def trained_by_hand(self, data, settings, rows, seed):
+    """Stands for training: the dev mean is in a table, and what was selected says how good the similarities are."""
+    (label,) = [label for label, wanted in ((GOOD, rows < 60), (BAD, rows >= 60)) if wanted.all()] or [""]
+    dev = DEV[data, settings.model_type].get(label, 33.0) + seed
+    generator = np.random.default_rng(zlib.crc32(f"{data} {settings.model_type} {label} {seed}".encode()))
+    sign, noise = {GOOD: (1, 0.5), BAD: (-1, 0.5), "": (1, 8.0)}[label]
+    found = {item.key: sign * item.scores + noise * generator.normal(size=len(item.scores)) for item in self.tests}
+    return {
+        "pairs": len(rows),
+        "dev": dev,
+        "tests": {item.key: 100 * pearson(found[item.key], item.scores) for item in self.tests},
+        "similarities": {name: values.tolist() for name, values in found.items()},
+    }
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The (data set, seed) of each run that is trained, which takes no time."""
+    made = []
+
+    def training(self, data, settings, rows, seed):
+        made.append((data, seed))
+        return trained_by_hand(self, data, settings, rows, seed)
+
+    monkeypatch.setattr(TuningRuns, "_train", training)
+    return made
+
+
+def test_a_grid_with_more_ranges_and_seeds_trains_only_what_others_have_not(data, tmp_path, trained, capsys):
+    def cut(self, *run):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        return training(self, *run)
+
+    whole = ["--keep", GOOD, "--keep", BAD, "--seeds", 0, 1, 2]
+    training = TuningRuns._train
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TuningRuns, "_train", cut)
+        assert tune(data, tmp_path / "cut", "--keep", BAD, "--seeds", 0, 1) == 130, "after two runs"
+    assert tune(data, tmp_path / "first", "--keep", GOOD, "--seeds", 1, 0) == 0
+    trained.clear()
+    others = ["--runs-from", tmp_path / "first", tmp_path / "cut"]
+    assert tune(data, tmp_path / "joined", *whole, *others) == 0
+    assert trained == [("news", 2)] * 2, "the third seed of the random selection and of what was chosen"
+    assert "5 of 7 runs were taken over from" in capsys.readouterr().err
+    assert tune(data, tmp_path / "alone", *whole) == 0
+    assert len(trained) == 2 + 7
+    for name in ("table.md", "table.csv"):
+        assert (tmp_path / "joined" / name).read_text() == (tmp_path / "alone" / name).read_text()
+    # With more data sets the vocabulary is another, so nothing is taken over.
+    trained.clear()
+    more = ["--keep", GOOD, "--seeds", 0, "--runs-from", tmp_path / "first"]
+    assert tune(data, tmp_path / "more", *more, pairs=("news", "web")) == 0
+    assert len(trained) == 4
+
+
+def test_each_data_set_and_encoder_has_its_own_choice_and_its_own_random_selection(data, tmp_path, trained):
+    (tmp_path / "small.yaml").write_text("model_type: gran\nhidden_size: 7\n")
+    more = ["--encoders", "avg", f"gran={tmp_path / 'small.yaml'}", "--keep", GOOD, BAD, "--seeds", 0, 1, 2]
+    assert tune(data, tmp_path / "grid", *more, pairs=("news", "web")) == 0
+    results = results_of(tmp_path / "grid")
+    chosen = {(item["encoder"], item["filter"], item["data"]): item for item in results["chosen"]}
+    assert len(chosen) == 8
+    for (name, encoder), devs in DEV.items():
+        item = chosen[encoder, "quality", name]
+        best = max(devs, key=devs.get)
+        assert item["range"] == best and item["dev"] == devs[best] + 1.0
+        # What was chosen is better than random on the test sets where it is the good half, and worse where not.
+        assert (item["difference"]["low"] > 0) == (best == GOOD) and (item["difference"]["high"] < 0) == (best == BAD)
+        random = chosen[encoder, "random", name]
+        assert item["test_baseline"] == random["test"] and random["difference"]["value"] == 0
+        assert item["difference"]["value"] == pytest.approx(item["test"] - random["test"])
+    lines = (tmp_path / "grid/table.md").read_text().splitlines()
+    quality = next(line for line in lines if line.startswith("| quality"))
+    means = [
+        (DEV["news", encoder][best] + DEV["web", encoder][other]) / 2 + 1.0
+        for encoder, best, other in (("avg", GOOD, BAD), ("gran", BAD, GOOD))
+    ]
+    cells = [cell.strip() for cell in quality.strip("|").split("|")]
+    assert [cells[1], cells[6]] == [f"{value:.1f}" for value in means]
+    inputs = json.loads((tmp_path / "grid/provenance.json").read_text())["inputs"]
+    assert "small.yaml" in {item["name"] for item in inputs} and results["encoders"]["gran"]["hidden_size"] == 7
+
+
+def test_every_cell_has_its_test_mean_where_all_are_tested_and_the_last_bin_is_compared_with_the_first(
+    data, tmp_path, trained
+):
+    texts = [" ".join(["w"] * (5 if row < 60 else 25)) + f" {row}" for row in range(120)]
+    table = pa.table({"sentence1": texts, "sentence2": texts})
+    write_split(tmp_path / "news", "train", [table], table.schema)
+    more = ["--filters", "length_bins", "--seeds", 0, 1, 2, "--grid-seeds", 3, "--test-all"]
+    assert tune(data, tmp_path / "grid", *more, pairs=[tmp_path / "news"]) == 0
+    results = results_of(tmp_path / "grid")
+    tests = {item["range"]: item["test"] for item in results["tested"]}
+    assert set(tests) == {"", "0<length<=10", "20<length<=30"}, "the others select nothing"
+    (ends,) = results["last_minus_first_bin"]
+    assert (ends["data"], ends["encoder"], ends["range"]) == ("news", "avg", "20<length<=30")
+    assert ends["difference"]["value"] == pytest.approx(tests["20<length<=30"] - tests["0<length<=10"])
+    # Those of the second half stand for bad training pairs.
+    assert ends["difference"]["high"] < 0
+    assert "last minus first bin" in (tmp_path / "grid/README.md").read_text()
+
+
+def test_from_python_it_returns_the_table_the_runs_and_what_was_chosen(data, tmp_path, trained):
     import hf_paraphrase
 
-    (tmp_path / "small.yaml").write_text("model_type: avg\nhidden_size: 7\n")
     found = hf_paraphrase.tune(
-        pairs=[f"toy={data / 'pairs'}"],
+        pairs=[f"news={data / 'news'}"],
         dev_data=data / "dev",
         output=tmp_path / "grid",
         keep=["quality>0.5"],
-        encoders=[f"small={tmp_path / 'small.yaml'}"],
-        epochs=1.0,
         sample=40,
         seeds=[0],
     )
-    assert found.folder == tmp_path / "grid" and "small: dev" in found.table
+    assert found.folder == tmp_path / "grid" and "avg: dev" in found.table == str(found)
     assert {cell.filter: len(runs) for cell, runs in found.grid.items()} == {"random": 1, "quality": 1}
-    assert found.chosen["small", "quality", "toy"].cell.range == "quality>0.5"
-    record = json.loads((tmp_path / "grid/provenance.json").read_text())
-    assert record["results"]["encoders"]["small"]["hidden_size"] == 7
-
-
-def test_a_selection_called_by_its_name_is_a_point_of_the_grid(data, tmp_path):
-    common = ["--pairs", data / "pairs", "--dev-data", data / "dev", "--sample", 40, "--epochs", 1, "--seeds", 0]
-    keep = ["--keep", "different", "--keep", "different,quality>0.5"]
-    assert run("tune", *common, *keep, "--output", tmp_path / "grid") == 0
-    available = {(row["filter"], row["range"]): row["available"] for row in rows_of(tmp_path / "grid")}
-    assert available == {
-        ("random", ""): "120", ("different", "different"): "120", ("different+quality", "different,quality>0.5"): "60"
-    }  # fmt: skip
+    assert found.chosen["avg", "quality", "news"].cell.range == "quality>0.5"

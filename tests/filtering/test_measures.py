@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.sample import sample_bitext
@@ -15,22 +15,24 @@ from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_mea
 from hf_paraphrase.filtering.tokens import tokenize
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
-SENTENCE = st.lists(st.sampled_from(["a", "A", "b", "c", "d,", "e.", "don't", "é", ""]), max_size=9).map(" ".join)
-PAIRS = st.lists(st.tuples(SENTENCE, SENTENCE), max_size=12)
+WORDS = ["a", "A", "b", "The", "the", "cat", "dogs", "sat,", "don't", "ÉTÉ", "été", ".", ""]
+SENTENCE = st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)
+PAIRS = st.lists(st.tuples(SENTENCE, SENTENCE, SENTENCE), max_size=12)
 
 
-def pairs_table(pairs, **columns):
-    return pa.table(
-        {
-            "sentence1": pa.array([first for first, _ in pairs], pa.string()),
-            "sentence2": pa.array([second for _, second in pairs], pa.string()),
-            **columns,
-        }
-    )
+def pairs_table(rows, **columns):
+    """Sources, first and second sentences; the sources may be left out."""
+    sides = zip(*(("", *row)[-3:] for row in rows), strict=True) if rows else ((), (), ())
+    names = ("source", "sentence1", "sentence2")
+    return pa.table({name: pa.array(side, pa.string()) for name, side in zip(names, sides, strict=True)} | columns)
 
 
-def scored(pairs, *names):
-    return add_measures(pairs_table(pairs), names).to_pydict()
+def scored(rows, *names):
+    return add_measures(pairs_table(rows), names).to_pydict()
+
+
+def same(found, expected):
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def grams(tokens, order):
@@ -58,54 +60,77 @@ def naive_bleu(reference, hypothesis):
     return min(1.0, math.exp(1 - (len(reference) + 1) / len(hypothesis))) * product**0.25
 
 
+def naive_repetition(text, order):
+    tokens = tokenize(text)
+    kept = [token for token in tokens if len(token) >= 3] if order == 1 else grams(tokens, order)
+    return sum(gram in kept[:place] for place, gram in enumerate(kept)) / len(kept) if kept else 0.0
+
+
+def naive_copy_rate(translation, other, shortest):
+    words = [token for token in tokenize(translation) if len(token) >= shortest]
+    return sum(word in tokenize(other) for word in words) / len(words) if words else math.nan
+
+
+def naive_distance(first, second):
+    previous = list(range(len(second) + 1))
+    for row, one in enumerate(first, 1):
+        current = [row]
+        for column, two in enumerate(second, 1):
+            current.append(min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (one != two)))
+        previous = current
+    return previous[-1]
+
+
 @settings(max_examples=150, deadline=None)
 @given(PAIRS)
-def test_overlap_equals_a_count_with_sets_and_counters(pairs):
-    table = scored(pairs, "overlap", "clipped_overlap")
+def test_measures_of_words_equal_those_of_loops_over_pairs(rows):
+    names = ("length", "overlap", "clipped_overlap", "bleu", "repetition", "copy_rate", "copy_rate_source")
+    table = scored(rows, *names)
+    assert table["length_reference"] == [len(tokenize(first)) for _, first, _ in rows]
+    assert table["length"] == [len(tokenize(second)) for _, _, second in rows]
+    lengths = zip(table["length"], table["length_reference"], strict=True)
+    same(table["length_ratio"], [long / short if short else math.nan for long, short in lengths])
     for order in (1, 2, 3):
         for clipped, name in ((False, f"overlap_{order}"), (True, f"overlap_clipped_{order}")):
-            expected = [naive_overlap(first, second, order, clipped) for first, second in pairs]
-            assert table[name] == pytest.approx(expected, abs=1e-12)
+            same(table[name], [naive_overlap(first, second, order, clipped) for _, first, second in rows])
+    same(table["bleu"], [naive_bleu(first, second) for _, first, second in rows])
+    for order in (1, 3):
+        same(table[f"repetition_{order}"], [naive_repetition(second, order) for _, _, second in rows])
+        same(table[f"repetition_reference_{order}"], [naive_repetition(first, order) for _, first, _ in rows])
+    same(table["copy_rate"], [naive_copy_rate(second, first, 1) for _, first, second in rows])
+    same(table["copy_rate_source"], [naive_copy_rate(second, source, 3) for source, _, second in rows])
 
 
-@settings(max_examples=150, deadline=None)
-@given(PAIRS)
-def test_sentence_bleu_equals_the_formula_pair_by_pair(pairs):
-    assert scored(pairs, "bleu")["bleu"] == pytest.approx([naive_bleu(*pair) for pair in pairs], abs=1e-12)
-
-
-@settings(deadline=None)
-@given(PAIRS)
-def test_lengths_equal_the_number_of_tokens(pairs):
-    table = scored(pairs, "length")
-    assert table["length_reference"] == [len(tokenize(first)) for first, _ in pairs]
-    assert table["length"] == [len(tokenize(second)) for _, second in pairs]
-    for ratio, long, short in zip(table["length_ratio"], table["length"], table["length_reference"], strict=True):
-        assert ratio == long / short if short else math.isnan(ratio)
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9)), max_size=6))
+@example([("", ""), ("", "a"), ("Kitten", "sITTING"), ("\U0001f600a", "a")])
+def test_edit_distance_equals_the_table_of_wagner_and_fischer(pairs):
+    lowered = [(first.lower(), second.lower()) for first, second in pairs]
+    expected = [naive_distance(one, two) / max(len(one), len(two), 1) for one, two in lowered]
+    same(scored(pairs, "edit_distance")["edit_distance"], expected)
 
 
 @settings(deadline=None)
 @given(PAIRS, st.integers(1, 5))
-def test_a_measure_of_a_pair_does_not_depend_on_the_batch_it_is_in(pairs, size):
-    table = pairs_table(pairs)
-    names = ["length", "overlap", "clipped_overlap", "bleu"]
-    whole = add_measures(table, names).to_pydict()
-    parts = [add_measures(table.slice(start, size), names) for start in range(0, len(pairs), size)]
-    joined = pa.concat_tables(parts).to_pydict() if parts else {name: [] for name in whole}
-    assert repr(joined) == repr(whole)
+def test_a_measure_of_a_pair_does_not_depend_on_the_batch_it_is_in(rows, size):
+    table = pairs_table(rows)
+    names = ["length", "overlap", "clipped_overlap", "bleu", "repetition"]
+    parts = [add_measures(table.slice(start, size), names) for start in range(0, max(1, len(rows)), size)]
+    assert repr(pa.concat_tables(parts).to_pydict()) == repr(add_measures(table, names).to_pydict())
 
 
-def test_golden_values_of_the_overlap_definition():
+def test_golden_values():
     table = scored([("a a a b", "a b c d e"), ("a b", "x"), ("", "a")], "overlap", "clipped_overlap")
-    assert table["overlap_1"] == [1.0, 0.0, 0.0]
-    assert table["overlap_clipped_1"] == [0.5, 0.0, 0.0]
-    assert table["overlap_2"] == pytest.approx([1 / 3, 0.0, 0.0])
-
-
-def test_golden_values_of_smoothed_bleu():
-    copy, short = scored([("a b c d", "a b c d"), ("a b c d e", "a b")], "bleu")["bleu"]
-    assert copy == pytest.approx(math.exp(1 - 5 / 4))
-    assert short == pytest.approx(math.exp(1 - 6 / 2))
+    assert table["overlap_1"] == [1.0, 0.0, 0.0] and table["overlap_clipped_1"] == [0.5, 0.0, 0.0]
+    same(table["overlap_2"], [1 / 3, 0.0, 0.0])
+    same(scored([("a b c d", "a b c d"), ("a b c d e", "a b")], "bleu")["bleu"], [math.exp(-1 / 4), math.exp(-2)])
+    text = "The staff were very nice and the room was very nice and the staff were very nice ."
+    table = scored([("A b a b", text)], "repetition")
+    # Of 17 words of three letters or more, the, very, nice, and, the, staff, were, very and nice came before.
+    assert table["repetition_1"] == [9 / 17]
+    # Of 16 trigrams: very nice and, nice and the, the staff were, staff were very, were very nice.
+    assert table["repetition_3"] == [5 / 16]
+    assert table["repetition_reference_1"] == table["repetition_reference_3"] == [0.0]
 
 
 def test_on_a_long_text_smoothing_vanishes_and_bleu_is_that_of_sacrebleu():
@@ -117,15 +142,22 @@ def test_on_a_long_text_smoothing_vanishes_and_bleu_is_that_of_sacrebleu():
     reference, hypothesis = " ".join(reference), " ".join(hypothesis)
     corpus = BLEU(tokenize="none", smooth_method="none").corpus_score([hypothesis], [[reference]]).score / 100
     assert scored([(reference, hypothesis)], "bleu")["bleu"][0] == pytest.approx(corpus, abs=2e-4)
-    assert scored([(reference, reference)], "bleu")["bleu"][0] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_empty_and_missing_sides_have_the_stated_values():
+    names = ("length", "overlap", "bleu", "edit_distance", "repetition", "copy_rate", "copy_rate_source")
+    table = scored([("", ""), ("a cat", None), (None, "a cat")], *names)
+    assert table["length"] == [0, 0, 2]
+    assert table["overlap_1"] == [*table["bleu"][:2], 0.0] == table["repetition_1"] == [0.0] * 3
+    assert table["edit_distance"] == [0.0, 1.0, 1.0]
+    same(table["copy_rate"], [math.nan, math.nan, 0.0])
+    same(table["length_ratio"], [math.nan, 0.0, math.nan])
 
 
 def test_cost_is_nats_per_token_and_undefined_without_tokens():
-    table = pairs_table(
-        [("a", "b")] * 4, log_prob=pa.array([-6.0, 0.0, -1.0, None]), num_tokens=pa.array([3, 2, 0, 4], pa.int32())
-    )
-    cost = add_measures(table, ["cost"]).column("cost").to_pylist()
-    assert cost[:2] == [2.0, 0.0] and math.isnan(cost[2]) and math.isnan(cost[3])
+    log_prob, num_tokens = pa.array([-6.0, 0.0, -1.0, None]), pa.array([3, 2, 0, 4], pa.int32())
+    table = pairs_table([("a", "b")] * 4, log_prob=log_prob, num_tokens=num_tokens)
+    same(add_measures(table, ["cost"]).column("cost").to_pylist(), [2.0, 0.0, math.nan, math.nan])
 
 
 def test_tokens_split_off_punctuation_and_keep_words_with_accents_whole():
@@ -147,22 +179,11 @@ def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():
     assert contractions > 100
 
 
-def test_a_missing_sentence_counts_as_empty():
-    assert scored([(None, "a b"), ("a", None)], "length", "overlap", "bleu")["length"] == [2, 0]
-
-
-def test_a_very_long_sentence_is_measured_like_any_other():
-    text = " ".join(f"w{i % 700}" for i in range(10_000))
-    table = scored([(text, text), ("a", text)], "length", "overlap", "bleu")
-    assert table["length"] == [10_000, 10_000]
-    assert table["overlap_3"] == [1.0, 0.0]
-
-
 def test_adding_a_measure_twice_replaces_its_column_in_place():
     table = add_measures(pairs_table([("a", "b c")]), ["length", "overlap"])
-    again = add_measures(table.set_column(2, "length", pa.array([99])), ["length"])
-    assert again.column_names == table.column_names
-    assert again.column("length").to_pylist() == [2]
+    place = table.column_names.index("length")
+    again = add_measures(table.set_column(place, "length", pa.array([99])), ["length"])
+    assert again.column_names == table.column_names and again.column("length").to_pylist() == [2]
 
 
 def test_measures_are_chosen_by_the_columns_at_hand():
@@ -177,10 +198,10 @@ def test_measures_are_chosen_by_the_columns_at_hand():
         choose_measures(["foo"], plain, "x")
 
 
-def test_no_two_measures_claim_a_column_and_all_give_what_they_announce():
+def test_no_two_measures_have_a_column_in_common_and_all_give_what_they_announce():
     columns = [column for measure in Measures().values() for column in measure.columns]
     assert len(columns) == len(set(columns))
-    table = pairs_table([("a", "b")], source=pa.array(["c"]), log_prob=pa.array([-1.0]), num_tokens=pa.array([1]))
+    table = pairs_table([("c", "a", "b")], log_prob=pa.array([-1.0]), num_tokens=pa.array([1]))
     names = [name for name, measure in Measures().items() if measure.lacks is None and name != "language"]
     announced = [column for name in names for column in Measures()[name].columns]
     assert add_measures(table, names).column_names == [*table.column_names, *announced]

@@ -179,7 +179,7 @@ def test_different_keeps_what_drop_identical_keeps(tmp_path):
     one = hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "one"), drop_identical=True)
     two = hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "two"), keep=["different"])
     assert one.choice.kept.tolist() == two.choice.kept.tolist() == [False, True, False]
-    assert list(one.choice.funnel.counts) == ["read", "not identical"] and FilterSteps(keep=["different"]).columns == (
+    assert list(one.choice.funnel) == ["read", "not identical"] and FilterSteps(keep=["different"]).columns == (
         "sentence1",
         "sentence2",
     )

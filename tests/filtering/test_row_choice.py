@@ -6,14 +6,22 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
-from hf_paraphrase.artefacts.provenance import inherited_metadata
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.filtering.best_rows import choose_one_per_reference
-from hf_paraphrase.filtering.filter_steps import FilterSteps, Funnel
-from hf_paraphrase.filtering.row_choice import choose_rows, kept_batches, kept_schema
+from hf_paraphrase.filtering.filter_steps import FilterSteps
+from hf_paraphrase.filtering.row_choice import (
+    choose_one_per_reference,
+    choose_rows,
+    draw_shared,
+    funnel_table,
+    kept_batches,
+    kept_schema,
+    take_best_first,
+)
 
 
 def random_pairs(size=300, seed=0):
@@ -52,8 +60,8 @@ def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_pa
     assert [{key: row[key] for key in table.column_names} for row in result.to_pylist()] == expected
     assert result.schema == kept_schema(table.schema, options)
     assert result.column("length").to_pylist() == [len(row["sentence2"].split()) for row in expected]
-    assert list(choice.funnel.counts) == ["read", "3<=length<=6", "rank<4"]
-    assert choice.funnel.counts["rank<4"] == len(expected)
+    assert list(choice.funnel) == ["read", "3<=length<=6", "rank<4"]
+    assert choice.funnel["rank<4"] == len(expected)
 
 
 def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
@@ -73,12 +81,6 @@ def test_a_sample_has_the_size_asked_for_keeps_the_order_and_follows_the_seed(tm
     assert len(draws[0]) == 50 and draws[0] == draws[1] != draws[2]
     positions = [notes.index(note) for note in draws[0]]
     assert positions == sorted(positions)
-
-
-def test_a_sample_larger_than_what_is_left_keeps_everything(tmp_path):
-    write(tmp_path, random_pairs())
-    result, choice = kept(tmp_path, FilterSteps(sample=10_000))
-    assert result.num_rows == 300 and choice.funnel.counts["sample 10000"] == 300
 
 
 def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
@@ -153,38 +155,9 @@ def test_nan_is_chosen_only_where_there_is_nothing_else():
     assert choose_one_per_reference(["a", "a", "a", "b", "a"], "best", values).tolist() == [2, 3]
 
 
-def test_the_funnel_adds_up_batches_and_shows_what_each_step_removed():
-    funnel = Funnel()
-    for count in (60, 40):
-        funnel.add("read", count)
-        funnel.add("x<1", count // 2)
-    assert funnel.counts == {"read": 100, "x<1": 50}
-    assert "|    50 |      50 | 50.0% |".replace(" ", "") in funnel.table().replace(" ", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("---\nlicense: cc-by-2.0\nlanguage:\n- en\n- fr\n---\nx\n", (["cc-by-2.0"], ["en", "fr"])),
-        ("---\nlicense: [a: b\n---\n", ([], [])),
-        ("no head\n", ([], [])),
-        ("---\n- a list\n---\n", ([], [])),
-    ],
-)
-def test_licence_and_language_are_handed_on_from_the_source_card(tmp_path, text, expected):
-    (tmp_path / "README.md").write_text(text)
-    found = inherited_metadata(tmp_path)
-    assert (found["license"], found["language"]) == expected
-    assert inherited_metadata(tmp_path / "absent") == {"license": [], "language": []}
-
-
-def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path):
-    write(tmp_path, random_pairs())
-    shard = sorted((tmp_path / "data").glob("*.parquet"))[1]
-    shard.write_bytes(b"not parquet")
-    with pytest.raises(InputError) as caught:
-        choose_rows(DataFolder(tmp_path), "train", FilterSteps())
-    assert str(shard) in str(caught.value)
+def test_the_funnel_shows_what_each_step_removed():
+    table = funnel_table({"read": 100, "x<1": 50}).replace(" ", "")
+    assert "|x<1|50|50|50.0%|" in table
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
@@ -207,3 +180,39 @@ def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_
 
     # A pair has 2,000 bytes of text.
     assert bytes_a_row(lambda folder: peak_bytes(lambda: filtered(folder)), tmp_path) < 400
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    values=st.lists(st.one_of(st.integers(0, 5), st.just(float("nan"))), max_size=25),
+    first=st.integers(1, 30),
+    limit=st.integers(1, 60),
+    ranked=st.booleans(),
+)
+def test_the_best_rows_are_those_of_a_loop_over_the_sorted_list(values, first, limit, ranked):
+    lengths = np.array([1 + index % 4 for index in range(len(values))], np.int64)
+    ranking = np.array(values, float) if ranked else None
+    order = sorted(range(len(values)), key=lambda row: (values[row] != values[row], -values[row])) if ranked else None
+    order = list(range(len(values))) if order is None else order
+    found = take_best_first(np.ones_like(lengths), first, ranking)
+    assert found.tolist() == sorted(order[:first])
+    expected, tokens = [], 0
+    for row in order:
+        if tokens >= limit:
+            break
+        expected.append(row)
+        tokens += lengths[row]
+    assert take_best_first(lengths, limit, ranking).tolist() == sorted(expected)
+
+
+def test_draws_with_one_seed_share_all_that_both_may_take_and_those_with_others_what_chance_gives():
+    every, some = np.arange(10_000), np.arange(0, 10_000, 2)
+    first, filtered, other = (
+        draw_shared(rows, 2_000, 10_000, seed) for rows, seed in ((every, 3), (some, 3), (every, 4))
+    )
+    assert len(first) == len(set(first)) == len(filtered) == 2_000 and (np.diff(first) > 0).all()
+    # Of the draw from all rows, those that the filter keeps are in the filtered draw, every one of them.
+    assert set(first[first % 2 == 0]) <= set(filtered)
+    # Two seeds share what is drawn of the pool, a fifth.
+    assert 0.17 < np.isin(first, other).mean() < 0.23
+    assert set(draw_shared(some, 9_999, 10_000, 3)) == set(some) and len(draw_shared(some[:0], 5, 10_000, 3)) == 0

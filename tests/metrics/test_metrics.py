@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.artefacts.card_heads import read_head
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.correlation import correlations
-from hf_paraphrase.filtering.measures.copy_rate import CopyRate
-from hf_paraphrase.filtering.measures.overlap import Overlap
+from hf_paraphrase.filtering.measures.wording import CopyRate, Overlap
 from hf_paraphrase.filtering.pair_batch import PairBatch
 from hf_paraphrase.filtering.tokens import tokenize
 from hf_paraphrase.hub.pushed_files import check_artefact, list_files, repo_type_of

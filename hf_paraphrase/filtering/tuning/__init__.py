@@ -1,8 +1,8 @@
 """Choosing a selection of pairs: encoders are trained on many, and the dev set chooses (paper 000, section 5.4).
 
 Folders of pairs and a dev set go in, tables, a plot and a card come out. Start with `grid_search`, the recipe `tune`:
-`grids` says which selections are tried, `selection_pool` draws their pairs, `runs` trains the encoders of
-`tuned_encoders`, `choice` chooses, and `report` shows the results.
+`settings` says which selections are tried, `selection_pool` draws their pairs, `runs` trains the encoders, and
+`results` chooses and shows.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -20,16 +19,24 @@ from ...evaluation.dev import dev_sets, read_test_sets
 from ...evaluation.figures import check_plots
 from ...messages import log
 from ...settings import recipe
-from .choice import Cell, ChosenCell, Scores, TuningRun, choose_by_dev, compare_cells, mean_test
-from .grids import RANDOM, RECOLLECTED, UNBOUNDED, FilterRange
-from .report import bins_table, cells_table, filters_table, plot_grid, ranges_table, runs_csv
-from .runs import RECORDS, TuningRuns, recorded_runs
+from .results import (
+    Cell,
+    ComparedCell,
+    Runs,
+    TuningRun,
+    cells_table,
+    choose_by_dev,
+    compare_cells,
+    ends_table,
+    filters_table,
+    plot_grid,
+    ranges_table,
+    runs_csv,
+)
+from .runs import RUNS, TuningRuns, recorded_runs
 from .selection_pool import SelectionPool
-from .settings import TuneSettings
-from .tuned_encoders import encoder_files, encoder_settings, run_settings
+from .settings import RANDOM, RECOLLECTED, FilterRange, TuneSettings, encoder_settings, files_of, run_settings
 
-Runs = dict[Cell, list[TuningRun]]
-"""The runs of every cell, one a seed."""
 _BINS = "length_bins"
 
 
@@ -45,8 +52,11 @@ class Tuned:
 
     folder: Path
     table: str
-    grid: Mapping[Cell, Sequence[TuningRun]]
-    chosen: Mapping[tuple[str, str, str], ChosenCell]
+    grid: Runs
+    chosen: Mapping[tuple[str, str, str], ComparedCell]
+
+    def __str__(self) -> str:
+        return self.table
 
 
 @recipe(TuneSettings)
@@ -60,11 +70,13 @@ def tune(settings: TuneSettings) -> Tuned:
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
     encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
+    data = [settings.dev_data, *([settings.data] if settings.data else [])]
+    files = sorted({*settings.files, *(path for encoder in encoders.values() for path in files_of(encoder))})
     with Artefact(
         settings.output,
         command="tune",
         settings=settings,
-        inputs=_inputs(settings, encoders),
+        inputs=[*map(str, settings.data_sets.values()), *data, *files],
         overwrite=settings.overwrite,
         resume=settings.resume,
         free=["runs_from"],
@@ -76,23 +88,23 @@ def tune(settings: TuneSettings) -> Tuned:
         tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
         pools = {name: _pool(settings, folder) for name, folder in settings.data_sets.items()}
         _check_selections(settings, pools)
-        others = dict(recorded_runs(Path(folder)) for folder in settings.runs_from)
-        artefact.checkpoint(RECORDS)
+        others = [recorded_runs(Path(folder)) for folder in settings.runs_from]
+        artefact.checkpoint(RUNS).mkdir(parents=True, exist_ok=True)
         runs = TuningRuns(
-            artefact.staging,
+            artefact.staging / RUNS,
+            artefact.fingerprints,
             pools,
             encoders,
-            Path(settings.dev_data),
+            data,
             tests,
             settings.sample,
             others=others,
-            fingerprints=artefact.fingerprints,
         )
         if runs.known:
             log(f"{runs.known} finished runs found")
         points = {
-            Cell(data, encoder, point.filter, point.label): point
-            for data in pools
+            Cell(data_set, encoder, point.filter, point.label): point
+            for data_set in pools
             for encoder in encoders
             for point in settings.points
         }
@@ -101,55 +113,39 @@ def tune(settings: TuneSettings) -> Tuned:
         more = {cell: points[cell] for cell in grid if cell.filter == RANDOM or cell in chosen.values()}
         final = _train(runs, more, settings.seeds, "more seeds")
         scores = {graded.key: graded.scores for graded in tests}
-        compared = {
-            key: compare_cells(cell, final[cell], final[cell.random], scores, replicates=settings.bootstrap)
-            for key, cell in chosen.items()
+
+        def compare(made: Runs, cell: Cell, baseline: Cell) -> ComparedCell:
+            return compare_cells(cell, made[cell], made[baseline], scores, replicates=settings.bootstrap)
+
+        compared = {key: compare(final, cell, cell.random) for key, cell in chosen.items()}
+        tested_all = [compare(grid, cell, cell.random) for cell in grid] if settings.test_all and tests else []
+        ends = [compare(grid, last, first) for first, last in _ends_of_bins(grid)] if tested_all else []
+        tables = {
+            "filters_table": filters_table(compared, list(pools), list(encoders), bool(tests)),
+            "cells_table": cells_table(compared.values(), bool(tests)),
+            "ranges_table": cells_table(tested_all, True) if tested_all else ranges_table(grid, chosen.values()),
+            "ends_table": ends_table(ends) if ends else "",
         }
-        table = filters_table(compared, list(pools), list(encoders), bool(tests))
-        tuned = Tuned(Path(settings.output), table, grid, compared)
-        bins, ends = _compare_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else ({}, {})
-        runs.remove_work()
         rows = runs_csv({**grid, **final}, chosen.values(), settings.test_all)
         write_text_whole(artefact.staging / "table.csv", rows)
-        plot_grid(grid, list(chosen.values()), artefact.staging / "tuning.png")
-        tables = {
-            "filters_table": table,
-            "cells_table": cells_table(compared, bool(tests)),
-            "ranges_table": ranges_table(grid, compared, settings.test_all and bool(tests)),
-            "bins_table": bins_table(bins, ends) if bins else "",
-        }
         write_text_whole(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
+        plot_grid(grid, chosen.values(), artefact.staging / "tuning.png")
         results = {
-            "chosen": [
-                {
-                    **_record(item),
-                    "test_random": mean_test(item.baseline),
-                    "epochs": [run.epoch for run in item.runs],
-                }
-                for item in compared.values()
-            ],
-            "length_bins": [_record(item) for item in bins.values()],
-            "last_minus_first_bin": [
-                {"data": data, "encoder": encoder, "difference": _difference(item)}
-                for (data, encoder), item in ends.items()
-            ],
+            "chosen": [item.record() for item in compared.values()],
+            "tested": [item.record() for item in tested_all],
+            "last_minus_first_bin": [item.record() for item in ends],
             "encoders": {name: run_settings(item) for name, item in encoders.items()},
-            "runs": runs.known,
+            "runs": (num_runs := runs.known),
             "cells": len(grid),
             "test_sets_missing": missing,
         }
-        card = _card(settings, encoders, {cell.filter for cell in grid}, len(tests), missing, tables)
-        artefact.finish(results=results, card=card)
+        filters = {cell.filter for cell in grid}
+        artefact.finish(results=results, card=_card(settings, encoders, filters, len(tests), missing, tables))
     if settings.runs_from:
-        log(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
+        log(f"{runs.taken} of {num_runs} runs were taken over from {', '.join(settings.runs_from)}")
     for encoder in encoders:
-        _log_best(settings, [item for key, item in compared.items() if key[0] == encoder], pools)
-    return tuned
-
-
-def _inputs(settings: TuneSettings, encoders: Mapping[str, EncoderSettings]) -> list[str]:
-    data = [settings.dev_data, *([settings.data] if settings.data else [])]
-    return [*map(str, settings.data_sets.values()), *data, *encoder_files(settings.encoders, encoders.values())]
+        _log_best(settings, [item for item in compared.values() if item.cell.encoder == encoder], pools)
+    return Tuned(Path(settings.output), tables["filters_table"], grid, compared)
 
 
 def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
@@ -207,7 +203,7 @@ def _check_share(settings: TuneSettings, pool: SelectionPool, available: int) ->
 
 def _train(runs: TuningRuns, points: Mapping[Cell, FilterRange], seeds: Sequence[int], what: str) -> Runs:
     """Makes the runs of some cells; a cell of which the filter selects nothing has none."""
-    made: Runs = {}
+    made: dict[Cell, list[TuningRun]] = {}
     with tqdm(desc=what, total=len(points) * len(seeds), unit=" runs") as bar:
         for cell, point in points.items():
             for seed in seeds:
@@ -219,34 +215,13 @@ def _train(runs: TuningRuns, points: Mapping[Cell, FilterRange], seeds: Sequence
     return made
 
 
-def _compare_bins(
-    grid: Runs, scores: Scores, replicates: int
-) -> tuple[dict[Cell, ChosenCell], dict[tuple[str, str], ChosenCell]]:
-    """Compares every bin of table 5 with the random selection and the last with the first, over the grid's seeds."""
+def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
+    """Returns the first and the last bin of length of each data set and encoder that has two or more."""
     bins: dict[tuple[str, str], list[Cell]] = {}
     for cell in grid:
         if cell.filter == _BINS:
             bins.setdefault((cell.data, cell.encoder), []).append(cell)
-    compared = {
-        cell: compare_cells(cell, grid[cell], grid[cell.random], scores, replicates=replicates)
-        for cell in grid
-        if cell.filter in (RANDOM, _BINS) and bins
-    }
-    ends = {
-        key: compare_cells(cells[-1], grid[cells[-1]], grid[cells[0]], scores, replicates=replicates)
-        for key, cells in bins.items()
-        if len(cells) > 1
-    }
-    return compared, ends
-
-
-def _record(item: ChosenCell) -> dict[str, Any]:
-    pairs = [run.pairs for run in item.runs]
-    return {**vars(item.cell), "dev": item.dev, "test": item.test, "difference": _difference(item), "pairs": pairs}
-
-
-def _difference(item: ChosenCell) -> dict[str, float | None] | None:
-    return None if item.difference is None else item.difference.interval().record()
+    return [(cells[0], cells[-1]) for cells in bins.values() if len(cells) > 1]
 
 
 def _card(
@@ -258,7 +233,6 @@ def _card(
     tables: Mapping[str, str],
 ) -> Card:
     values = {
-        "name": Path(settings.output).name,
         "data": {name: path.resolve().name for name, path in settings.data_sets.items()},
         "encoders": {name: f"{item.model_type}, {item.epochs:g} epochs" for name, item in encoders.items()},
         "fewer_data": " data sets) " in tables["filters_table"],
@@ -266,19 +240,18 @@ def _card(
         "num_tests": num_tests,
         "missing": list(missing),
         "dev_name": to_path(settings.dev_data).resolve().name,
-        "notes": RECORDS,
         **{name: getattr(settings, name) for name in ("seeds", "grid_seeds", "sample", "bootstrap", "test_all")},
         **tables,
     }
     return Card("tuning", values, report=True)
 
 
-def _log_best(settings: TuneSettings, items: Sequence[ChosenCell], pools: Mapping[str, SelectionPool]) -> None:
+def _log_best(settings: TuneSettings, items: Sequence[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
     best = max(items, key=lambda item: item.dev)
     cell, pool = best.cell, pools[best.cell.data]
     what = f"{cell.filter} {cell.range}".strip()
     log(f"{cell.encoder}: best on dev is {what} of {cell.data} ({best.dev:.1f}); make its pairs with")
-    ranges = [] if cell.range == UNBOUNDED else [part.strip() for part in cell.range.split(",") if part.strip()]
+    ranges = [part.strip() for part in cell.range.split(",") if part.strip()]
     keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *ranges])
     one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
     log(

@@ -8,20 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
 from ...errors import InputError
-from ..best_rows import WAYS, choose_one_per_reference, draw_shared
-from ..filter_steps import FilterSteps, check_steps, with_columns
-from ..measuring import measures_of, required_columns
-from ..pair_batch import numeric_column
-from ..row_choice import reference_keys
-from ..selections import Selection, apply_selection
-
-_LABEL = "label"
-_SIDES = ["sentence1", "sentence2"]
+from ..filter_steps import WAYS, FilterSteps, check_steps, with_columns
+from ..pair_batch import SIDES, numeric_column
+from ..row_choice import choose_one_per_reference, columns_to_read, draw_shared, reference_keys
+from ..selections import Selection, apply_selection, parse_selection
 
 
 class SelectionPool:
@@ -31,47 +25,39 @@ class SelectionPool:
     was asked for wherever enough rows are left. Measures that need no model are computed where they are not columns.
 
     Attributes:
-        unusable: How many rows have an empty side or a label other than 1.
         usable_texts: Selections with which `filter` leaves those out too, as text; none where there are none.
+        unusable: How many rows they leave out.
     """
 
     def __init__(self, folder: Path, selections: Sequence[Selection], one_per_reference: str | None) -> None:
         self.folder, self.one_per_reference = folder, one_per_reference
-        steps = FilterSteps(keep=[selection.text for selection in selections], one_per_reference=one_per_reference)
         pairs = DataFolder(folder)
         schema = pairs.schema()
+        usable = ["length_reference>0", "length>0", *(["label==1"] if "label" in schema.names else [])]
+        keep = [*usable, *(selection.text for selection in selections)]
+        steps = FilterSteps(keep=keep, one_per_reference=one_per_reference)
         check_steps(steps, schema, str(folder))
         self.num_rows = pairs.count()
         if not self.num_rows:
             raise InputError("there are no pairs", path=folder, remedy="give a folder of pairs")
-        lacking = [name for name in steps.columns if name not in schema.names]
-        inputs = {*_SIDES, "id", _LABEL, *steps.columns, *required_columns(measures_of(lacking))}
         ranking = () if one_per_reference is None else WAYS[one_per_reference]
         masks: dict[Selection, list[NDArray[np.bool_]]] = {selection: [] for selection in steps.selections}
-        values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ranking}
+        values: list[list[NDArray[np.float64]]] = [[] for _ in ranking]
         references: list[int] = []
-        usable: list[NDArray[np.bool_]] = []
-        any_empty = any_label = False
-        for batch in pairs.batches(columns=[name for name in schema.names if name in inputs]):
-            filled = _has_text(batch.column(_SIDES[0])) & _has_text(batch.column(_SIDES[1]))
-            any_empty |= not filled.all()
-            if _LABEL in schema.names:
-                paraphrases = np.array([value == 1 for value in batch.column(_LABEL).to_pylist()], dtype=bool)
-                any_label |= not paraphrases.all()
-                filled &= paraphrases
-            usable.append(filled)
+        for batch in pairs.batches(columns=columns_to_read(steps, schema)):
             table = with_columns(pa.Table.from_batches([batch]), steps.columns)
             for selection, parts in masks.items():
                 parts.append(apply_selection(selection, table))
-            for name, numbers in values.items():
+            for name, numbers in zip(ranking, values, strict=True):
                 numbers.append(numeric_column(table, name))
             if one_per_reference is not None:
                 references += reference_keys(table)
         self._masks = {selection: np.concatenate(parts) for selection, parts in masks.items()}
-        self._values = [np.concatenate(values[name]) for name in ranking]
+        self._values = [np.concatenate(numbers) for numbers in values]
         self._references = np.array(references, dtype=np.int64)
-        self._usable = np.concatenate(usable)
-        self.usable_texts = (*["length_reference>0", "length>0"] * any_empty, *[f"{_LABEL}==1"] * any_label)
+        usable_masks = {text: self._masks[parse_selection(text)] for text in usable}
+        self.usable_texts = [text for text, mask in usable_masks.items() if not mask.all()]
+        self._usable = np.logical_and.reduce(list(usable_masks.values()))
         self.unusable = self.num_rows - int(self._usable.sum())
         if self.unusable == self.num_rows:
             raise InputError(
@@ -83,7 +69,7 @@ class SelectionPool:
     @cached_property
     def sentences(self) -> pa.Table:
         """Both sides of all rows."""
-        return DataFolder(self.folder).table(columns=_SIDES)
+        return DataFolder(self.folder).table(columns=list(SIDES))
 
     def pairs(self, rows: NDArray[np.int64]) -> list[dict[str, str]]:
         """Returns some rows."""
@@ -107,9 +93,3 @@ class SelectionPool:
         if sample is not None and available > sample:
             rows = draw_shared(rows, sample, self.num_rows, seed)
         return rows, available
-
-
-def _has_text(column: pa.Array) -> NDArray[np.bool_]:
-    """Returns which values are more than white space (rows,); a missing one is not."""
-    lengths = pc.utf8_length(pc.utf8_trim_whitespace(column)).fill_null(0)
-    return np.asarray(pc.greater(lengths, 0).to_numpy(zero_copy_only=False), dtype=bool)

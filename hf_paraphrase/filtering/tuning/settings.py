@@ -1,14 +1,82 @@
-"""The settings of the verb `tune`."""
+"""The settings of the verb `tune`: the ranges that it tries, and the encoders that it trains."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ...errors import UsageError
-from ...settings import Settings, seed_setting, setting
-from ..best_rows import WAYS
-from .grids import GRIDS, FilterRange, filter_ranges
+from ...encoders.train import train_encoder
+from ...encoders.train_settings import EncoderSettings
+from ...errors import UsageError, choice_of
+from ...registry import EXTENSIONS
+from ...settings import Settings, flag, is_given, seed_setting, setting, values_from_file
+from ..filter_steps import WAYS
+from ..selections import Selection, parse_selection
+
+RANDOM = "random"
+"""The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
+
+
+def _between(column: str, lower: Sequence[float], upper: Sequence[float]) -> list[str]:
+    return [f"{low:g}<={column}<={high:g}" for low in lower for high in upper if low < high]
+
+
+_OVERLAPS = (0.0, 0.1, 0.2, 0.3), (0.6, 0.7, 0.8, 0.9, 1.0)
+GRIDS: dict[str, list[str]] = {
+    "length": [
+        *_between("length", [0], [10, 15, 20, 30, 100]),
+        *_between("length", [10], [20, 30, 100]),
+        *_between("length", [15], [25, 30, 100]),
+        *_between("length", [20, 30], [30, 100]),
+    ],
+    "length_bins": ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"],
+    "cost": [f"cost<={tenths / 10:g}" for tenths in range(2, 11)],
+    "perplexity": [f"perplexity<={bound}" for bound in (25, 50, 75, 100, 150, 200)],
+    "reference_probability": [f"reference_probability>={tenths / 10:g}" for tenths in range(10)],
+    **{name: _between(name, *_OVERLAPS) for name in ("overlap_1", "overlap_2", "overlap_3", "bleu")},
+}
+"""For each filter the ranges that paper 000 tunes over, as `filter --keep` takes them.
+
+Those of length are in the paper: table 6, both ends included, and the bins of table 5. The others (sections 5.6 and
+5.7) are lost from its text and recollected; the paper's own remarks fit them.
+"""
+RECOLLECTED = frozenset(GRIDS) - {"length", "length_bins"}
+
+
+@dataclass(frozen=True)
+class FilterRange:
+    """One point of a grid: the filter's name, the range as text, and the predicates, all of which must hold."""
+
+    filter: str
+    label: str
+    selections: tuple[Selection, ...] = ()
+
+
+def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[FilterRange]:
+    """Lists the points of some grids, the random selection first.
+
+    Args:
+        filters: Names of :data:`GRIDS`.
+        keep: Further points; each may join several comparisons with commas, all of which must hold. Those over the
+            same columns are one grid, named after them (`bleu`, `overlap_1+bleu`), and join that of :data:`GRIDS` if
+            there is one.
+    """
+    unknown = [name for name in filters if name not in GRIDS]
+    if unknown:
+        raise UsageError(f"--filters: unknown {', '.join(unknown)}", remedy=choice_of(unknown[0], GRIDS))
+    points = [FilterRange(RANDOM, "")]
+    points += [FilterRange(name, text, (parse_selection(text),)) for name in filters for text in GRIDS[name]]
+    for text in keep:
+        parts = tuple(parse_selection(part) for part in text.split(",") if part.strip())
+        if not parts:
+            raise UsageError(f"--keep: there is no comparison in `{text}`", remedy="write for example overlap_1<=0.7")
+        columns = "+".join(sorted({part.columns[0] if part.compares else part.text for part in parts}))
+        points.append(FilterRange(f"{RANDOM} (column)" if columns == RANDOM else columns, text.strip(), parts))
+    # A range that the user adds to a grid may be in it.
+    return list({(point.filter, point.label): point for point in points}.values())
 
 
 @dataclass(kw_only=True)
@@ -68,8 +136,8 @@ class TuneSettings(Settings):
     grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
     bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
     test_all: bool = setting(
-        "also report the test means of all cells, and those of length_bins with their difference from random (table "
-        "5); they choose nothing",
+        "also report the test means of all cells with their difference from random, and the last minus the first of "
+        "length_bins (table 5); they choose nothing",
         False,
     )
     runs_from: list[str] = setting(
@@ -111,6 +179,55 @@ class TuneSettings(Settings):
         return folders
 
     @property
+    def files(self) -> list[str]:
+        """The YAML files of the encoders."""
+        given = [word for word in self.encoders if "=" in word or word.endswith((".yaml", ".yml"))]
+        return [word.partition("=")[2] or word for word in given]
+
+    @property
     def points(self) -> list[FilterRange]:
         """The points of the grid, the random selection first."""
         return filter_ranges(self.filters, self.keep)
+
+
+_NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "report_to"}
+
+
+def encoder_settings(name: str, **given: Any) -> tuple[str, EncoderSettings]:
+    """Reads the settings of an encoder as `train-encoder` does.
+
+    Args:
+        name: A model type, or a YAML file of settings of `train-encoder`, optionally as NAME=FILE.
+        **given: Further settings of `train-encoder`, which win over those of the file.
+
+    Returns:
+        The encoder's name in tables, and its settings.
+    """
+    label, equals, path = name.partition("=")
+    if not equals and name.endswith((".yaml", ".yml")):
+        label, path = Path(name).stem, name
+    kind: Any = train_encoder.settings
+    values = values_from_file(kind, Path(path)) if path else {"model_type": name}
+    settings: EncoderSettings = kind(**{**values, "pairs": "-", "output": "-", **given})
+    settings.check()
+    studies = [field.name for item in EXTENSIONS.values() for field in dataclasses.fields(item.settings)]
+    for option in ("initial_model", *studies):
+        if is_given(settings, option):
+            remedy = "tune without it, then train with it"
+            raise UsageError(f"the encoder {label} has {flag(option)}", remedy=remedy)
+    if settings.loss != "margin":
+        raise UsageError(f"the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
+    if not settings.epochs:
+        raise UsageError(f"the encoder {label} is trained for no epoch", remedy="give --epochs above 0")
+    return label, settings
+
+
+def run_settings(settings: EncoderSettings) -> dict[str, Any]:
+    """Returns the settings of an encoder that hold for each of its runs."""
+    return {name: value for name, value in settings.record().items() if name not in _NOT_OF_A_RUN}
+
+
+def files_of(settings: EncoderSettings) -> list[str]:
+    """Lists the files and folders that an encoder is made from."""
+    files = (settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts)
+    return [path for path in files if path is not None]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.correlation import spearman
 from ...evaluation.verdicts import Difference, Interval
-from ...filtering.measures.repetition import SHORTEST_WORD
+from ...filtering.measures.wording import SHORTEST_WORD
 from ...filtering.tokens import TokenSpans, tokenize
 
 ORDERS = (1, 3)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
+from hf_paraphrase.filtering.tuning.settings import encoder_settings
 
 FOLDER = Path(__file__).parents[3] / "scripts" / "configs" / "expansion"
 

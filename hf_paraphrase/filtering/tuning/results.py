@@ -1,0 +1,288 @@
+"""The results of a grid of training runs: what the dev set chooses, its test scores, tables and a plot.
+
+Nothing here uses a test score before the choice is made.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...evaluation.bootstrap import bootstrap_means
+from ...evaluation.figures import COLOURS, new_figure, save_figure
+from ...evaluation.verdicts import LITTLE, Difference, difference, mean_difference, spread
+from ...tables import format_table, number
+from .settings import RANDOM
+
+_MARKERS = "osD^vP"
+_PANELS_A_ROW = 2
+_JUDGED = ["minus random [95 %]", "helps", f"within ± {LITTLE:g}"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a grid: an encoder trained on a range of a filter of a data set."""
+
+    data: str
+    encoder: str
+    filter: str
+    range: str
+
+    @property
+    def random(self) -> Cell:
+        """The random selection of the same data, for the same encoder."""
+        return Cell(self.data, self.encoder, RANDOM, "")
+
+
+@dataclass(frozen=True)
+class TuningRun:
+    """One trained encoder.
+
+    Attributes:
+        seed: Seed of the sample and of the training.
+        available: How many pairs the filter left to draw from.
+        pairs: How many pairs it was trained on.
+        dev: The best dev mean of any epoch, Pearson × 100.
+        epoch: That epoch.
+        untrained: The dev mean before the training.
+        curve: The dev mean after every epoch.
+        tests: For each test set Pearson × 100 at the best epoch.
+        similarities: For each test set the cosines of its pairs (pairs,).
+        seconds: How long the run took.
+    """
+
+    seed: int
+    available: int
+    pairs: int
+    dev: float
+    epoch: float = 0.0
+    untrained: float = 0.0
+    curve: Sequence[float] = ()
+    tests: Mapping[str, float] = field(default_factory=dict)
+    similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+    seconds: float = 0.0
+
+    @property
+    def test(self) -> float | None:
+        """The unweighted mean over the test sets."""
+        return mean(self.tests.values()) if self.tests else None
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """A cell beside another of the same data, as a rule the random selection.
+
+    Attributes:
+        baseline: The runs of the other, one a seed.
+        difference: Test mean minus that of the other; None without test sets.
+    """
+
+    cell: Cell
+    runs: Sequence[TuningRun]
+    baseline: Sequence[TuningRun]
+    difference: Difference | None = None
+
+    @property
+    def dev(self) -> float:
+        """The mean dev score over the seeds."""
+        return mean(run.dev for run in self.runs)
+
+    @property
+    def test(self) -> float | None:
+        """The mean test score over the seeds."""
+        return mean_test(self.runs)
+
+    def record(self) -> dict[str, Any]:
+        """Returns what `provenance.json` says of the cell."""
+        return {
+            **vars(self.cell),
+            "dev": self.dev,
+            "test": self.test,
+            "test_baseline": mean_test(self.baseline),
+            "difference": None if self.difference is None else self.difference.interval().record(),
+            "pairs": [run.pairs for run in self.runs],
+            "epochs": [run.epoch for run in self.runs],
+        }
+
+
+Runs = Mapping[Cell, Sequence[TuningRun]]
+"""The runs of every cell, one a seed."""
+Compared = Mapping[tuple[str, str, str], ComparedCell]
+"""For each (encoder, filter, data set) the cell that was chosen, beside the random selection."""
+
+
+def mean_test(runs: Iterable[TuningRun]) -> float | None:
+    """Computes the mean test score of runs; None without test sets."""
+    scores = [run.test for run in runs if run.test is not None]
+    return mean(scores) if scores else None
+
+
+def choose_by_dev(grid: Runs) -> dict[tuple[str, str, str], Cell]:
+    """Chooses for every (encoder, filter, data set) the cell with the highest dev mean, the first of equal ones."""
+    best: dict[tuple[str, str, str], tuple[float, Cell]] = {}
+    for cell, runs in grid.items():
+        key, score = (cell.encoder, cell.filter, cell.data), mean(run.dev for run in runs)
+        if key not in best or score > best[key][0]:
+            best[key] = score, cell
+    return {key: cell for key, (_, cell) in best.items()}
+
+
+def compare_cells(
+    cell: Cell,
+    runs: Sequence[TuningRun],
+    baseline: Sequence[TuningRun],
+    scores: Mapping[str, NDArray[np.float64]],
+    *,
+    replicates: int = 1000,
+) -> ComparedCell:
+    """Compares a cell with another of the same data over seeds and the sentence pairs of the test sets.
+
+    Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
+    selections allow. `scores` has for each test set the scores of its pairs by people (pairs,).
+    """
+    if not scores:
+        return ComparedCell(cell, runs, baseline)
+    means = bootstrap_means(
+        [np.array([run.similarities[name] for run in (*runs, *baseline)]) for name in scores],
+        list(scores.values()),
+        replicates=replicates,
+    )
+    first, second = ({run.seed: run.test or 0.0 for run in side} for side in (runs, baseline))
+    test_difference = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
+    return ComparedCell(cell, runs, baseline, test_difference)
+
+
+def runs_csv(grid: Runs, chosen: Collection[Cell], test_all: bool) -> str:
+    """Writes a row a run; without `test_all` with the test means of what was chosen and the random selection only."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
+    writer.writerow([*names, "chosen", "seconds"])
+    for cell, runs in grid.items():
+        for run in runs:
+            test = run.test if test_all or cell in chosen or cell.filter == RANDOM else None
+            values = [run.untrained, run.dev, run.epoch, test]
+            texts = ["" if value is None else f"{value:.3f}" for value in values]
+            what = [*vars(cell).values(), run.seed, run.available, run.pairs]
+            writer.writerow([*what, *texts, int(cell in chosen), run.seconds])
+    return text.getvalue()
+
+
+def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
+    """Formats tables 6, 7 and 12: a row a filter, means over the data sets.
+
+    A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
+    so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
+    """
+    filters = list(dict.fromkeys(name for _, name, _ in compared))
+    header = ["filter"]
+    for encoder in encoders:
+        header += [f"{encoder}: dev", *([f"{encoder}: test", *_JUDGED] if tested else [])]
+    rows = []
+    comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
+    for name in filters:
+        covered = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        row = [name if len(covered) == len(data) else f"{name} ({len(covered)} of {len(data)} data sets)"]
+        for encoder in encoders:
+            items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
+            row.append(number(mean(item.dev for item in items)) if items else "–")
+            if tested:
+                tests = [item.test for item in items if item.test is not None]
+                differences = [item.difference for item in items if item.difference is not None and name != RANDOM]
+                row += [number(mean(tests)) if tests else "–"]
+                row += _judged(mean_difference(differences) if differences else None, comparisons)
+        rows.append(row)
+    return format_table(header, rows)
+
+
+def cells_table(items: Collection[ComparedCell], tested: bool) -> str:
+    """Formats cells: a row for each filter, data set and encoder."""
+    header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev", *(["test", *_JUDGED] if tested else [])]
+    comparisons = sum(item.cell.filter != RANDOM for item in items)
+    rows = []
+    for item in items:
+        cell, runs = item.cell, item.runs
+        row = [cell.filter, cell.data, cell.encoder, cell.range or "–", f"{mean(run.pairs for run in runs):,.0f}"]
+        row += [" ".join(f"{run.epoch:g}" for run in runs), spread([run.dev for run in runs])]
+        if tested:
+            row.append(spread([run.test for run in runs if run.test is not None]))
+            row += _judged(None if cell.filter == RANDOM else item.difference, comparisons)
+        rows.append(row)
+    return format_table(header, rows)
+
+
+def ranges_table(grid: Runs, chosen: Collection[Cell]) -> str:
+    """Formats every cell: a row a range, the dev mean of each data set and encoder."""
+    columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
+    rows = []
+    for name, label in dict.fromkeys((cell.filter, cell.range) for cell in grid):
+        row = [name, label or "–"]
+        for data, encoder in columns:
+            cell = Cell(data, encoder, name, label)
+            is_marked = cell in chosen and name != RANDOM
+            row.append(spread([run.dev for run in grid.get(cell, [])]) + " (chosen)" * is_marked)
+        rows.append(row)
+    return format_table(["filter", "range", *(f"{data} {encoder}: dev" for data, encoder in columns)], rows)
+
+
+def ends_table(ends: Sequence[ComparedCell]) -> str:
+    """Formats the difference of the last bin of length from the first: a row for each data set and encoder."""
+    intervals = [item.difference.interval(len(ends)) if item.difference else None for item in ends]
+    rows = [
+        [item.cell.data, item.cell.encoder, "–" if interval is None else interval.text()]
+        for item, interval in zip(ends, intervals, strict=True)
+    ]
+    return format_table(["data", "encoder", "last minus first bin [95 %]"], rows)
+
+
+def _judged(item: Difference | None, comparisons: int) -> list[str]:
+    """Writes a gain with its interval, whether it is one, and whether it is next to nothing."""
+    if item is None:
+        return [""] * len(_JUDGED)
+    interval = item.interval(comparisons)
+    return [interval.text(), interval.verdict("above"), interval.verdict("little")]
+
+
+def plot_grid(grid: Runs, chosen: Collection[Cell], path: Path) -> None:
+    """Draws dev mean minus that of the random selection for every cell; chosen cells are ringed."""
+    series = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
+    filters = list(dict.fromkeys(cell.filter for cell in grid if cell.filter != RANDOM)) or [RANDOM]
+    rows = -(-len(filters) // _PANELS_A_ROW)
+    columns = min(_PANELS_A_ROW, len(filters))
+    figure, axes = new_figure(7.5 * columns, 4.2 * rows, rows, columns)
+    for axis in axes.flat[len(filters) :]:
+        axis.set_visible(False)
+    baseline = {
+        (cell.data, cell.encoder): mean(run.dev for run in runs)
+        for cell, runs in grid.items()
+        if cell.filter == RANDOM
+    }
+    for name, axis in zip(filters, axes.flat, strict=False):
+        ranges = list(dict.fromkeys(cell.range for cell in grid if cell.filter == name))
+        for position, key in enumerate(series):
+            cells = [cell for cell in grid if cell.filter == name and (cell.data, cell.encoder) == key]
+            # Side by side, so that series do not hide one another.
+            shift = (position - (len(series) - 1) / 2) * 0.5 / len(series)
+            places = [ranges.index(cell.range) + shift for cell in cells]
+            values = [mean(run.dev for run in grid[cell]) - baseline[key] for cell in cells]
+            style = {"color": COLOURS[position % len(COLOURS)], "marker": _MARKERS[position % len(_MARKERS)]}
+            axis.plot(places, values, linestyle="none", markersize=5, label=" · ".join(key), **style)
+            ringed = [place for place, cell in zip(places, cells, strict=True) if cell in chosen]
+            heights = [value for value, cell in zip(values, cells, strict=True) if cell in chosen]
+            axis.plot(ringed, heights, linestyle="none", marker="o", markersize=12, fillstyle="none", color="black")
+        axis.axhline(0, color="black", linewidth=1)
+        axis.set_title(name)
+        axis.set_xlim(-0.6, len(ranges) - 0.4)
+        axis.set_xticks(range(len(ranges)), ranges, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
+        axis.set_ylabel("dev mean − random selection\n(Pearson × 100)")
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)), frameon=False)
+    save_figure(figure, path)

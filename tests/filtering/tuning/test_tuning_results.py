@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.evaluation.correlation import pearson
+from hf_paraphrase.evaluation.verdicts import Difference
+from hf_paraphrase.filtering.tuning.results import (
+    Cell,
+    ComparedCell,
+    TuningRun,
+    cells_table,
+    choose_by_dev,
+    compare_cells,
+    ends_table,
+    filters_table,
+    ranges_table,
+    runs_csv,
+)
+
+SIZES = {"sick": 40, "twitter": 25}
+NOTHING = Difference(0.0, ((0.0, 2),))
+JUDGED = ["minus random [95 %]", "helps", "within ± 0.5"]
+GAIN = Difference(4.0, ((0.25, 9),))
+"""Half as wide as Student's t with nine degrees of freedom is at 95 %: 2.262 × 0.5."""
+RANDOM, LOW, HIGH = (Cell("news", "avg", *key) for key in (("random", ""), ("bleu", "bleu<=1"), ("bleu", "bleu>1")))
+
+
+def run_with_noise(gold, noise, seed):
+    """A run whose similarities are the human scores with noise."""
+    generator = np.random.default_rng(seed)
+    found = {name: values + noise * generator.normal(size=len(values)) for name, values in gold.items()}
+    tests = {name: 100 * pearson(found[name], gold[name]) for name in gold}
+    return TuningRun(seed, 60, 40, 50.0, tests=tests, similarities=found)
+
+
+def mean_of(runs, gold, rows):
+    return np.mean(
+        [np.mean([100 * pearson(run.similarities[s][rows[s]], gold[s][rows[s]]) for s in gold]) for run in runs]
+    )
+
+
+def naive_differences(runs, baseline, gold, replicates):
+    """The paired bootstrap word for word: the pairs of a replicate are the same for all runs."""
+    generator = np.random.default_rng(0)
+    drawn = {}
+    for name, values in gold.items():
+        counts = generator.multinomial(len(values), np.full(len(values), 1 / len(values)), size=replicates)
+        drawn[name] = [np.repeat(np.arange(len(values)), count) for count in counts]
+    rows = [{name: drawn[name][replicate] for name in gold} for replicate in range(replicates)]
+    return np.array([mean_of(runs, gold, item) - mean_of(baseline, gold, item) for item in rows])
+
+
+@pytest.mark.parametrize(("noises", "verdict"), [((0.3, 2.0), "holds"), ((2.0, 0.3), "does not")])
+def test_the_comparison_is_a_paired_bootstrap_of_cell_minus_random(noises, verdict):
+    generator = np.random.default_rng(0)
+    gold = {name: generator.normal(size=size) for name, size in SIZES.items()}
+    runs, baseline = ([run_with_noise(gold, noise, seed) for seed in (1, 2, 3)] for noise in noises)
+    compared = compare_cells(LOW, runs, baseline, gold, replicates=60)
+    assert compared.difference.over_pairs == pytest.approx(naive_differences(runs, baseline, gold, 60), abs=1e-9)
+    every = {name: np.arange(size) for name, size in SIZES.items()}
+    value = mean_of(runs, gold, every) - mean_of(baseline, gold, every)
+    assert compared.difference.value == pytest.approx(value, abs=1e-9)
+    # Seeds are a part of it, and belong together.
+    assert [degrees for _, degrees in compared.difference.seed_parts] == [2]
+    assert compared.difference.interval().verdict("above") == verdict and (value > 0) == (verdict == "holds")
+    same = compare_cells(LOW, baseline, baseline, gold, replicates=20).difference
+    assert same.value == 0 and (same.over_pairs == 0).all()
+    assert compare_cells(LOW, runs, runs, {}).difference is None
+
+
+def test_the_highest_dev_mean_over_the_seeds_chooses_for_each_encoder_filter_and_data_set():
+    def runs(*devs):
+        return [TuningRun(seed, 1, 1, dev) for seed, dev in enumerate(devs)]
+
+    low, high = (lambda data, encoder, end=end: Cell(data, encoder, "bleu", f"bleu{end}") for end in ("<1", ">1"))
+    grid = {
+        low("news", "avg"): runs(10.0, 60.0),
+        high("news", "avg"): runs(40.0, 41.0),
+        low("news", "gran"): runs(50.0, 50.0),
+        high("news", "gran"): runs(50.0, 50.0),
+        low("web", "avg"): runs(5.0, 90.0),
+        high("web", "avg"): runs(46.0, 46.0),
+        Cell("web", "avg", "cost", "cost<1"): runs(1.0, 2.0),
+    }
+    assert choose_by_dev(grid) == {
+        ("avg", "bleu", "news"): high("news", "avg"),
+        ("gran", "bleu", "news"): low("news", "gran"),
+        ("avg", "bleu", "web"): low("web", "avg"),
+        ("avg", "cost", "web"): Cell("web", "avg", "cost", "cost<1"),
+    }
+
+
+def run(seed, dev, test):
+    return TuningRun(seed, 60, 40, dev, 2.0, 10.0, tests={"sick": test}, seconds=1.5)
+
+
+@pytest.fixture
+def grid():
+    return {
+        RANDOM: [run(0, 50.0, 40.0), run(1, 52.0, 42.0)],
+        LOW: [run(0, 60.0, 45.0)],
+        HIGH: [run(0, 70.0, 44.0), run(1, 72.0, 46.0)],
+    }
+
+
+@pytest.fixture
+def compared(grid):
+    baseline = grid[RANDOM]
+    return {
+        ("avg", "random", "news"): ComparedCell(RANDOM, baseline, baseline, NOTHING),
+        ("avg", "bleu", "news"): ComparedCell(HIGH, grid[HIGH], baseline, GAIN),
+    }
+
+
+def cells_of(table):
+    return [
+        [cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines() if "---" not in line
+    ]
+
+
+def test_the_csv_has_a_row_a_run_and_the_test_means_of_shown_cells_only(grid):
+    rows = list(csv.DictReader(io.StringIO(runs_csv(grid, [HIGH], False))))
+    assert [row["seed"] for row in rows] == ["0", "1", "0", "0", "1"]
+    assert [row["test"] for row in rows] == ["40.000", "42.000", "", "44.000", "46.000"]
+    assert [row["chosen"] for row in rows] == ["0", "0", "0", "1", "1"]
+    names = ("range", "available", "pairs", "dev", "epoch", "seconds")
+    assert [rows[2][name] for name in names] == ["bleu<=1", "60", "40", "60.000", "2.000", "1.5"]
+
+
+def test_a_filter_has_one_row_with_means_over_the_data_sets_that_it_selects_from(grid, compared):
+    header, random, bleu = cells_of(filters_table(compared, ["news"], ["avg"], True))
+    assert header == ["filter", "avg: dev", "avg: test", *JUDGED]
+    assert random == ["random", "51.0", "41.0", "", "", ""] and bleu[:3] == ["bleu", "71.0", "45.0"]
+    assert bleu[3:] == ["+4.0 [+2.9, +5.1]", "holds", "does not"]
+    untested = cells_of(filters_table(compared, ["news"], ["avg"], False))[1:]
+    assert untested == [["random", "51.0"], ["bleu", "71.0"]]
+    cell = Cell("web", "avg", "random", "")
+    more = {**compared, ("avg", "random", "web"): ComparedCell(cell, [run(0, 90.0, 80.0)], grid[RANDOM])}
+    _, random, bleu = cells_of(filters_table(more, ["news", "web"], ["avg"], True))
+    assert random[:3] == ["random", "70.5", "60.5"] and bleu[:3] == ["bleu (1 of 2 data sets)", "71.0", "45.0"]
+
+
+def test_a_cell_has_its_pairs_epochs_and_spread_and_a_difference_corrected_for_all_cells(grid, compared):
+    header, random, bleu = cells_of(cells_table(compared.values(), True))
+    assert header[-4:] == ["test", *JUDGED]
+    assert random[:6] == ["random", "news", "avg", "–", "40", "2 2"] and random[-1] == ""
+    assert [bleu[3], *bleu[6:]] == ["bleu>1", "71.0 ± 1.4", "45.0 ± 1.4", "+4.0 [+2.9, +5.1]", "holds", "does not"]
+    assert len(cells_of(cells_table(compared.values(), False))[0]) == len(header) - 4
+    low = ComparedCell(LOW, grid[LOW], grid[RANDOM], NOTHING)
+    # Student's t with nine degrees of freedom for two comparisons: 2.685.
+    assert cells_of(cells_table([*compared.values(), low], True))[2][8] == "+4.0 [+2.7, +5.3]"
+
+
+def test_every_range_has_a_row_and_the_chosen_one_is_marked(grid):
+    rows = cells_of(ranges_table(grid, [RANDOM, HIGH]))[1:]
+    assert [row[:2] for row in rows] == [["random", "–"], ["bleu", "bleu<=1"], ["bleu", "bleu>1"]]
+    assert [row[2] for row in rows] == ["51.0 ± 1.4", "60.0", "71.0 ± 1.4 (chosen)"]
+
+
+def test_the_last_bin_has_its_difference_from_the_first(grid):
+    ends = [ComparedCell(HIGH, grid[HIGH], grid[LOW], GAIN), ComparedCell(LOW, grid[LOW], grid[LOW])]
+    assert cells_of(ends_table(ends))[1:] == [["news", "avg", "+4.0 [+2.7, +5.3]"], ["news", "avg", "–"]]
