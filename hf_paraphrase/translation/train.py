@@ -18,7 +18,6 @@ from ..training.run import TrainingRun
 from .train_settings import TranslationTrainingSettings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -65,11 +64,10 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
     from ..artefacts.weights import check_finite
     from .batching import tokenize_bitext
+    from .loading import count_cut
     from .trainer import ALL_WORDS
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])
-    if settings.max_pairs is not None and settings.max_pairs < table.num_rows:
-        table = _sample(table, settings.max_pairs, settings.seed)
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
     dev = trainable_rows(dev_table, max_words=ALL_WORDS)
     log(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
@@ -78,17 +76,11 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         model, tokenizer = _new_model(settings, sources, targets, languages)
     else:
         model, tokenizer = _initial_model(settings, settings.initial_model)
-    bitext = tokenize_bitext(
-        tokenizer,
-        sources,
-        targets,
-        max_units=settings.max_units,
-        bpe_dropout=settings.bpe_dropout,
-        seed=settings.seed,
-    )
-    if len(bitext) < len(sources):
-        log(f"{len(sources) - len(bitext):,} pairs have more than {settings.max_units} units and are left out")
-        left_out += len(sources) - len(bitext)
+    bitext = tokenize_bitext(tokenizer, sources, targets, max_units=settings.max_units)
+    if too_long := len(sources) - len(bitext):
+        log(f"{too_long:,} pairs have too many units and are left out")
+        left_out += too_long
+    count_cut(model, tokenizer, dev.sources)
     log(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
     log_history, bf16, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
     check_finite(model)
@@ -96,14 +88,6 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         counts = {"training_pairs": len(bitext), "pairs_left_out": left_out, "bf16": bf16}
         used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": warmup_steps}
         _write(settings, run, model, tokenizer, counts, used, log_history)
-
-
-def _sample(table: pa.Table, size: int, seed: int) -> pa.Table:
-    """Draws so many rows of a table, in its order."""
-    import numpy as np
-
-    rows = np.random.default_rng(seed).choice(table.num_rows, size, replace=False)
-    return table.take(np.sort(rows))
 
 
 def _train_in_stages(
@@ -130,10 +114,7 @@ def _train_in_stages(
             optimizer_cls_and_kwargs=adadelta if settings.optimizer == "adadelta" else None,
         )
         run.train(trainer)
-        log_history = trainer.finite_log()
-        if settings.average_checkpoints:
-            log_history.append(trainer.keep_mean_if_better(settings.average_checkpoints, log_history))
-        return trainer, log_history
+        return trainer, list(trainer.state.log_history)
 
     arguments = _arguments(
         settings, run, run.checkpoints, epochs=settings.epochs, learning_rate=settings.peak_learning_rate
@@ -176,8 +157,6 @@ def _arguments(
         bf16=is_bf16(settings.precision, settings.device),
         eval_steps=interval,
         save_steps=interval,
-        # One more than are averaged, for the best one may be none of the last.
-        save_total_limit=settings.average_checkpoints + 1,
     )
 
 

@@ -92,7 +92,7 @@ def test_scores_of_restricted_searches_are_those_of_the_whole_model(table, tiny_
     ("words", "problem"),
     [
         (["--lexical-table", "absent"], "no such lexical table"),
-        (["--lexical-table", "OTHER"], "the lexical table is about 2 source and 3 target units"),
+        (["--lexical-table", "OTHER"], "the lexical table is about the units of another model"),
     ],
 )
 def test_bad_candidate_settings_are_one_line(table, tiny_model, tiny_bitext, tmp_path, capsys, words, problem):
