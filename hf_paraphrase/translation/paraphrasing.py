@@ -38,7 +38,7 @@ class ParaphraseSettings(SearchJobSettings):
         path=True,
     )
     input: str = setting(
-        "sentences: a text file, one a line, - for standard input; a Parquet, CSV or JSON lines file; or a data folder",
+        "sentences: a text file, one a line, - for standard input; a Parquet, CSV or JSON lines file; a data folder",
         path=True,
     )
     output: str = setting("data folder for the pairs; it appears whole at the end")

@@ -20,7 +20,7 @@ from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
 from .decoder_steps import DecoderMatrices, int8_is_fast
 from .fast_search import fast_search_applies
-from .lexical_table import CandidateVocabulary, LexicalTable, recorded_units
+from .lexical_table import CandidateVocabulary, LexicalTable
 from .loading import end_units, source_limit, source_units, target_units, unit_fingerprint
 from .search_settings import SearchOptions
 
@@ -218,7 +218,7 @@ def _candidate_vocabulary(
     table, config = LexicalTable.load(path), model.config
     sizes = len(table.offsets) - 1, len(table.target_counts)
     same_sizes = sizes == (config.source_vocab_size, config.vocab_size)
-    if not same_sizes or recorded_units(path) not in {None, unit_fingerprint(tokenizer)}:
+    if not same_sizes or table.units not in {None, unit_fingerprint(tokenizer)}:
         raise InputError(
             f"the lexical table is about the units of another model than {model.name_or_path}",
             path=path,
