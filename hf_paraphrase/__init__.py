@@ -76,8 +76,7 @@ if TYPE_CHECKING:
     from .studies.supervised.training import train_supervised
     from .tokenization.train import train_tokenizer
     from .training.devices import environment
-    from .translation.back_translation import back_translate
-    from .translation.back_translator import BackTranslator
+    from .translation.back_translation import BackTranslator, back_translate
     from .translation.evaluate import evaluate_translation
     from .translation.lexical_table import estimate_lexical_table
     from .translation.paraphraser import Paraphraser

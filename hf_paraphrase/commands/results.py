@@ -27,8 +27,8 @@ def as_text(settings: Any, result: Any) -> Iterator[str]:
 def translation_scores(settings: Any, result: Any) -> Iterator[str]:
     """Shows BLEU and chrF of each beam, and their signatures."""
     for score in result.scores:
-        yield f"beam {score.num_beams:3d}  BLEU {score.bleu:5.2f}  chrF2 {score.chrf:5.2f}\n"
-    yield f"BLEU  {result.scores[-1].bleu_signature}\nchrF2 {result.scores[-1].chrf_signature}\n"
+        yield f"beam {score['num_beams']:3d}  BLEU {score['bleu']:5.2f}  chrF2 {score['chrf']:5.2f}\n"
+    yield f"BLEU  {result.scores[-1]['bleu_signature']}\nchrF2 {result.scores[-1]['chrf_signature']}\n"
 
 
 def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:

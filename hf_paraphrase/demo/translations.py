@@ -52,7 +52,7 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
         The columns of back-translated pairs and of :data:`MEASURES`, the best translation first; without a reference
         `sentence1` is empty, and the measures that need it are NaN.
     """
-    from ..translation.back_translator import back_translated
+    from ..translation.back_translation import back_translated
     from ..translation.search_settings import SearchOptions
     from ..translation.translator import Translator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Iterator[Result]:
+def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Generator[Result]:
     """Yields a function's results for blocks, in their order; each of so many threads computes its block alone.
 
     NumPy, Arrow, `tokenizers` and PyTorch let other Python threads run while they compute. If PyTorch split every

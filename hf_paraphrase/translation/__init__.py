@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from ..registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .back_translation import back_translate
-    from .back_translator import BackTranslator
+    from .back_translation import BackTranslator, back_translate
     from .beam_search import Hypothesis, translate, translate_batch
     from .bleu import corpus_scores
     from .evaluate import evaluate_translation

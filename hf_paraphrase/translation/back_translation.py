@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
-import errno
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from ..artefacts.artefact import Card, check_early
 from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import repository_name
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
-from ..data.batch_function import Report
+from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.folder import DataFolder
-from ..errors import InputError, OutputError, UsageError
+from ..data.same_text import is_blank
+from ..data.schema import BACK_TRANSLATED
+from ..errors import InputError, UsageError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
@@ -28,13 +32,16 @@ from ..training.run import done_by_first
 from .bleu import translation_table
 from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 
-_CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
+if TYPE_CHECKING:
+    from .translator import Translator
+
+COLUMNS = ["id", "source", "target", "source_lang"]
+"""The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
 _LISTED_SKIPPED = 1_000
 """How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
 _ODD_SHARE = 0.05
 """Share of copies or loops among translations from which on a run says so."""
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _PATIENCE = datetime.timedelta(days=30)
 """How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
@@ -58,17 +65,11 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
         None,
         path=True,
     )
-    candidates_frequent: int | None = setting(
-        "the most frequent target units that are always candidates; 10,000 with a table if not given (paper 000)",
-        None,
-        at_least=0,
-        only_with="lexical_table",
+    candidates_frequent: int = setting(
+        "the most frequent target units that are always candidates", 10_000, at_least=0, only_with="lexical_table"
     )
-    candidates_per_unit: int | None = setting(
-        "likeliest translations of each source unit that are candidates; 25 with a table if not given (paper 000)",
-        None,
-        at_least=0,
-        only_with="lexical_table",
+    candidates_per_unit: int = setting(
+        "likeliest translations of each source unit that are candidates", 25, at_least=0, only_with="lexical_table"
     )
     candidates_from_reference: bool = setting(
         "the reference's own units are candidates too (paper 000 does so; it leaks the reference)",
@@ -92,15 +93,96 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
         return self.num_beams if self.num_return_sequences is None else self.num_return_sequences
 
     @property
-    def candidates(self) -> dict[str, int]:
-        """How many candidates there are of either kind; empty without a lexical table."""
-        if self.lexical_table is None:
-            return {}
-        frequent, per_unit = self.candidates_frequent, self.candidates_per_unit
-        return {
-            "candidates_frequent": _CANDIDATES_FREQUENT if frequent is None else frequent,
-            "candidates_per_unit": _CANDIDATES_PER_UNIT if per_unit is None else per_unit,
-        }
+    def candidates(self) -> dict[str, Any]:
+        """What the candidate vocabularies are made of; empty without a lexical table."""
+        names = ("candidates_frequent", "candidates_per_unit", "candidates_from_reference")
+        return {} if self.lexical_table is None else {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class BackTranslator(BatchFunction):
+    """Translates the foreign side of bitext; each translation becomes a pair with the English side.
+
+    The rows of a batch share searches, so another size of batches may change the last digits of a score.
+
+    Attributes:
+        model: A translation model, as :func:`.loading.load_translation_model` opens it.
+        options: The settings of the search.
+        lexical_table: The lexical table from which candidate vocabularies are chosen, if the options want them.
+        device: Where to compute; a GPU if there is one and None is given.
+        source_lang: The language to translate from, for a model that knows several.
+        target_lang: The language to translate into.
+        task_prefix: What stands before every source.
+    """
+
+    model: str
+    options: SearchOptions = SearchOptions()
+    lexical_table: str | None = None
+    device: str | None = None
+    source_lang: str | None = None
+    target_lang: str | None = None
+    task_prefix: str | None = None
+
+    @cached_property
+    def translator(self) -> Translator:
+        """The open model."""
+        from .loading import load_translation_model
+        from .translator import Translator
+
+        model, tokenizer = load_translation_model(
+            self.model,
+            device=self.device,
+            source_lang=self.source_lang,
+            target_lang=self.target_lang,
+            task_prefix=self.task_prefix,
+        )
+        return Translator(model, tokenizer, self.options, self.lexical_table)
+
+    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Returns the pairs, in the order of the rows and their ranks.
+
+        Args:
+            table: Rows with `id`, `source`, `target` and `source_lang`.
+            progress: Called with the number of rows done since the last call.
+
+        Returns:
+            The pairs, and the numbers of `sentences` and `pairs`, of translations that are `copies` of their source
+            or `loops`, with as `skipped` the `id` of every row that has no pair and the `reason`.
+        """
+        return back_translated(self.translator, table, progress)
+
+
+def back_translated(
+    translator: Translator, table: pa.Table, progress: Progress = no_progress
+) -> tuple[pa.Table, Report]:
+    """Translates rows of a bitext with an open model; see :meth:`BackTranslator.reported`."""
+    from .translator import is_copy, is_loop
+
+    rows = table.select(COLUMNS).to_pylist()
+    references = [row["target"] or "" for row in rows]
+    # A row without a reference has no pair, whatever its source.
+    sources = [
+        "" if is_blank(reference) else row["source"] or "" for row, reference in zip(rows, references, strict=True)
+    ]
+    language = rows[0]["source_lang"] if rows else None
+    outcomes = translator.nbest_lists(sources, language, references=references, progress=progress)
+    # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
+    lower_case = bool(getattr(translator.model.config, "lowercase", False))
+    pairs: list[dict[str, Any]] = []
+    report: Report = {"sentences": len(rows), "pairs": 0, "copies": 0, "loops": 0, "skipped": []}
+    for row, reference, outcome in zip(rows, references, outcomes, strict=True):
+        if isinstance(outcome, str):
+            reason = "empty reference" if is_blank(reference) else outcome
+            report["skipped"].append({"id": row["id"], "reason": reason})
+            continue
+        for rank, hypothesis in enumerate(outcome):
+            report["copies"] += is_copy(hypothesis.text, row["source"])
+            report["loops"] += is_loop(hypothesis.text) and not is_loop(row["source"])
+            made = {"sentence1": reference.lower() if lower_case else reference, "sentence2": hypothesis.text}
+            made |= {"rank": rank, "log_prob": hypothesis.log_prob, "num_tokens": hypothesis.num_tokens}
+            pairs.append(row | made)
+    report["pairs"] = len(pairs)
+    return pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), report
 
 
 @recipe(BackTranslationSettings)
@@ -120,7 +202,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     import torch
     from accelerate import PartialState
 
-    from .back_translator import BackTranslator
     from .bitext import check_languages
 
     available = bitext.count(settings.split)
@@ -130,18 +211,12 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     device = settings.device or (str(state.device) if settings.computes_here else "cpu")
-    options = settings.options(
-        device,
-        num_return_sequences=settings.returned,
-        candidates_from_reference=settings.candidates_from_reference,
-        **settings.candidates,
-    )
-    inputs = [settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])]
+    options = settings.options(device, num_return_sequences=settings.returned, **settings.candidates)
     output = ShardedOutput(
         settings.output,
         settings,
         command="back-translate",
-        inputs=inputs,
+        inputs=[settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])],
         resume=settings.resume,
         # `auto` leaves to the machine what decides about the result.
         job={"bf16": options.bf16, "int8": options.int8, "rows": rows},
@@ -151,7 +226,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
     own = output.own(shards)
-    with how_to_continue_said(), contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
 
         def begin() -> Path | None:
             stack.enter_context(output)
@@ -160,10 +235,9 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         staging = done_by_first(begin)
         if staging is None:
             return DataFolder(output.target)
-        own = own[state.process_index :: state.num_processes]
         output.run(
             ShardJob(bitext, {"train": translator}, settings.shard_size),
-            own,
+            own[state.process_index :: state.num_processes],
             staging=staging,
             what="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
             unit="sentence",
@@ -173,24 +247,11 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         if state.is_main_process and output.is_whole(shards):
             results = merged_reports(output.place, reports(shards, output.place), _COUNTS)
             results["lower_case"] = bool(getattr(model.config, "lowercase", False))
-            _finish(settings, options, device, output, results)
-            log(f"back-translated pairs: {settings.output}")
-            log(f"load them: load_dataset({settings.output!r}, split='train')")
+            results["search"] = {**dataclasses.asdict(options), "device": device}
+            _finish(settings, output, results)
     # The other processes open what the first one has moved to its place.
     state.wait_for_everyone()
     return DataFolder(staging if staging.is_dir() else output.target)
-
-
-@contextlib.contextmanager
-def how_to_continue_said() -> Iterator[None]:
-    """Adds a remedy to the errors of writing, which leave the finished shards where they are."""
-    try:
-        yield
-    except OutputError as error:
-        if error.remedy is None:
-            number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
-            error.remedy = f"{'free space' if number in _FULL else 'fix this'}, then --resume"
-        raise
 
 
 def model_name(model: str) -> str:
@@ -230,29 +291,21 @@ def values_of_data(data: DataFolder) -> dict[str, Any]:
     }
 
 
-def _finish(
-    settings: BackTranslationSettings, options: SearchOptions, device: str, output: ShardedOutput, results: Report
-) -> None:
+def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: Report) -> None:
     """Turns the finished shards into a data folder, with provenance and card."""
-    # The settings may leave to the machine what decides about the result.
-    results["search"] = {**dataclasses.asdict(options), "device": device}
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
     described = values_of_data(DataFolder(output.place))
-    candidates = {name.removeprefix("candidates_"): value for name, value in settings.candidates.items()}
+    # A card is published: the paths of the folders are in the provenance alone.
+    names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
     values = {
         **described,
         "license": inherited_metadata(settings.bitext)["license"],
-        # A card is published: the paths of the folders are in the provenance alone.
-        "settings": {
-            **recorded,
-            "model": model_name(settings.model),
-            "bitext": to_path(settings.bitext).resolve().name,
-        },
+        "settings": {**recorded, **names},
         "results": results,
         "tested": translation_table(record.get("evaluations", {})),
-        "candidates": candidates and {**candidates, "from_reference": settings.candidates_from_reference},
+        "candidates": {name.removeprefix("candidates_"): value for name, value in settings.candidates.items()},
         "source_lang": described["examples"][0]["source_lang"] if described["examples"] else "und",
     }
     output.finish(results=results, card=Card("back_translated", values), settings=recorded)
@@ -261,3 +314,5 @@ def _finish(
             log(f"{results[name]:,} of {results['pairs']:,} translations are {what}: check model and languages")
     if skipped := results["skipped_sentences"]:
         log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
+    log(f"back-translated pairs: {settings.output}")
+    log(f"load them: load_dataset({settings.output!r}, split='train')")

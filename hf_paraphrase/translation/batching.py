@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.utils.data import Dataset, Sampler
 from transformers import PreTrainedTokenizerBase
 
 from ..errors import InputError
-
-VARIANTS = 4
-"""How many ways to cut words an epoch has, with BPE-dropout."""
 
 
 class TokenizedBitext(Dataset[dict[str, list[int]]]):
@@ -40,100 +35,28 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
         )
 
 
-class RedrawnBitext(TokenizedBitext):
-    """Sentence pairs whose words are cut into other units in every epoch (Provilkov et al. 2020, BPE-dropout).
-
-    The dropout of the `tokenizers` library has no seed, so that a run could not be repeated. Here each epoch has
-    :data:`VARIANTS` tokenizers that lack some of the merges, drawn from the seed and the epoch, and every sentence is
-    cut by one of them. Before the first epoch the units are those of all merges.
-    """
-
-    def __init__(
-        self,
-        bitext: TokenizedBitext,
-        tokenizer: PreTrainedTokenizerBase,
-        texts: tuple[Sequence[str], Sequence[str]],
-        *,
-        dropout: float,
-        seed: int,
-    ) -> None:
-        super().__init__(bitext.input_ids, bitext.labels)
-        backend: Tokenizer = tokenizer.backend_tokenizer
-        self._backends = (getattr(tokenizer, "source_tokenizer", None) or backend, backend)
-        self._texts, self._dropout, self._seed = texts, dropout, seed
-        for side in self._backends:
-            if json.loads(side.to_str())["model"]["type"] != "BPE":
-                raise ValueError("BPE-dropout is for BPE tokenizers")
-
-    def set_epoch(self, epoch: int) -> np.ndarray:
-        """Draws the units of an epoch, and returns the lengths as they are then."""
-        self.input_ids, self.labels = (
-            self._cut(texts, backend, np.random.default_rng([self._seed, epoch, side]))
-            for side, (texts, backend) in enumerate(zip(self._texts, self._backends, strict=True))
-        )
-        return self.lengths()
-
-    def _cut(self, texts: Sequence[str], backend: Tokenizer, generator: np.random.Generator) -> list[list[int]]:
-        variants = [_without_some_merges(backend, self._dropout, generator) for _ in range(VARIANTS)]
-        chosen = generator.integers(VARIANTS, size=len(texts))
-        rows: list[list[int]] = [[] for _ in texts]
-        for number, variant in enumerate(variants):
-            indices = np.flatnonzero(chosen == number).tolist()
-            encodings = variant.encode_batch([texts[index] for index in indices])
-            for index, encoding in zip(indices, encodings, strict=True):
-                rows[index] = encoding.ids
-        return rows
-
-
-def _without_some_merges(backend: Tokenizer, dropout: float, generator: np.random.Generator) -> Tokenizer:
-    """Copies a BPE tokenizer without a random share of its merges."""
-    state = json.loads(backend.to_str())
-    merges = state["model"]["merges"]
-    kept = generator.random(len(merges)) >= dropout
-    state["model"]["merges"] = [merge for merge, is_kept in zip(merges, kept, strict=True) if is_kept]
-    return Tokenizer.from_str(json.dumps(state))
-
-
 def tokenize_bitext(
     tokenizer: PreTrainedTokenizerBase,
     sources: Sequence[str],
     targets: Sequence[str],
     *,
     max_units: int | None = None,
-    bpe_dropout: float = 0.0,
-    seed: int = 0,
 ) -> TokenizedBitext:
-    """Turns sentence pairs into unit numbers; a sentence beyond the tokenizer's own limit is cut there.
+    """Turns sentence pairs into unit numbers.
 
-    Args:
-        tokenizer: The tokenizer of both sides.
-        sources: Source sentences.
-        targets: Their translations.
-        max_units: Pairs with a side of more units are left out (the reference: 50), the end token not counted.
-        bpe_dropout: Share of the merges left out at random, redrawn in every epoch; the length limits are for
-            sentences with all merges.
-        seed: Seed of what is left out.
+    Pairs with a side of more than `max_units` (the reference: 50), the end token not counted, or of more than the
+    tokenizer's own limit are left out.
     """
-    input_ids = tokenizer(list(sources), truncation=True)["input_ids"]
-    labels = tokenizer(text_target=list(targets), truncation=True)["input_ids"]
-    if max_units is not None:
-        kept = [
-            index
-            for index, pair in enumerate(zip(input_ids, labels, strict=True))
-            if max(map(len, pair)) <= max_units + 1
-        ]
-        if not kept:
-            raise InputError(
-                f"none of the {len(labels)} sentence pairs has at most {max_units} units on both sides",
-                remedy="raise --max-units or --vocab-size",
-            )
-        sources, targets, input_ids, labels = (
-            [rows[index] for index in kept] for rows in (sources, targets, input_ids, labels)
+    longest = min(tokenizer.model_max_length, tokenizer.model_max_length if max_units is None else max_units + 1)
+    input_ids = tokenizer(list(sources), verbose=False)["input_ids"]
+    labels = tokenizer(text_target=list(targets), verbose=False)["input_ids"]
+    kept = [pair for pair in zip(input_ids, labels, strict=True) if max(map(len, pair)) <= longest]
+    if not kept:
+        raise InputError(
+            f"none of the {len(labels)} sentence pairs has at most {longest - 1} units on both sides",
+            remedy="raise --max-units or --vocab-size",
         )
-    bitext = TokenizedBitext(input_ids, labels)
-    if not bpe_dropout:
-        return bitext
-    return RedrawnBitext(bitext, tokenizer, (sources, targets), dropout=bpe_dropout, seed=seed)
+    return TokenizedBitext([pair[0] for pair in kept], [pair[1] for pair in kept])
 
 
 class MaxiBatchSampler(Sampler[list[int]]):
@@ -149,7 +72,6 @@ class MaxiBatchSampler(Sampler[list[int]]):
         processes: How many processes share the mini-batches. Each takes every so many-th one, and all must take the
             same number of steps, or those that are done leave the others waiting for ever; so some of the first
             mini-batches come again at the end if the number does not come out even.
-        lengths_of_epoch: Gives the lengths in an epoch, where they change; it is called before the first mini-batch.
         drops_last: Leave out the smaller mini-batch and, of several processes, those for which not all have one.
     """
 
@@ -161,11 +83,9 @@ class MaxiBatchSampler(Sampler[list[int]]):
         batches_per_maxi_batch: int = 20,
         seed: int = 0,
         processes: int = 1,
-        lengths_of_epoch: Callable[[int], np.ndarray] | None = None,
         drops_last: bool = False,
     ) -> None:
         self.lengths = lengths
-        self.lengths_of_epoch = lengths_of_epoch
         self.pairs_per_batch = pairs_per_batch
         self.batches_per_maxi_batch = batches_per_maxi_batch
         self.seed = seed
@@ -185,7 +105,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
         return whole(batches / self.processes) * self.processes
 
     def __iter__(self) -> Iterator[list[int]]:
-        lengths = self.lengths_of_epoch(self.epoch) if self.lengths_of_epoch else self.lengths
+        lengths = self.lengths
         generator = np.random.default_rng([self.seed, self.epoch])
         order = generator.permutation(len(lengths))
         size = self.pairs_per_batch * self.batches_per_maxi_batch

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..tables import format_table
 
 
-@dataclass(frozen=True)
-class TranslationScore:
-    """Corpus scores with the signatures that make them comparable.
+def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True) -> dict[str, Any]:
+    """Scores detokenised translations against one reference each; `lowercase` ignores case (sacrebleu's `-lc`).
 
-    Attributes:
-        chrf: chrF2 in percent.
+    Returns:
+        `bleu` and `chrf` (chrF2) in percent, with the signatures that make them comparable.
     """
-
-    bleu: float
-    chrf: float
-    bleu_signature: str
-    chrf_signature: str
-
-
-def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True) -> TranslationScore:
-    """Scores detokenised translations against one reference each; `lowercase` ignores case (sacrebleu's `-lc`)."""
     from sacrebleu.metrics import BLEU, CHRF
 
-    bleu, chrf = BLEU(lowercase=lowercase), CHRF(lowercase=lowercase)
-    bleu_score = bleu.corpus_score(list(hypotheses), [list(references)]).score
-    chrf_score = chrf.corpus_score(list(hypotheses), [list(references)]).score
-    return TranslationScore(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))
+    metrics = {"bleu": BLEU(lowercase=lowercase), "chrf": CHRF(lowercase=lowercase)}
+    scores = {name: item.corpus_score(list(hypotheses), [list(references)]).score for name, item in metrics.items()}
+    return scores | {f"{name}_signature": str(item.get_signature()) for name, item in metrics.items()}
 
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:

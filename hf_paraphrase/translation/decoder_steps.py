@@ -5,8 +5,8 @@ The energies of its additive attention need one exponential a key and a query in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
@@ -14,35 +14,41 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from .int8_products import Int8Product
 
 _GREATEST = 40.0
 """Greatest absolute value of keys and queries for which exp(2x) is neither 0 nor infinite in fp32."""
 _ELEMENTS_AT_ONCE = 1 << 20
 """Elements of the hidden layer (sentences * width * source length * attention) that are computed together."""
+_HAS_INT8_OPERATORS = torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_pointwise")
+Product = Callable[[Tensor], Tensor]
+"""Multiplies (rows, input size) with a matrix, giving (rows, output size)."""
 
 
-class AttentionKeys(NamedTuple):
-    """The keys of a batch of sentences, (batch, source length, attention), laid out for many queries."""
+class Annotated(NamedTuple):
+    """What is attended to, one row a sentence, laid out for many queries."""
 
     keys: Tensor
+    """(batch, source length, attention)."""
     doubled: Tensor | None
     """exp(2 * keys) in fp32; None where :meth:`energies` takes the hyperbolic tangent itself."""
+    values: Tensor
+    """(batch, source length, 3 * hidden + readout)."""
+    penalty: Tensor
+    """What is added to the energies, −inf or nearly for padding, fp32 (batch, source length)."""
 
     @classmethod
-    def prepare(cls, keys: Tensor, dtype: torch.dtype) -> AttentionKeys:
-        """Formats keys (batch, source length, attention) for queries in an arithmetic.
+    def prepare(cls, projections: tuple[Tensor, Tensor, Tensor], dtype: torch.dtype) -> Annotated:
+        """Formats what the model's decoder projects of a batch's annotations: keys, values and additive mask."""
+        keys, values, penalty = projections
+        doubled = None
+        # On a GPU, looking at the values would wait for all work under way.
+        if keys.device.type == "cpu" and keys.numel() and float(keys.abs().amax()) <= _GREATEST:
+            doubled = torch.exp(2.0 * keys.float())
+        return cls(keys.to(dtype), doubled, values.to(dtype), penalty)
 
-        On other devices than processors, where looking at the values would wait for all work under way, keys stay as
-        they are; likewise where one is too large.
-        """
-        if keys.device.type != "cpu" or not keys.numel() or float(keys.abs().amax()) > _GREATEST:
-            return cls(keys.to(dtype), None)
-        return cls(keys.to(dtype), torch.exp(2.0 * keys.float()))
-
-    def select(self, rows: Tensor | slice) -> AttentionKeys:
-        """Takes over the keys of some sentences."""
-        return AttentionKeys(self.keys[rows], None if self.doubled is None else self.doubled[rows])
+    def select(self, rows: Tensor) -> Annotated:
+        """Takes over some sentences."""
+        return Annotated(*(None if tensor is None else tensor[rows] for tensor in self))
 
     def energies(self, query: Tensor, vector: Tensor) -> Tensor:
         """Computes v · tanh(query + key) up to a constant, which the softmax over the source positions cancels.
@@ -83,38 +89,55 @@ class Attended(NamedTuple):
         return Attended(self.state.index_select(0, rows), self.gates.index_select(0, rows), self.readout[:0])
 
 
-class Annotated(NamedTuple):
-    """What is attended to, one row a sentence."""
+def int8_is_fast(device: str | None = None) -> bool:
+    """Returns whether 8-bit products are worth it: on a processor that multiplies and adds them in one instruction.
 
-    keys: AttentionKeys
-    values: Tensor
-    """(batch, source length, 3 * hidden + readout)."""
-    penalty: Tensor
-    """What is added to the energies, −inf or nearly for padding, fp32 (batch, source length)."""
-
-    def select(self, rows: Tensor | slice) -> Annotated:
-        """Takes over some sentences."""
-        return Annotated(self.keys.select(rows), self.values[rows], self.penalty[rows])
+    Without that instruction oneDNN adds pairs of products in 16 bits, which overflow. AVX-VNNI alone, without AVX-512,
+    is not enough: there oneDNN writes results in bfloat16 with its reference code, some thousand times as slow.
+    """
+    if (device or "cpu") != "cpu" or not _HAS_INT8_OPERATORS:
+        return False
+    has = torch.cpu.get_capabilities()
+    return any(has.get(name, False) for name in ("avx512_vnni", "amx_int8"))
 
 
-class Product:
-    """Computes inputs @ weight.T + bias, with a weight (output size, input size), in its arithmetic."""
+class Int8Product:
+    """Computes inputs @ weight.T + bias, both factors rounded to 8 bits, the sums exact, the result in bfloat16.
+
+    A weight is rounded once, to 255 steps of each of its rows; what it is multiplied with is rounded at each product,
+    to 255 steps of its greatest value. Without a compiler PyTorch has no other way to oneDNN's products of integers
+    than the operators of its own quantisation.
+    """
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
-        self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
+        weight = weight.detach().to(torch.float32, copy=True)
+        low, high = weight.aminmax(dim=1)
+        self.scales = torch.maximum(-low, high).clamp_min_(torch.finfo(torch.float32).tiny) / 127
+        # In place: a large matrix of numbers that is created again takes longer than its rounding.
+        rounded = weight.div_(self.scales.unsqueeze(1)).round_().to(torch.int8)
+        self.weight = torch.ops.onednn.qlinear_prepack(rounded, None)
+        self.zeros = torch.zeros(len(rounded), dtype=torch.int32)
+        self.bias = None if bias is None else bias.detach().float()
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Multiplies (rows, input size), giving (rows, output size)."""
-        return functional.linear(inputs, self.weight, self.bias)
+        values = inputs.float()
+        low, high = values.aminmax()
+        scale = max(-float(low), float(high), torch.finfo(torch.float32).tiny) / 127
+        # The conversion cuts off what is behind the point; oneDNN wants unsigned numbers, of which 128 is zero.
+        rounded = (values / scale).add_(128.5).to(torch.uint8)
+        weight, scales, zeros = self.weight, self.scales, self.zeros
+        result: Tensor = torch.ops.onednn.qlinear_pointwise(
+            rounded, scale, 128, weight, scales, zeros, self.bias, 1.0, 0, torch.bfloat16, "none", [], ""
+        )
+        return result
 
 
 class DecoderMatrices:
     """The matrices of a decoder, laid out for steps of one position; one object serves all batches of a search.
 
-    All matrices that multiply the state are joined into one, likewise those that multiply the previous word.
-
-    `dtype` is the arithmetic of the products, that of the weights if not given; with `int8`, which multiplies in 8
-    bits, that of all else.
+    All matrices that multiply the state are joined into one, likewise those that multiply the previous word. `dtype`
+    is the arithmetic, that of the weights if not given; with `int8` the products are in 8 bits.
     """
 
     def __init__(
@@ -142,54 +165,39 @@ class DecoderMatrices:
         self.maxout = self.product([decoder.readout_to_output.weight])
         self.attention_vector = decoder.attention_vector.detach().to(self.dtype)
 
-    def product(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Product | Int8Product:
+    def product(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Product:
         """Formats some matrices, (output size, input size) each, below one another."""
         weight, bias = _joined(weights), _joined(biases) if biases else None
         if self.int8:
             return Int8Product(weight, bias)
-        return Product(weight.to(self.dtype), None if bias is None else bias.to(self.dtype))
+        bias = None if bias is None else bias.to(self.dtype)
+        return partial(functional.linear, weight=weight.to(self.dtype), bias=bias)
 
     @cached_property
-    def output(self) -> Product | Int8Product:
+    def output(self) -> Product:
         """The output layer for all units."""
         return self.product([self.model.lm_head.weight], [self.model.lm_head.bias])
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+    return parts[0].detach() if len(parts) == 1 else torch.cat([part.detach() for part in parts])
 
 
 class DecoderSteps:
     """Computes the same as :class:`RnnSearchDecoder` and the output layer, one position at a time.
 
-    Args:
-        model: The model.
-        dtype: Arithmetic of the matrix products; that of the weights if not given.
-        candidates: Target units that may be produced, int64 (candidates,), distinct; all if not given. The output
-            layer keeps only these, and the softmax is over them alone.
-        matrices: Those of the model, or of one with more units, if they are laid out already; `dtype` is theirs then.
+    With `candidates`, distinct target units (candidates,), the output layer and the softmax have these alone.
     """
 
-    def __init__(
-        self,
-        model: RnnSearchForConditionalGeneration,
-        *,
-        dtype: torch.dtype | None = None,
-        candidates: Tensor | None = None,
-        matrices: DecoderMatrices | None = None,
-    ) -> None:
-        self.matrices = matrices or DecoderMatrices(model, dtype=dtype)
-        self.dtype = self.matrices.dtype
-        self.embeddings: Tensor = model.decoder.embeddings.weight
-        if candidates is None and model is self.matrices.model:
-            self.output = self.matrices.output
+    def __init__(self, matrices: DecoderMatrices, candidates: Tensor | None = None) -> None:
+        self.matrices, self.dtype = matrices, matrices.dtype
+        self.embeddings: Tensor = matrices.model.decoder.embeddings.weight
+        layer = matrices.model.lm_head
+        if candidates is None:
+            self.output, self.output_size = matrices.output, len(layer.bias)
         else:
-            weight: Tensor = model.lm_head.weight
-            bias: Tensor = model.lm_head.bias
-            if candidates is not None:
-                weight, bias = weight.index_select(0, candidates), bias.index_select(0, candidates)
-            self.output = self.matrices.product([weight], [bias])
-        self.output_size = int(model.lm_head.bias.numel() if candidates is None else candidates.numel())
+            weight, bias = layer.weight.index_select(0, candidates), layer.bias.index_select(0, candidates)
+            self.output, self.output_size = matrices.product([weight], [bias]), len(candidates)
 
     def start(self, annotations: Tensor) -> Tensor:
         """Computes s_0 from annotations (batch, source length, 2 * hidden) as (batch, hidden)."""
@@ -218,26 +226,16 @@ class DecoderSteps:
         candidate = torch.tanh(from_candidate + self.matrices.candidate(reset * previous.state))
         return torch.lerp(previous.state, candidate, update)
 
-    def project_state(self, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Multiplies states (rows, hidden): parts in the gates and in the readout, and the attention's query."""
-        sizes = [2 * self.matrices.hidden_size, self.matrices.attention_size, self.matrices.readout_size]
-        gates, query, readout = self.matrices.state(state).split(sizes, dim=-1)
-        return gates, query, readout
-
-    def annotate(self, projections: tuple[Tensor, Tensor, Tensor]) -> Annotated:
-        """Formats what the model's decoder projects of a batch's annotations: keys, values and additive mask."""
-        keys, values, penalty = projections
-        return Annotated(AttentionKeys.prepare(keys, self.dtype), values.to(self.dtype), penalty)
-
     def attend(self, state: Tensor, annotated: Annotated) -> Attended:
         """Attends from states (batch * width, hidden), as many for every sentence, to their sentences."""
-        keys, values, penalty = annotated
-        gates, query, readout = self.project_state(state)
+        values, matrices = annotated.values, self.matrices
+        sizes = [2 * matrices.hidden_size, matrices.attention_size, matrices.readout_size]
+        gates, query, readout = matrices.state(state).split(sizes, dim=-1)
         query = query.reshape(values.shape[0], -1, query.shape[-1])
-        energy = keys.energies(query, self.matrices.attention_vector)
-        weight = torch.softmax(energy.float() + penalty.unsqueeze(1), dim=-1)
+        energy = annotated.energies(query, matrices.attention_vector)
+        weight = torch.softmax(energy.float() + annotated.penalty.unsqueeze(1), dim=-1)
         value = torch.bmm(weight.to(values.dtype), values).view(state.shape[0], -1)
-        context, from_context = value.split([3 * self.matrices.hidden_size, self.matrices.readout_size], dim=-1)
+        context, from_context = value.split([3 * matrices.hidden_size, matrices.readout_size], dim=-1)
         context[:, : gates.shape[-1]] += gates
         return Attended(state, context, from_context + readout)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -20,7 +20,7 @@ from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
 from ..settings import recipe, setting
-from .bleu import TranslationScore, corpus_scores, translation_table
+from .bleu import corpus_scores, translation_table
 from .search_settings import SearchSettings
 
 CARD_SECTION = "hf-paraphrase evaluate-nmt"
@@ -48,23 +48,13 @@ class TranslationEvaluationSettings(SearchSettings):
     )
 
 
-@dataclass(frozen=True)
-class BeamScore(TranslationScore):
-    """The scores of a beam width."""
+class EvaluatedTranslation(NamedTuple):
+    """The scores of every beam width, in order, and the translations of the last.
 
-    num_beams: int
-    sentences: int
+    Scores are `bleu` and `chrf` with their signatures, `num_beams`, `sentences`, and how many `sources_cut`.
+    """
 
-    def record(self) -> dict[str, int | float | str]:
-        """Returns it for JSON, what it was measured with first."""
-        return {"num_beams": self.num_beams, "sentences": self.sentences, **dataclasses.asdict(self)}
-
-
-@dataclass(frozen=True)
-class EvaluatedTranslation:
-    """The scores of every beam width, in order, and the translations of the last."""
-
-    scores: list[BeamScore]
+    scores: list[dict[str, Any]]
     translations: list[str]
 
 
@@ -90,16 +80,19 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
 
     from .beam_search import translate
     from .bitext import check_languages, normalized_sources
+    from .loading import count_cut
 
-    model, tokenizer = settings.open_model(settings.device)
+    model, tokenizer = settings.open_model()
     check_languages(settings.model, model, bitext, settings.split)
     sources = normalized_sources(
         model, [text or "" for text in table["source"].to_pylist()], table["source_lang"][0].as_py()
     )
     references = [text or "" for text in table["target"].to_pylist()]
+    cut = count_cut(model, tokenizer, sources)
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
-    scores, translations = [], []
+    scores: list[dict[str, Any]] = []
+    translations: list[str] = []
     for num_beams in settings.num_beams:
         with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
             translations = translate(
@@ -111,10 +104,10 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
                 constraints=settings.constraints(),
                 progress=bar,
             )
-        score = corpus_scores(translations, references, lowercase=not settings.cased)
-        scores.append(BeamScore(**dataclasses.asdict(score), num_beams=num_beams, sentences=len(sources)))
+        measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
+        scores.append(measured | corpus_scores(translations, references, lowercase=not settings.cased))
     if settings.output is not None:
-        write_text_whole(settings.output, json.dumps([score.record() for score in scores], indent=2) + "\n")
+        write_text_whole(settings.output, json.dumps(scores, indent=2) + "\n")
         log(f"scores: {settings.output}")
     if settings.translations is not None:
         write_text_whole(settings.translations, "".join(f"{line}\n" for line in translations))
@@ -124,13 +117,13 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     return EvaluatedTranslation(scores, translations)
 
 
-def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore], sha256: str) -> None:
+def _update_card(settings: TranslationEvaluationSettings, scores: list[dict[str, Any]], sha256: str) -> None:
     data = to_path(settings.bitext).resolve().name
     evaluation = {
         "kind": "evaluate-nmt",
         "bitext": data,
         "split": settings.split,
-        "scores": [score.record() for score in scores],
+        "scores": scores,
         "inputs": [{"name": data, "sha256": sha256}],
         "settings": settings.record(),
         "versions": versions(),
@@ -144,15 +137,12 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore
             dataset=data,
             split=settings.split,
             metric=metric,
-            value=value,
-            name=f"{title}, beam {score.num_beams} ({signature[:200]})",
+            value=score[key],
+            name=f"{title}, beam {score['num_beams']} ({score[f'{key}_signature'][:200]})",
             task_name="Translation",
         )
         for score in scores
-        for metric, title, value, signature in (
-            ("sacrebleu", "BLEU", score.bleu, score.bleu_signature),
-            ("chrf", "chrF2", score.chrf, score.chrf_signature),
-        )
+        for metric, title, key in (("sacrebleu", "BLEU", "bleu"), ("chrf", "chrF2", "chrf"))
     ]
     add_results(settings.model, name, evaluation, measurements, section=CARD_SECTION, text=text)
     log(f"scores in {Path(settings.model) / 'README.md'}")

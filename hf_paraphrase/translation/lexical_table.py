@@ -1,9 +1,7 @@
 """A lexical translation table p(target unit | source unit), estimated from bitext by expectation maximisation.
 
-An aligner of our own, because the table must be about the very units of the model's tokenizer, fast_align is a program
-to be compiled, and all that is asked of the table are each source unit's likeliest translations. The model is
-fast_align's (Dyer et al. 2013) without its variational prior and with a fixed tension: IBM model 1 (Brown et al. 1993)
-whose alignments prefer the diagonal.
+The model is fast_align's (Dyer et al. 2013) without its variational prior and with a fixed tension: IBM model 1 (Brown
+et al. 1993) whose alignments prefer the diagonal.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +24,9 @@ from ..settings import Settings, recipe, setting
 
 NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
-_UNITS = "units"
-_ENTRIES_PER_BLOCK = 1 << 22
-"""Pairs of units that are handled together; memory does not grow with the bitext beyond its distinct pairs."""
+_ARRAYS = ("offsets", "targets", "probabilities", "target_counts")
+_SENTENCES_PER_BLOCK = 500
+"""Sentence pairs that are handled together; otherwise memory grows with the distinct pairs of units alone."""
 
 
 @dataclass(frozen=True)
@@ -39,119 +38,77 @@ class LexicalTable:
         targets: Target units, int32 (entries,).
         probabilities: p(target | source), float32 (entries,), falling in each row.
         target_counts: How often each target unit occurs in the bitext, int64 (target units,).
+        units: The fingerprint of the units; None in a table of version 0.1.
     """
 
     offsets: np.ndarray
     targets: np.ndarray
     probabilities: np.ndarray
     target_counts: np.ndarray
+    units: str | None = None
 
     def translations(self, unit: int) -> list[tuple[int, float]]:
         """Returns the translations of a source unit with their probabilities, likeliest first."""
         row = slice(int(self.offsets[unit]), int(self.offsets[unit + 1]))
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
-    def save(self, path: str | os.PathLike[str], *, units: str | None = None) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the table to a safetensors file, by way of a temporary one."""
         from safetensors import SafetensorError
         from safetensors.numpy import save_file
 
-        arrays = {name: np.ascontiguousarray(value) for name, value in vars(self).items()}
+        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
         with written_whole(path) as temporary:
             try:
-                save_file(arrays, temporary, None if units is None else {_UNITS: units})
+                save_file(arrays, temporary, None if self.units is None else {"units": self.units})
             except SafetensorError as error:
                 raise OSError(str(error)) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LexicalTable:
         """Reads a table."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
+        from safetensors import SafetensorError, safe_open
 
         remedy = "make it with the verb lexical-table"
         if not Path(path).exists():
             raise InputError("no such lexical table", path=Path(path), remedy=remedy)
         try:
-            table = cls(**load_file(path))
-        except (OSError, SafetensorError, TypeError, ValueError, KeyError) as error:
+            with safe_open(path, framework="numpy") as file:
+                arrays = [file.get_tensor(name) for name in _ARRAYS]
+                table = cls(*arrays, units=(file.metadata() or {}).get("units"))
+        except (OSError, SafetensorError) as error:
             raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
-        kinds = {"offsets": "i", "targets": "i", "probabilities": "f", "target_counts": "i"}
-        if (
-            any(array.ndim != 1 or array.dtype.kind != kinds[name] for name, array in vars(table).items())
-            or not len(table.offsets)
-            or table.offsets[0] != 0
-            or (np.diff(table.offsets) < 0).any()
-            or not table.offsets[-1] == len(table.targets) == len(table.probabilities)
-            or (len(table.targets) and not 0 <= table.targets.min() <= table.targets.max() < len(table.target_counts))
-        ):
+        ends_with = int(table.offsets[-1]) if len(table.offsets) else -1
+        sizes = {ends_with, len(table.targets), len(table.probabilities)}
+        if len(sizes) > 1 or (len(table.targets) and table.targets.max() >= len(table.target_counts)):
             raise InputError("a damaged lexical table", path=path, remedy=remedy)
         return table
 
 
-def recorded_units(path: str | os.PathLike[str]) -> str | None:
-    """Reads the fingerprint of the units that a table is about; None where there is none, as in earlier versions."""
-    from safetensors import safe_open
+def _blocks(
+    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], null: int, size: int, tension: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields numbers of pairs of units and their priors, (sentences, target length, source length + 1) each.
 
-    with safe_open(path, framework="numpy") as file:
-        return (file.metadata() or {}).get(_UNITS)
+    The first source unit is `null`, and `size` is how many target units there are. The prior is δ(a_i = j) of Dyer et
+    al. 2013 eq. 1, null or falling exponentially off the diagonal; it is 0 where a sentence has no such units.
+    """
+    from .batching import padded
 
-
-class _Bitext:
-    """Sentence pairs as flat arrays; iterates over pairs of units in blocks."""
-
-    def __init__(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], null: int) -> None:
-        self.null = null
-        kept = [index for index, pair in enumerate(zip(sources, targets, strict=True)) if all(map(len, pair))]
-        self.source_lengths = np.array([len(sources[index]) for index in kept], dtype=np.int64)
-        self.target_lengths = np.array([len(targets[index]) for index in kept], dtype=np.int64)
-        self.sources = np.array([unit for index in kept for unit in sources[index]], dtype=np.int64)
-        self.targets = np.array([unit for index in kept for unit in targets[index]], dtype=np.int64)
-        self.source_starts = np.cumsum(self.source_lengths) - self.source_lengths
-        self.target_starts = np.cumsum(self.target_lengths) - self.target_lengths
-
-    def blocks(self, tension: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yields source unit, target unit and prior of every entry of some sentences, and where target units begin."""
-        # A target unit has one entry for the null word and one for every source unit of its sentence.
-        sizes = (self.source_lengths + 1) * self.target_lengths
-        block = np.cumsum(sizes) // _ENTRIES_PER_BLOCK
-        edges = np.flatnonzero(np.diff(block, prepend=-1))
-        for begin, end in zip(edges, [*edges[1:], len(sizes)], strict=True):
-            source_lengths, target_lengths = self.source_lengths[begin:end], self.target_lengths[begin:end]
-            sentence = np.repeat(np.arange(begin, end), target_lengths)
-            target_place = _places(target_lengths)
-            entries = np.repeat(source_lengths + 1, target_lengths)
-            starts = np.cumsum(entries) - entries
-            place = _places(entries)
-            of = np.repeat(np.arange(len(sentence)), entries)
-            source = self.sources[np.repeat(self.source_starts[sentence], entries) + np.maximum(place - 1, 0)]
-            source = np.where(place == 0, self.null, source)
-            target = self.targets[(self.target_starts[sentence] + target_place)][of]
-            yield source, target, self._prior(place, of, starts, sentence, target_place, tension), starts
-
-    def _prior(
-        self,
-        place: np.ndarray,
-        of: np.ndarray,
-        starts: np.ndarray,
-        sentence: np.ndarray,
-        target_place: np.ndarray,
-        tension: float,
-    ) -> np.ndarray:
-        """Computes δ(a_i = j) of Dyer et al. 2013 eq. 1: null, or falling exponentially off the diagonal."""
-        relative = (target_place + 1) / self.target_lengths[sentence]
-        own = place / np.maximum(self.source_lengths[sentence], 1)[of]
-        weight = np.exp(-tension * np.abs(own - relative[of]))
-        weight[place == 0] = 0.0
-        weight *= ((1 - NULL_PROBABILITY) / np.add.reduceat(weight, starts))[of]
-        weight[place == 0] = NULL_PROBABILITY
-        return weight
-
-
-def _places(lengths: np.ndarray) -> np.ndarray:
-    """Returns 0, 1, …, n - 1 for every n, one behind the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    order = sorted(range(len(sources)), key=lambda index: (len(sources[index]), len(targets[index])))
+    for start in range(0, len(order), _SENTENCES_PER_BLOCK):
+        chosen = order[start : start + _SENTENCES_PER_BLOCK]
+        source = padded([[null, *sources[index]] for index in chosen], 0).numpy()[:, None, :]
+        target = padded([targets[index] for index in chosen], 0).numpy()[:, :, None]
+        source_lengths = np.array([len(sources[index]) for index in chosen])[:, None, None]
+        target_lengths = np.array([len(targets[index]) for index in chosen])[:, None, None]
+        j, i = np.arange(source.shape[2])[None, None, :], np.arange(1, target.shape[1] + 1)[None, :, None]
+        prior = np.exp(-tension * np.abs(j / source_lengths - i / target_lengths))
+        prior *= (j > 0) & (j <= source_lengths)
+        prior *= (1 - NULL_PROBABILITY) / prior.sum(axis=2, keepdims=True)
+        prior[:, :, 0] = NULL_PROBABILITY
+        prior *= i <= target_lengths
+        yield source * size + target, prior
 
 
 def estimate_from_units(
@@ -164,6 +121,7 @@ def estimate_from_units(
     tension: float = 4.0,
     translations: int = 100,
     min_probability: float = 1e-6,
+    units: str | None = None,
 ) -> LexicalTable:
     """Estimates p(target unit | source unit) by expectation maximisation from uniform probabilities.
 
@@ -171,34 +129,37 @@ def estimate_from_units(
     latter with the distinct ones. `tension` says how strongly alignments prefer the diagonal (fast_align starts from
     4; 0 is IBM model 1); at most so many `translations` of a source unit are kept, and no less likely ones.
     """
-    bitext = _Bitext(sources, targets, null=source_vocab_size)
-    if not len(bitext.targets):
+    kept = [pair for pair in zip(sources, targets, strict=True) if all(map(len, pair))]
+    if not kept:
         raise InputError("no sentence pair has units on both sides")
+    sources, targets = [pair[0] for pair in kept], [pair[1] for pair in kept]
+    blocks = partial(_blocks, sources, targets, source_vocab_size, target_vocab_size, tension)
     keys = np.zeros(0, dtype=np.int64)
-    for source, target, _, _ in bitext.blocks(tension):
-        keys = np.union1d(keys, source * target_vocab_size + target)
+    for entries, prior in blocks():
+        keys = np.union1d(keys, entries[prior > 0])
     rows = keys // target_vocab_size
     probabilities = 1.0 / np.bincount(rows)[rows]
     for _ in range(iterations):
         counts = np.zeros(len(keys))
-        for source, target, prior, starts in bitext.blocks(tension):
-            entry = np.searchsorted(keys, source * target_vocab_size + target)
-            weight = prior * probabilities[entry]
-            total = np.add.reduceat(weight, starts)
-            weight /= np.repeat(total, np.diff(starts, append=len(weight)))
-            counts += np.bincount(entry, weight, minlength=len(keys))
+        for entries, weight in blocks():
+            real = weight > 0
+            entry = np.searchsorted(keys, entries[real])
+            weight[real] *= probabilities[entry]
+            weight /= np.maximum(weight.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
+            counts += np.bincount(entry, weight[real], minlength=len(keys))
         probabilities = counts / np.bincount(rows, counts)[rows]
     # Likeliest first in every row, the smaller unit first among equals; the null word's row is not kept.
     order = np.lexsort((keys, -probabilities, rows))
     order = order[rows[order] < source_vocab_size]
-    place = _places(np.unique(rows[order], return_counts=True)[1])
-    order = order[(place < translations) & (probabilities[order] >= min_probability)]
+    first = np.searchsorted(rows[order], rows[order])
+    order = order[(np.arange(len(order)) - first < translations) & (probabilities[order] >= min_probability)]
     lengths = np.bincount(rows[order], minlength=source_vocab_size)
     return LexicalTable(
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         targets=(keys[order] % target_vocab_size).astype(np.int32),
         probabilities=probabilities[order].astype(np.float32),
-        target_counts=np.bincount(bitext.targets, minlength=target_vocab_size).astype(np.int64),
+        target_counts=np.bincount(np.concatenate(targets), minlength=target_vocab_size).astype(np.int64),
+        units=units,
     )
 
 
@@ -266,14 +227,13 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
         The table.
     """
     with output_file(settings.output, overwrite=settings.overwrite) as output:
-        table, units = _estimated(settings)
-        table.save(output, units=units)
+        table = _estimated(settings)
+        table.save(output)
     log(f"lexical table of {len(table.targets):,} translations: {settings.output}")
     return table
 
 
-def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
-    """Estimates the table; returns it with the fingerprint of the units that it is about."""
+def _estimated(settings: LexicalTableSettings) -> LexicalTable:
     columns = ["source", "target", "source_lang", "target_lang"]
     folders = [DataFolder(folder) for folder in settings.bitext]
     tables = [folder.table(settings.split, columns).slice(0, settings.max_sentences) for folder in folders]
@@ -286,7 +246,7 @@ def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
         check_languages(settings.model, model, folder, settings.split)
     sides = trainable_rows(pa.concat_tables(tables), max_words=settings.max_words)
     log(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
-    table = estimate_from_units(
+    return estimate_from_units(
         tokenizer(sides.sources, add_special_tokens=False)["input_ids"],
         tokenizer(text_target=sides.targets, add_special_tokens=False)["input_ids"],
         source_vocab_size=int(model.config.source_vocab_size),
@@ -294,5 +254,5 @@ def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
         iterations=settings.iterations,
         tension=settings.tension,
         translations=settings.translations,
+        units=unit_fingerprint(tokenizer),
     )
-    return table, unit_fingerprint(tokenizer)

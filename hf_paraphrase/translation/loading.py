@@ -23,6 +23,7 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
 from ..data.same_text import is_blank
 from ..errors import ModelError, UsageError
+from ..messages import log
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .bitext import are_different
@@ -259,6 +260,17 @@ def source_units(
         [] if is_blank(text) or len(ids) <= with_nothing else list(ids)
         for text, ids in zip(texts, encoded, strict=True)
     ]
+
+
+def count_cut(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> int:
+    """Counts the source texts that are longer than a model reads and so are cut, and logs how many there are."""
+    limit = source_limit(model, tokenizer)
+    if limit is None:
+        return 0
+    cut = sum(len(ids) > limit for ids in source_units(model, tokenizer, texts))
+    if cut:
+        log(f"{cut:,} of {len(texts):,} sources have more than the {limit:,} units that the model reads and are cut")
+    return cut
 
 
 def target_units(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:

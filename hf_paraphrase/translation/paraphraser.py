@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from ..artefacts.hub_models import BUILTIN
@@ -139,8 +140,8 @@ class Paraphraser(BatchFunction):
     @cached_property
     def used_encoder(self) -> str | None:
         """The encoder that measures similarity; None if there is none for the language."""
-        languages = [trip.forward.model.config.source_lang or self.language for trip in self.trips]
-        is_english = languages[0] is not None and not are_different(languages[0], "en")
+        language = self.trips[0].forward.model.config.source_lang or self.language
+        is_english = language is not None and not are_different(language, "en")
         return self.encoder or (BUILTIN if is_english else None)
 
     @cached_property
@@ -221,11 +222,8 @@ class Paraphraser(BatchFunction):
                 "id": ids[index],
                 "sentence1": sentences[index],
                 "sentence2": candidate.text,
-                "source": candidate.source,
-                "source_lang": candidate.source_lang,
                 "rank": 0,
-                "log_prob": candidate.log_prob,
-                "num_tokens": candidate.num_tokens,
+                **vars(candidate),
             }
             for index, candidate in rows
         ]
@@ -236,12 +234,13 @@ class Paraphraser(BatchFunction):
 def _add(found: dict[str, _Candidate], new: _Candidate) -> None:
     """Adds a way to a candidate; its text is that of the likeliest way."""
     key = normalise(new.text)
-    old = found.get(key)
-    if not key or old is None:
-        if key:
-            found[key] = new
+    if not key:
         return
-    total = max(old.log_prob, new.log_prob) + math.log1p(math.exp(-abs(old.log_prob - new.log_prob)))
+    old = found.get(key)
+    if old is None:
+        found[key] = new
+        return
+    total = float(np.logaddexp(old.log_prob, new.log_prob))
     found[key] = new if new.best > old.best else old
     found[key].log_prob = total
 

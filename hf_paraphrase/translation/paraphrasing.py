@@ -14,17 +14,15 @@ from ..artefacts.artefact import Card, check_early
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.sentences import DEFAULT_COLUMNS, SentenceCorpus
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
-from .back_translation import how_to_continue_said, merged_reports, model_name, values_of_data
+from .back_translation import merged_reports, model_name, values_of_data
 from .search_settings import SearchJobSettings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .paraphraser import Paraphraser
 
 STANDARD_INPUT = "-"
@@ -40,13 +38,14 @@ class ParaphraseSettings(SearchJobSettings):
         path=True,
     )
     input: str = setting(
-        "sentences: a text file, one a line, - for standard input; a Parquet file; or a data folder", path=True
+        "sentences: a text file, one a line, - for standard input; a Parquet, CSV or JSON lines file; a data folder",
+        path=True,
     )
     output: str = setting("data folder for the pairs; it appears whole at the end")
     column: str | None = setting(
-        f"column of the sentences in a Parquet file or data folder; if not given, the first of "
-        f"{', '.join(DEFAULT_COLUMNS)} that is there",
+        f"column of the sentences; if not given, the first of {', '.join(DEFAULT_COLUMNS)} that is there",
         None,
+        names=["--column", "--columns"],
     )
     split: str = setting("split of the data folder", "train")
     language: str | None = setting(
@@ -139,7 +138,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     """
     if not settings.resume and settings.shard is None:
         check_early(settings.output, overwrite=settings.overwrite)
-    reader = _Sentences(settings)
+    corpus = _corpus(settings)
     device = settings.device or (None if settings.computes_here else "cpu")
     function = settings.paraphraser(device)
     here = settings.here(function)
@@ -156,11 +155,11 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         job={"bf16": function.options.bf16, "int8": function.options.int8},
         free=["device", "precision"],
     )
-    with how_to_continue_said(), output:
+    with output:
         if output.finished:
             return DataFolder(output.target)
         staging = output.begin()
-        sentences = reader.folder(output.work / "sentences")
+        sentences = _sentences(corpus, settings.max_sentences, output.work / "sentences")
         shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
         output.run(job, output.own(shards), staging=staging, what="paraphrase", unit="sentence")
@@ -173,87 +172,49 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     return DataFolder(staging if staging.is_dir() else output.target)
 
 
-class _Sentences:
-    """The sentences of the input, which is checked at once."""
+def _corpus(settings: ParaphraseSettings) -> SentenceCorpus:
+    """Opens the input and chooses its column: of several usual ones the first."""
+    path = Path(settings.input)
+    columns = [] if settings.column is None else [settings.column]
+    corpus = SentenceCorpus(path, columns, settings.split if path.is_dir() else None)
+    corpus.columns = corpus.columns[:1]
+    return corpus
 
-    def __init__(self, settings: ParaphraseSettings) -> None:
-        self.path, self.column, self.most = Path(settings.input), settings.column, settings.max_sentences
-        self.parquet = self.path.suffix == ".parquet" and self.path.is_file()
-        if self.parquet:
-            from ..data.parquet_files import open_parquet
 
-            with open_parquet(self.path) as file:
-                self.column = self._chosen(file.schema_arrow.names)
-        elif self.path.is_dir():
-            names = DataFolder(self.path).schema(settings.split).names
-            self.column = self._chosen(names)
-            self.corpus = SentenceCorpus(self.path, [self.column], settings.split)
-        elif self.column is not None:
-            raise UsageError("--column is for a Parquet file or data folder", path=self.path, remedy="leave it out")
-        else:
-            self.corpus = SentenceCorpus(self.path)
+def _sentences(corpus: SentenceCorpus, most: int | None, place: Path) -> DataFolder:
+    """Returns the sentences as a data folder, which is written where it is not there yet."""
+    import pyarrow as pa
 
-    def _chosen(self, names: Sequence[str]) -> str:
-        columns = [self.column] if self.column is not None else DEFAULT_COLUMNS
-        column = next((name for name in columns if name in names), None)
-        if column is None:
-            raise InputError(
-                f"no column is called {' or '.join(columns)}",
-                path=self.path,
-                remedy=f"name the column of the sentences with --column: {', '.join(names)}",
-            )
-        return column
+    from .paraphraser import SENTENCES
 
-    def _blocks(self) -> Iterator[list[str | None]]:
-        if not self.parquet:
-            yield from self.corpus.blocks()
-            return
-        from ..data.parquet_files import batches_of, open_parquet
-
-        with open_parquet(self.path) as file:
-            for batch in batches_of(file, self.path, columns=[str(self.column)]):
-                yield batch.column(0).cast("string").to_pylist()
-
-    def _tables(self) -> Iterator[pa.Table]:
-        import pyarrow as pa
-
-        from .paraphraser import SENTENCES
-
+    def tables() -> Iterator[pa.Table]:
         count = 0
-        for block in self._blocks():
-            texts = block if self.most is None else block[: self.most - count]
-            yield pa.table({"id": [str(count + place) for place in range(len(texts))], "sentence": texts}, SENTENCES)
+        for block in corpus.blocks():
+            texts = block if most is None else block[: most - count]
+            yield pa.table({"id": [str(count + index) for index in range(len(texts))], "sentence": texts}, SENTENCES)
             count += len(texts)
-            if count == self.most:
+            if count == most:
                 return
         if not count:
-            raise InputError("the file contains no sentences", path=self.path, remedy="give one sentence a line")
+            raise InputError("the file contains no sentences", path=corpus.path, remedy="give one sentence a line")
 
-    def folder(self, place: Path) -> DataFolder:
-        """Returns the sentences as a data folder, which is written where it is not there yet."""
-        if not place.is_dir():
-            from .paraphraser import SENTENCES
-
-            temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
-            write_split(temporary, "train", self._tables(), SENTENCES)
-            try:
-                temporary.rename(place)
-            except OSError:
-                # Another part of the job was faster.
-                shutil.rmtree(temporary)
-                if not place.is_dir():
-                    raise
-        return DataFolder(place)
+    if not place.is_dir():
+        temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
+        write_split(temporary, "train", tables(), SENTENCES)
+        try:
+            temporary.rename(place)
+        except OSError:
+            # Another part of the job was faster.
+            shutil.rmtree(temporary)
+            if not place.is_dir():
+                raise
+    return DataFolder(place)
 
 
 def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[str, Any]) -> None:
     """Turns the finished shards into a data folder, with provenance and card."""
     models = [model_name(model) for model in settings.models]
-    routes = (
-        zip(models[::2], models[1::2], strict=True)
-        if len(models) > 1
-        else [(models[0], models[0])] * len(results["pivots"])
-    )
+    routes = [*zip(models[::2], models[1::2], strict=False)] or [(models[0], models[0])] * len(results["pivots"])
     values = {
         **values_of_data(DataFolder(output.place)),
         "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,

@@ -1,38 +1,22 @@
-"""Exact scores of n-best lists: what hypotheses of a sentence share is computed once.
-
-The hypotheses of a list are a prefix tree: most begin alike. Teacher forcing reads every one of them from its start
-and encodes its source again; here every source is encoded once and every distinct prefix is read once.
-"""
+"""Exact scores of n-best lists: every source is encoded once and every distinct prefix of a list is read once."""
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from .decoder_steps import Annotated, Attended, DecoderSteps
+from .batching import padded
+from .decoder_steps import Annotated, Attended, DecoderMatrices, DecoderSteps
 from .top_continuations import log_normalizers
 
 _LOGITS_AT_ONCE = 1 << 24
 """Logits (rows * vocabulary) in memory together: 64 MiB in fp32."""
 _ENERGIES_AT_ONCE = 1 << 23
 """Elements of the attention's hidden layer (rows * source length * attention) in memory together."""
-
-
-@dataclass
-class _Depth:
-    """All distinct prefixes of one length, the sentences' in turn."""
-
-    sentences: list[int]
-    parents: list[int]
-    words: list[int]
-    rows: list[int] = field(default_factory=list)
-    units: list[int] = field(default_factory=list)
 
 
 @torch.no_grad()
@@ -50,72 +34,55 @@ def prefix_tree_scores(
     `sentences` has for each hypothesis the row of its source; `candidates` are the units over which the softmax is
     taken, all if not given. A hypothesis without units has 0, one with a unit that is no candidate −inf.
     """
-    depths, paths = _prefix_tree(sentences, hypotheses)
-    device = input_ids.device
+    device, vocabulary = input_ids.device, int(model.config.vocab_size)
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
-    steps = DecoderSteps(model, candidates=candidates)
-    annotated = steps.annotate(model.decoder.project_annotations(annotations, attention_mask))
-    columns = torch.arange(model.config.vocab_size, device=device)
+    steps = DecoderSteps(DecoderMatrices(model), candidates)
+    annotated = Annotated.prepare(model.decoder.project_annotations(annotations, attention_mask), steps.dtype)
+    columns = torch.arange(vocabulary, device=device)
     if candidates is not None:
         columns = torch.full_like(columns, -1)
         columns[candidates] = torch.arange(candidates.numel(), device=device)
-    attended: Attended | None = None
+
+    # One depth of the prefix tree after the other. `active` are the hypotheses that are longer than the depth, `rows`
+    # the prefix of each, `owners` the sentence of each prefix, ascending.
+    lengths = np.array([len(units) for units in hypotheses], dtype=np.int64)
+    totals = np.zeros(len(hypotheses))
+    active = np.flatnonzero(lengths)
+    if not active.size:
+        return totals.tolist()
+    units = padded(hypotheses, 0).numpy()
+    owners, rows = np.unique(np.asarray(sentences)[active], return_inverse=True)
+    state, word_readout = steps.start(annotations)[torch.from_numpy(owners).to(device)], None
+    places: list[tuple[np.ndarray, np.ndarray]] = []
     parts: list[Tensor] = []
-    for depth in depths:
-        if attended is None:
-            state, word_readout = steps.start(annotations)[torch.tensor(depth.sentences, device=device)], None
-        else:
-            word_gates, word_readout = steps.read_words(torch.tensor(depth.words, device=device))
-            state = steps.next_state(attended.select(torch.tensor(depth.parents, device=device)), word_gates)
-        attended = _attend(steps, state, depth.sentences, annotated)
+    for depth in range(int(lengths.max())):
+        attended = _attend(steps, state, owners, annotated)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
-        parts.append(_log_probs(steps, readout, depth, columns))
+        keys = rows * vocabulary + units[active, depth]
+        distinct, place = np.unique(keys, return_inverse=True)
+        places.append((active, place + sum(map(len, parts))))
+        parts.append(_log_probs(steps, readout, distinct // vocabulary, distinct % vocabulary, columns))
+        longer = lengths[active] > depth + 1
+        active = active[longer]
+        if active.size:
+            distinct, rows = np.unique(keys[longer], return_inverse=True)
+            parents, words = distinct // vocabulary, torch.from_numpy(distinct % vocabulary).to(device)
+            word_gates, word_readout = steps.read_words(words)
+            state = steps.next_state(attended.select(torch.from_numpy(parents).to(device)), word_gates)
+            owners = owners[parents]
     # Once for all depths, because a GPU is waited for.
-    log_probs = torch.cat(parts).cpu().double().tolist() if parts else []
-    return [sum((log_probs[number] for number in path), 0.0) for path in paths]
+    log_probs = torch.cat(parts).cpu().double().numpy()
+    for chosen, place in places:
+        totals[chosen] += log_probs[place]
+    return totals.tolist()
 
 
-def _prefix_tree(
-    sentences: Sequence[int], hypotheses: Sequence[Sequence[int]]
-) -> tuple[list[_Depth], list[list[int]]]:
-    """Builds the prefix tree: its depths from the root, and the continuations of every hypothesis."""
-    paths: list[list[int]] = [[] for _ in hypotheses]
-    roots: dict[int, list[int]] = {}
-    for index in sorted(range(len(hypotheses)), key=sentences.__getitem__):
-        if hypotheses[index]:
-            roots.setdefault(sentences[index], []).append(index)
-    # A prefix: its sentence, its parent's row one depth above, its last unit, and the hypotheses that begin with it.
-    prefixes = [(sentence, 0, -1, members) for sentence, members in roots.items()]
-    depths: list[_Depth] = []
-    count = 0
-    while prefixes:
-        position = len(depths)
-        depth = _Depth([item[0] for item in prefixes], [item[1] for item in prefixes], [item[2] for item in prefixes])
-        depths.append(depth)
-        following = []
-        for row, (sentence, _, _, members) in enumerate(prefixes):
-            by_unit: dict[int, list[int]] = {}
-            for index in members:
-                by_unit.setdefault(hypotheses[index][position], []).append(index)
-            for unit, own in by_unit.items():
-                depth.rows.append(row)
-                depth.units.append(unit)
-                for index in own:
-                    paths[index].append(count)
-                longer = [index for index in own if len(hypotheses[index]) > position + 1]
-                if longer:
-                    following.append((sentence, row, unit, longer))
-                count += 1
-        prefixes = following
-    return depths, paths
-
-
-def _attend(steps: DecoderSteps, state: Tensor, sentences: Sequence[int], annotated: Annotated) -> Attended:
+def _attend(steps: DecoderSteps, state: Tensor, sentences: np.ndarray, annotated: Annotated) -> Attended:
     """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
     # So lists of one hypothesis take one call, and none of unequal lists is filled up.
-    length, size = annotated.keys.keys.shape[1:]
+    length, size = annotated.keys.shape[1:]
     most = max(1, _ENERGIES_AT_ONCE // (length * size))
-    owners, first, counts = np.unique(np.asarray(sentences, np.int64), return_index=True, return_counts=True)
+    owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)
     parts: list[Attended] = []
     order: list[np.ndarray] = []
     for count in np.unique(counts).tolist():
@@ -132,19 +99,15 @@ def _attend(steps: DecoderSteps, state: Tensor, sentences: Sequence[int], annota
     return Attended(*(torch.cat(tensors).index_select(0, back) for tensors in zip(*parts, strict=True)))
 
 
-def _log_probs(steps: DecoderSteps, readout: Tensor, depth: _Depth, columns: Tensor) -> Tensor:
-    """Computes the log-probability of every continuation of one depth, (continuations,)."""
-    rows = torch.tensor(depth.rows, device=readout.device)
-    units = columns[torch.tensor(depth.units, device=readout.device)]
-    result = torch.empty(len(depth.rows), device=readout.device)
+def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np.ndarray, columns: Tensor) -> Tensor:
+    """Computes the log-probabilities of units, (continuations,), behind rows of readouts, which are ascending."""
     size = max(1, _LOGITS_AT_ONCE // steps.output_size)
-    first = 0
-    for start in range(0, readout.shape[0], size):
+    parts: list[Tensor] = []
+    for start in range(0, len(readout), size):
         logits = steps.logits(readout[start : start + size])
-        normalizers = log_normalizers(logits)
-        stop = bisect.bisect_left(depth.rows, start + size, first)
-        own = rows[first:stop] - start
-        chosen = logits[own, units[first:stop]].float() - normalizers[own]
-        result[first:stop] = chosen.masked_fill(units[first:stop] < 0, -torch.inf)
-        first = stop
-    return result
+        low, high = np.searchsorted(rows, [start, start + size])
+        own = torch.from_numpy(rows[low:high] - start).to(readout.device)
+        chosen = columns[torch.from_numpy(units[low:high]).to(readout.device)]
+        values = logits[own, chosen].float() - log_normalizers(logits)[own]
+        parts.append(values.masked_fill(chosen < 0, -torch.inf))
+    return torch.cat(parts)

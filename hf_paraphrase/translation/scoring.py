@@ -58,8 +58,6 @@ def score_translations(
     input_ids, units = source_units(model, tokenizer, sources), target_units(tokenizer, translations)
     log_probs = np.full(len(sources), np.nan)
     num_tokens = np.array([len(row) for row in units], dtype=np.int64)
-    if not sources:
-        return TranslationScores(log_probs, num_tokens)
     end = end_units(model, tokenizer)[0]
     longest_source = source_limit(model, tokenizer) or np.inf
     longest_target = (positions(model) or np.inf) - len(decoder_start(model))
@@ -83,11 +81,8 @@ def padded_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, input_ids: Sequence[Sequence[int]]
 ) -> tuple[Tensor, Tensor]:
     """Returns the units and the mask of sources, (batch, source length) each, where the model computes."""
-    pad = tokenizer.pad_token_id
-    if not isinstance(pad, int):
-        raise ValueError(f"the tokenizer lacks a padding token: {pad!r}")
     lengths = torch.tensor([len(ids) for ids in input_ids])
-    units = padded(input_ids, pad)
+    units = padded(input_ids, int(tokenizer.pad_token_id))
     mask = (torch.arange(units.shape[1]) < lengths.unsqueeze(1)).long()
     return units.to(model.device), mask.to(model.device)
 
@@ -102,14 +97,8 @@ def hypothesis_scores(
 ) -> list[float]:
     """Computes Σ log p of the units of hypotheses behind what every translation of the model begins with.
 
-    What `generate` reports depends on its arithmetic and its processors.
-
-    Args:
-        model: The model.
-        sources: Source units, (batch, source length).
-        mask: 1 for real source units, (batch, source length).
-        rows: For each hypothesis the row of its source.
-        hypotheses: Units, with the end token where it is to be scored.
+    What `generate` reports depends on its arithmetic and its processors. Sources and their mask are (batch, source
+    length), `rows` has for each hypothesis the row of its source.
     """
     if fast_search_applies(model):
         return prefix_tree_scores(model, sources, mask, rows, hypotheses)

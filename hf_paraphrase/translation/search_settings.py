@@ -30,9 +30,6 @@ class SearchConstraints:
         "greatest length of a translation whatever its source, in units", 1_000, at_least=1
     )
     forbid_unknown: bool = setting("ban the unknown unit", False)
-    no_repeat_ngram_size: int = setting(
-        "no run of so many units comes twice in a translation; 0: no ban", 0, at_least=0
-    )
 
     def longest(self, source_length: int) -> int:
         """Returns the greatest length of a translation, in units with the end token, at least 1."""
@@ -79,7 +76,7 @@ class LimitSettings(SearchConstraints, Settings):
 
 @dataclass(kw_only=True)
 class SearchSettings(LimitSettings):
-    """The model that translates, its languages, and limits on its output."""
+    """The model that translates, and its languages."""
 
     GROUP: ClassVar[str] = "search for translations"
 
@@ -98,11 +95,11 @@ class SearchSettings(LimitSettings):
         None,
     )
 
-    def open_model(self, device: str | None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    def open_model(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """Opens the model for its languages."""
         from .loading import load_translation_model
 
-        return load_translation_model(self.model, device=device, **self.languages)
+        return load_translation_model(self.model, device=self.device, **self.languages)
 
     @property
     def languages(self) -> dict[str, str | None]:
@@ -124,8 +121,7 @@ class SearchOptions:
         length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
         max_source_tokens: Longer sources are skipped, in sub-word units.
         bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
-        int8: Whether the decoder multiplies in 8 bits besides, see :mod:`.int8_products`; with `bf16`, RNNsearch and
-            more than one beam.
+        int8: Whether the decoder multiplies in 8 bits besides; with `bf16` and RNNsearch.
         constraints: Length limits and bans.
         candidates_frequent: How many of the most frequent target units may be used; all units if not given.
         candidates_per_unit: How many likely translations of every source unit may be used besides.

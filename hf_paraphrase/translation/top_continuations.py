@@ -28,7 +28,7 @@ def log_normalizers(logits: Tensor) -> Tensor:
     """Computes log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
     if logits.device.type != "cpu":
         return logits.float().logsumexp(1)
-    # PyTorch's log-softmax passes over half-precision numbers only once; it tells each logit less the normaliser. The
+    # PyTorch's log-softmax passes over half-precision numbers only once; it gives each logit less the normaliser. The
     # greatest of some logits is taken, since the difference of two large numbers loses digits.
     place = logits[:, :_BLOCK].argmax(1, keepdim=True)
     greatest = logits.gather(1, place).squeeze(1).float()
@@ -59,8 +59,10 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
     blocks = columns // block
     if width * blocks <= 2 * count:
         totals = (logits.float().view(batch, width, columns) + offsets.unsqueeze(2)).view(batch, -1)
-        scores, places = totals.topk(min(count, totals.shape[1]), dim=1)
-        return _filled(scores, places // columns, places % columns, count)
+        missing = (0, max(0, count - totals.shape[1]))
+        scores, places = torch.nn.functional.pad(totals, missing, value=-torch.inf).topk(count, dim=1)
+        places = places.clamp(max=width * columns - 1)
+        return Continuations(scores, places // columns, places % columns)
     # Block b holds the columns b, b + blocks, b + 2 * blocks, … so that the maxima are taken over whole vectors.
     # The columns that are left over are blocks of their own.
     body = blocks * block
@@ -96,12 +98,3 @@ def _block_maxima(strided: Tensor) -> Tensor:
             left = torch.maximum(left[:, :half], left[:, half:])
         result[start : start + step] = left.squeeze(1)
     return result
-
-
-def _filled(scores: Tensor, parents: Tensor, columns: Tensor, count: int) -> Continuations:
-    missing = count - scores.shape[1]
-    if missing:
-        scores = torch.nn.functional.pad(scores, (0, missing), value=-torch.inf)
-        parents = torch.nn.functional.pad(parents, (0, missing))
-        columns = torch.nn.functional.pad(columns, (0, missing))
-    return Continuations(scores, parents, columns)

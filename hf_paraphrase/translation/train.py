@@ -18,7 +18,6 @@ from ..training.run import TrainingRun
 from .train_settings import TranslationTrainingSettings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -58,52 +57,32 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     dev_table = read_bitext(settings.bitext[0], settings.dev_split).slice(0, settings.max_dev_pairs)
     folders = {folder: read_bitext(folder, "train") for folder in dict.fromkeys(settings.bitext)}
     languages = languages_of(folders)
-    if settings.initial_model is not None:
-        _check_initial_model(settings.initial_model, languages)
+    opened = None if settings.initial_model is None else _initial_model(settings, settings.initial_model, languages)
 
     from transformers import set_seed
 
     from ..artefacts.weights import check_finite
     from .batching import tokenize_bitext
+    from .loading import count_cut
     from .trainer import ALL_WORDS
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])
-    if settings.max_pairs is not None and settings.max_pairs < table.num_rows:
-        table = _sample(table, settings.max_pairs, settings.seed)
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
     dev = trainable_rows(dev_table, max_words=ALL_WORDS)
     log(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
     set_seed(settings.seed)
-    if settings.initial_model is None:
-        model, tokenizer = _new_model(settings, sources, targets, languages)
-    else:
-        model, tokenizer = _initial_model(settings, settings.initial_model)
-    bitext = tokenize_bitext(
-        tokenizer,
-        sources,
-        targets,
-        max_units=settings.max_units,
-        bpe_dropout=settings.bpe_dropout,
-        seed=settings.seed,
-    )
-    if len(bitext) < len(sources):
-        log(f"{len(sources) - len(bitext):,} pairs have more than {settings.max_units} units and are left out")
-        left_out += len(sources) - len(bitext)
+    model, tokenizer = opened or _new_model(settings, sources, targets, languages)
+    bitext = tokenize_bitext(tokenizer, sources, targets, max_units=settings.max_units)
+    if too_long := len(sources) - len(bitext):
+        log(f"{too_long:,} pairs have too many units and are left out")
+    count_cut(model, tokenizer, dev.sources)
     log(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
-    log_history, bf16, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
+    log_history, arguments, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
     check_finite(model)
     if run.writes:
-        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out, "bf16": bf16}
+        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out + too_long, "bf16": arguments.bf16}
         used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": warmup_steps}
         _write(settings, run, model, tokenizer, counts, used, log_history)
-
-
-def _sample(table: pa.Table, size: int, seed: int) -> pa.Table:
-    """Draws so many rows of a table, in its order."""
-    import numpy as np
-
-    rows = np.random.default_rng(seed).choice(table.num_rows, size, replace=False)
-    return table.take(np.sort(rows))
 
 
 def _train_in_stages(
@@ -113,72 +92,54 @@ def _train_in_stages(
     tokenizer: PreTrainedTokenizerFast,
     bitext: TokenizedBitext,
     dev: BitextSides,
-) -> tuple[list[dict[str, float]], bool, int]:
-    """Trains the model in place; returns the log, whether the products were in bfloat16, and the steps of warm-up."""
+) -> tuple[list[dict[str, float]], TranslationTrainingArguments, int]:
+    """Trains the model in place; returns the log, and the arguments and the steps of warm-up of the first stage."""
     import torch
 
-    from .trainer import TranslationTrainer
+    from ..training.devices import is_bf16
+    from .trainer import TranslationTrainer, TranslationTrainingArguments
 
-    def stage(arguments: TranslationTrainingArguments) -> tuple[TranslationTrainer, list[dict[str, float]]]:
-        adadelta = (torch.optim.Adadelta, {"lr": arguments.learning_rate, "rho": 0.95, "eps": 1e-6})
+    adadelta = settings.optimizer == "adadelta"
+    # A share of all steps; the Trainer would read 1 as every single step.
+    interval = min(1 / settings.evaluations, 1 - 1e-9)
+
+    def stage(folder: Path, epochs: float, learning_rate: float) -> TranslationTrainer:
+        arguments = run.arguments(
+            TranslationTrainingArguments,
+            output_dir=str(folder),
+            num_train_epochs=epochs,
+            per_device_train_batch_size=settings.batch_size,
+            gradient_accumulation_steps=settings.gradient_accumulation_steps,
+            learning_rate=learning_rate,
+            lr_scheduler_type="constant" if adadelta else "cosine",
+            warmup_steps=0 if adadelta else settings.warmup_steps,
+            bf16=is_bf16(settings.precision, settings.device),
+            eval_steps=interval,
+            save_steps=interval,
+        )
+        optimizer = (torch.optim.Adadelta, {"lr": learning_rate, "rho": 0.95, "eps": 1e-6})
         trainer = TranslationTrainer(
             model,
             arguments,
             train_dataset=bitext,
             eval_dataset=dev,
             processing_class=tokenizer,
-            optimizer_cls_and_kwargs=adadelta if settings.optimizer == "adadelta" else None,
+            optimizer_cls_and_kwargs=optimizer if adadelta else None,
         )
         run.train(trainer)
-        log_history = trainer.finite_log()
-        if settings.average_checkpoints:
-            log_history.append(trainer.keep_mean_if_better(settings.average_checkpoints, log_history))
-        return trainer, log_history
+        return trainer
 
-    arguments = _arguments(
-        settings, run, run.checkpoints, epochs=settings.epochs, learning_rate=settings.peak_learning_rate
-    )
-    trainer, log_history = stage(arguments)
+    first = stage(run.checkpoints, settings.epochs, settings.peak_learning_rate)
+    log_history = list(first.state.log_history)
     if settings.freeze_embeddings_epochs:
         log("second stage: embeddings and output layer frozen")
         before = {name: value.detach().clone() for name, value in model.state_dict().items()}
         with _frozen_embeddings(model):
-            second = _arguments(
-                settings,
-                run,
-                run.checkpoints / "frozen_embeddings",
-                epochs=settings.freeze_embeddings_epochs,
-                learning_rate=settings.second_learning_rate,
+            second = stage(
+                run.checkpoints / "frozen_embeddings", settings.freeze_embeddings_epochs, settings.second_learning_rate
             )
-            _, more = stage(second)
-        log_history += _kept_if_better(model, before, log_history, more)
-    return log_history, bool(arguments.bf16), arguments.get_warmup_steps(trainer.state.max_steps)
-
-
-def _arguments(
-    settings: TranslationTrainingSettings, run: TrainingRun, folder: Path, *, epochs: float, learning_rate: float
-) -> TranslationTrainingArguments:
-    from ..training.devices import is_bf16
-    from .trainer import TranslationTrainingArguments
-
-    adadelta = settings.optimizer == "adadelta"
-    # A share of all steps; the Trainer would read 1 as every single step.
-    interval = min(1 / settings.evaluations, 1 - 1e-9)
-    return run.arguments(
-        TranslationTrainingArguments,
-        output_dir=str(folder),
-        num_train_epochs=epochs,
-        per_device_train_batch_size=settings.batch_size,
-        gradient_accumulation_steps=settings.gradient_accumulation_steps,
-        learning_rate=learning_rate,
-        lr_scheduler_type="constant" if adadelta else "cosine",
-        warmup_steps=0 if adadelta else settings.warmup_steps,
-        bf16=is_bf16(settings.precision, settings.device),
-        eval_steps=interval,
-        save_steps=interval,
-        # One more than are averaged, for the best one may be none of the last.
-        save_total_limit=settings.average_checkpoints + 1,
-    )
+        log_history += _kept_if_better(model, before, log_history, second.state.log_history)
+    return log_history, first.args, first.args.get_warmup_steps(first.state.max_steps)
 
 
 @contextmanager
@@ -249,9 +210,12 @@ def _write(
     recorded = settings.record() | used
     initial = settings.initial_model
     if initial is not None:
-        recorded |= _taken_over(config, tokenizer)
-    names = " + ".join(to_path(folder).name for folder in settings.bitext)
-    shown = {**recorded, "bitext": names, "initial_model": to_path(initial).name if initial else None}
+        # What the run has from the model that it continued from.
+        names = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase", "vocab_size")
+        recorded |= {name: getattr(config, name) for name in names}
+        recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
+    bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)
+    shown = {**recorded, "bitext": bitexts, "initial_model": to_path(initial).name if initial else None}
     measured = Measurement(
         task="translation",
         dataset=settings.bitext[0],
@@ -305,35 +269,19 @@ def _new_model(
     return RnnSearchForConditionalGeneration(config), tokenizer
 
 
-def _check_initial_model(folder: str, languages: tuple[str, str]) -> None:
-    """Checks, before anything is written, that a run on bitext of these languages can continue from a model."""
-    from ..artefacts.model_loading import check_model_type
-    from ..models.configuration_rnn_search import RnnSearchConfig
+def _initial_model(settings: TranslationTrainingSettings, folder: str, languages: tuple[str, str]) -> tuple[Any, Any]:
+    """Opens the model to continue from, with the dropouts and the label smoothing of this run."""
+    from ..artefacts.model_loading import check_model_type, load_model_folder
+    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
-    config = RnnSearchConfig.from_pretrained(folder)
-    if (config.source_lang, config.target_lang) != languages:
+    changed = {name: getattr(settings, name) for name in ("dropout", "word_dropout", "label_smoothing")}
+    model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
+    if (model.config.source_lang, model.config.target_lang) != languages:
         raise InputError(
-            f"this model translates {config.source_lang}→{config.target_lang}, the bitext is {'→'.join(languages)}",
+            f"this model translates {model.config.source_lang}→{model.config.target_lang}, the bitext is "
+            f"{'→'.join(languages)}",
             path=folder,
             remedy="give a model of the same two languages",
         )
-
-
-def _initial_model(settings: TranslationTrainingSettings, folder: str) -> tuple[Any, Any]:
-    """Opens the model to continue from, with the dropouts and the label smoothing of this run."""
-    from ..artefacts.model_loading import load_model_folder
-    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-
-    names = ("dropout", "word_dropout", "label_smoothing")
-    changed = {name: getattr(settings, name) for name in names}
-    return load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
-
-
-def _taken_over(config: Any, tokenizer: Any) -> dict[str, Any]:
-    """Returns the settings that a run has from the model it continued from, to be recorded as they were."""
-    names = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase", "vocab_size")
-    return {
-        **{name: getattr(config, name) for name in names},
-        "joint_vocabulary": not hasattr(tokenizer, "source_tokenizer"),
-    }
+    return model, tokenizer

@@ -21,7 +21,6 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "twice counts twice, and the dev set is that of the first",
         path=True,
     )
-    max_pairs: int | None = setting("train on a random sample of N pairs; for a first try", None, at_least=1)
     initial_model: str | None = setting(
         "a translation model to continue from: its weights and its tokenizer are taken, and with them vocabulary, "
         "casing and sizes, whatever the flags say",
@@ -51,13 +50,6 @@ class TranslationTrainingSettings(TrainingRunSettings):
     )
     word_dropout: float = setting(
         "share of whole word embeddings left out while training (paper: 0)", 0.0, at_least=0, below=1
-    )
-    bpe_dropout: float = setting(
-        "share of the BPE merges left out at random, so that every epoch segments words differently "
-        "(Provilkov et al. 2020, who take 0.1; paper: 0)",
-        0.0,
-        at_least=0,
-        below=1,
     )
     label_smoothing: float = setting(
         "probability mass spread over the vocabulary in the loss (paper: 0)", 0.1, at_least=0, below=1
@@ -96,11 +88,6 @@ class TranslationTrainingSettings(TrainingRunSettings):
         None,
         above=0,
         only_with="freeze_embeddings_epochs",
-    )
-    average_checkpoints: int = setting(
-        "measure the mean of the weights of the last so many checkpoints as well, and keep it if it is the best",
-        0,
-        at_least=0,
     )
     evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)

@@ -13,7 +13,6 @@ trainer.train()
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import (
     EvalPrediction,
@@ -38,8 +36,8 @@ from ..messages import log
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
-from ..training.processes import refuse_sharding, wait_for_all
-from .batching import MaxiBatchSampler, RedrawnBitext, TokenizedBitext, TranslationCollator, tokenize_bitext
+from ..training.processes import refuse_sharding
+from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, tokenize_bitext
 from .beam_search import translate
 from .bitext import BitextSides, trainable_rows
 from .bleu import corpus_scores
@@ -49,10 +47,6 @@ if TYPE_CHECKING:
 
 ALL_WORDS = 10_000
 """Words of the longest dev sentence that is translated."""
-USUAL_WARMUP_STEPS = 400
-"""Steps of warm-up of a run that is long enough for them."""
-LARGEST_WARMUP_SHARE = 0.1
-"""Share of all steps that the usual warm-up takes at most: a run that ends in its warm-up has hardly learned."""
 
 
 @dataclass
@@ -95,9 +89,6 @@ class TranslationTrainingArguments(TrainingArguments):
     )
     max_words: int = field(default=80, metadata={"help": "pairs with a longer side are left out, in words"})
     max_units: int | None = field(default=None, metadata={"help": "the same in sub-word units"})
-    bpe_dropout: float = field(
-        default=0.0, metadata={"help": "share of the merges left out, drawn again in every epoch"}
-    )
 
     def __post_init__(self) -> None:
         """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given."""
@@ -110,7 +101,8 @@ class TranslationTrainingArguments(TrainingArguments):
     def get_warmup_steps(self, num_training_steps: int) -> int:
         """Returns the steps of warm-up of a run of so many steps."""
         if self.warmup_steps is None:
-            return min(USUAL_WARMUP_STEPS, math.ceil(LARGEST_WARMUP_SHARE * num_training_steps))
+            # A run that ends in its warm-up has hardly learned.
+            return min(400, math.ceil(num_training_steps / 10))
         return super().get_warmup_steps(num_training_steps)
 
 
@@ -151,8 +143,6 @@ class TranslationTrainer(Trainer):
                 sides.sources,
                 sides.targets,
                 max_units=getattr(args, "max_units", None),
-                bpe_dropout=getattr(args, "bpe_dropout", 0.0),
-                seed=args.seed,
             )
         every = [LastStep()] if eval_dataset is not None and args.eval_strategy == "steps" else []
         take_one_gpu(args)
@@ -189,7 +179,6 @@ class TranslationTrainer(Trainer):
             self.args.per_device_train_batch_size,
             seed=self.args.seed,
             processes=self.args.world_size,
-            lengths_of_epoch=dataset.set_epoch if isinstance(dataset, RedrawnBitext) else None,
             drops_last=self.args.dataloader_drop_last,
         )
         batches = len(sampler) // self.args.world_size
@@ -212,7 +201,7 @@ class TranslationTrainer(Trainer):
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=self.args.bf16):
             translations = translate(model, self.processing_class, dev.sources, num_beams=1)
-        scores = {"bleu": corpus_scores(translations, dev.targets).bleu}
+        scores = {"bleu": corpus_scores(translations, dev.targets)["bleu"]}
         if self.compute_metrics is not None:
             scores |= self.compute_metrics(EvalPrediction(predictions=translations, label_ids=dev.targets))
         metrics = {f"{metric_key_prefix}_{name.removeprefix('eval_')}": value for name, value in scores.items()}
@@ -222,36 +211,6 @@ class TranslationTrainer(Trainer):
         log(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {scores['bleu']:.2f}")
         return metrics
 
-    def finite_log(self) -> list[dict[str, float]]:
-        """Returns the log: dictionaries with `step`, `epoch` and `loss` or `eval_bleu`, of finite numbers alone."""
-        return [
-            {key: value for key, value in entry.items() if isinstance(value, int | float) and math.isfinite(value)}
-            for entry in self.state.log_history
-        ]
-
-    def keep_mean_if_better(self, count: int, history: Sequence[dict[str, float]]) -> dict[str, float]:
-        """Measures the mean of the weights of the last checkpoints, and leaves it in the model if it is the best.
-
-        At most `count` of them are taken. Returns the entry for the log, with `averaged_checkpoints`.
-        """
-        model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
-        best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        folders = finished_checkpoints(Path(self.args.output_dir))[-count:]
-        # A matrix that is tied to another is in the file under one of its names only.
-        model.load_state_dict(average_checkpoints(folders), strict=False)
-        bleu = self.evaluate()["eval_bleu"]
-        if bleu <= max(entry["eval_bleu"] for entry in history if "eval_bleu" in entry):
-            model.load_state_dict(best)
-        # None of the checkpoints goes before all processes have read them.
-        wait_for_all()
-        last = next(entry for entry in reversed(history) if "eval_bleu" in entry)
-        return {
-            "step": last["step"],
-            "epoch": last["epoch"],
-            "eval_bleu": bleu,
-            "averaged_checkpoints": float(len(folders)),
-        }
-
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         # A tied weight is stored once and so is never missing; transformers warns of it all the same.
         tied = set(getattr(self.model, "all_tied_weights_keys", None) or {})
@@ -259,43 +218,7 @@ class TranslationTrainer(Trainer):
         super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
 
 
-def finished_checkpoints(folder: Path) -> list[Path]:
-    """Lists, in order, the checkpoints that were written completely (their `trainer_state.json` comes last)."""
-    folders = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
-    return sorted(folders, key=lambda path: int(path.name.rpartition("-")[2]))
-
-
-def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """Computes the mean of the weights of checkpoints of one training run.
-
-    The weights of late checkpoints are in one basin, so their mean is a model too (Junczys-Dowmunt et al. 2016 §4.1).
-    The mean of each weight is taken in float64, and has the type of the first checkpoint.
-    """
-    from safetensors.torch import load_file
-
-    if not folders:
-        raise ValueError("there is no checkpoint to average")
-    first = load_file(folders[0] / "model.safetensors")
-    total = {name: weight.to(torch.float64) for name, weight in first.items()}
-    for folder in folders[1:]:
-        weights = load_file(folder / "model.safetensors")
-        shapes = {name: weight.shape for name, weight in weights.items()}
-        if shapes != {name: weight.shape for name, weight in first.items()}:
-            raise ValueError(f"{folder.name} and {folders[0].name} have different weights")
-        for name, weight in weights.items():
-            total[name] += weight
-    return {name: (weight / len(folders)).to(first[name].dtype) for name, weight in total.items()}
-
-
 def _sides(bitext: Dataset | BitextSides | None) -> BitextSides | None:
     if bitext is None or isinstance(bitext, BitextSides):
         return bitext
     return trainable_rows(bitext, max_words=ALL_WORDS)
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return True

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from threading import Event
 from typing import Any, NamedTuple
 
 import torch
@@ -19,10 +18,9 @@ from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
-from .decoder_steps import DecoderMatrices
+from .decoder_steps import DecoderMatrices, int8_is_fast
 from .fast_search import fast_search_applies
-from .int8_products import int8_is_fast
-from .lexical_table import CandidateVocabulary, LexicalTable, recorded_units
+from .lexical_table import CandidateVocabulary, LexicalTable
 from .loading import end_units, source_limit, source_units, target_units, unit_fingerprint
 from .search_settings import SearchOptions
 
@@ -46,14 +44,9 @@ class _Batch(NamedTuple):
 
 
 class Translator:
-    """Translates sentences into n-best lists, with a model that is open.
+    """Translates sentences into n-best lists, with a model that is open, in fp32.
 
-    Args:
-        model: The translation model, in fp32.
-        tokenizer: Its tokenizer.
-        options: The settings of the search.
-        lexical_table: The file of the lexical table from which candidate vocabularies are chosen, if the options want
-            them.
+    The candidate vocabularies of the options are chosen from the file of a lexical table.
     """
 
     def __init__(
@@ -80,8 +73,6 @@ class Translator:
         self.options = options
         self.threads = threads_for(model.device, fast=fast)
         self.matrices = DecoderMatrices(self.search_model, int8=options.int8) if fast else None
-        self.stop = Event()
-        self.translatable: list[int] = []
 
     def nbest_lists(
         self,
@@ -104,7 +95,7 @@ class Translator:
             why there are none.
 
         Raises:
-            ModelError: If the search fails for every sentence, or after a failure for one that was translated before.
+            ModelError: If a sentence of ordinary length fails too.
         """
         sources = normalized_sources(self.model, sources, language)
         input_ids = source_units(self.model, self.tokenizer, sources)
@@ -116,19 +107,24 @@ class Translator:
                 outcomes[index] = f"source of {len(ids)} units, more than {longest}"
         progress(len(sources) - len(todo))
         batches = self._batches(todo, input_ids, references)
-        failures = []
-        with one_thread(), closing(self._searched(batches)) as searched:
-            for batch, found in searched:
-                for index, nbest in zip(batch.indices, found or self._one_by_one(batch), strict=True):
-                    if isinstance(nbest, str):
-                        outcomes[index] = nbest
-                        failures.append(nbest)
-                    else:
-                        outcomes[index] = _usable(nbest)
-                        self.translatable = input_ids[index]
+        failed = []
+        with one_thread(), closing(in_threads(self._attempt, batches, self.threads)) as searched:
+            for batch, found in zip(batches, searched, strict=True):
+                if isinstance(found, str):
+                    failed.append(batch)
+                    continue
+                for index, nbest in zip(batch.indices, found, strict=True):
+                    outcomes[index] = _usable(nbest)
                 progress(len(batch.indices))
-            if failures:
-                self._check_search(f"{len(failures)} of {len(sources)} sentences cannot be translated: {failures[0]}")
+            # With nothing else in memory. The candidates stay those of the whole batch, so that all but the sentence
+            # by which it failed are translated as if it had not.
+            for batch in failed:
+                for index, ids in zip(batch.indices, batch.input_ids, strict=True):
+                    found = self._attempt(_Batch([index], [ids], batch.candidates))
+                    outcomes[index] = found if isinstance(found, str) else _usable(found[0])
+                    if isinstance(found, str):
+                        self._check_search(found)
+                    progress(1)
         return outcomes
 
     def _batches(
@@ -150,78 +146,43 @@ class Translator:
             batches.append(_Batch(indices, chosen, candidates))
         return batches
 
-    def _searched(self, batches: Sequence[_Batch]) -> Generator[tuple[_Batch, list[list[Hypothesis]] | None]]:
-        """Yields batches with their n-best lists, in their order, and behind these the batches whose search failed."""
-        failed: list[tuple[_Batch, None]] = []
-        self.stop.clear()
+    def _attempt(self, batch: _Batch) -> list[list[Hypothesis]] | str:
+        """Searches for a batch; returns the reason of a failure, whose traceback would keep the tensors in memory."""
+        options = self.options
         try:
-            outcomes = in_threads(
-                lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads
+            hypotheses = translate_batch(
+                self.search_model,
+                self.tokenizer,
+                batch.input_ids,
+                num_beams=options.num_beams,
+                num_return_sequences=options.num_return_sequences,
+                length_penalty=options.length_penalty,
+                constraints=options.constraints,
+                candidates=batch.candidates,
+                scorer=self.model,
+                matrices=self.matrices,
             )
-            for batch, outcome in zip(batches, outcomes, strict=True):
-                if isinstance(outcome, str):
-                    failed.append((batch, None))
-                else:
-                    yield batch, outcome
-        except BaseException:
-            # An interruption need not wait for the batches under way.
-            self.stop.set()
-            raise
-        yield from failed
-
-    def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
-        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures."""
-        # The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
-        # as if it had not.
-        outcomes = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
-        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in outcomes]
-
-    def _attempt(
-        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
-    ) -> list[list[Hypothesis]] | str:
-        # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
-        try:
-            hypotheses = self._search(input_ids, candidates)
-            if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
-                return "the search failed: the model's probabilities are not finite"
-            return hypotheses
         except (MemoryError, torch.OutOfMemoryError):
             return "the search ran out of memory"
         except RuntimeError as error:
             return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
-
-    def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
-        options = self.options
-        return translate_batch(
-            self.search_model,
-            self.tokenizer,
-            input_ids,
-            num_beams=options.num_beams,
-            num_return_sequences=options.num_return_sequences,
-            length_penalty=options.length_penalty,
-            constraints=options.constraints,
-            candidates=candidates,
-            scorer=self.model,
-            matrices=self.matrices,
-            stop=self.stop,
-        )
+        if all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
+            return hypotheses
+        return "the search failed: the model's probabilities are not finite"
 
     def _check_search(self, failure: str) -> None:
-        """Distinguishes sentences that cannot be translated from a model or a device that no longer works."""
-        if isinstance(self._attempt([self.translatable or self._ordinary_source()], None), str):
+        """Distinguishes a sentence that cannot be translated from a model or a device that no longer works."""
+        config: Any = self.model.config
+        size = int(getattr(config, "source_vocab_size", None) or config.vocab_size)
+        special = set(self.tokenizer.all_special_ids)
+        units = [unit for unit in range(size) if unit not in special]
+        source = [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], end_units(self.model, self.tokenizer)[0]]
+        if isinstance(self._attempt(_Batch([0], [source], None)), str):
             raise ModelError(
-                f"{failure}; nor can any other",
+                f"a sentence cannot be translated: {failure}; nor can any other",
                 path=self.model.name_or_path or None,
                 remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
             )
-
-    def _ordinary_source(self) -> list[int]:
-        """Makes a source as long as most sentences, of the first units that are not special."""
-        config: Any = self.model.config
-        special = set(self.tokenizer.all_special_ids)
-        size = int(getattr(config, "source_vocab_size", None) or config.vocab_size)
-        units = [unit for unit in range(size) if unit not in special]
-        return [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], end_units(self.model, self.tokenizer)[0]]
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
@@ -255,20 +216,13 @@ def _candidate_vocabulary(
     if not fast_search_applies(model):
         raise UsageError("--lexical-table is for RNNsearch models", path=path, remedy="leave it out")
     table, config = LexicalTable.load(path), model.config
-    remedy = "make one for this model with the verb lexical-table"
     sizes = len(table.offsets) - 1, len(table.target_counts)
-    if sizes != (config.source_vocab_size, config.vocab_size):
-        raise InputError(
-            f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
-            f"{config.source_vocab_size} and {config.vocab_size}",
-            path=path,
-            remedy=remedy,
-        )
-    if recorded_units(path) not in {None, unit_fingerprint(tokenizer)}:
+    same_sizes = sizes == (config.source_vocab_size, config.vocab_size)
+    if not same_sizes or table.units not in {None, unit_fingerprint(tokenizer)}:
         raise InputError(
             f"the lexical table is about the units of another model than {model.name_or_path}",
             path=path,
-            remedy=remedy,
+            remedy="make one for this model with the verb lexical-table",
         )
     return CandidateVocabulary(
         table,

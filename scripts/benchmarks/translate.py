@@ -31,9 +31,8 @@ import torch
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.translation.decoder_steps import DecoderMatrices
+from hf_paraphrase.translation.decoder_steps import DecoderMatrices, int8_is_fast
 from hf_paraphrase.translation.fast_search import fast_beam_search
-from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
 from interleaved import (
     ROUNDS,

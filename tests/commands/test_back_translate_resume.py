@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import json
-import re
 import shutil
 import signal
-import threading
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,8 +14,8 @@ from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.back_translator import BackTranslator, back_translated
-from hf_paraphrase.translation.int8_products import int8_is_fast
+from hf_paraphrase.translation.back_translation import BackTranslator, back_translated
+from hf_paraphrase.translation.decoder_steps import int8_is_fast
 from hf_paraphrase.translation.search_settings import SearchOptions
 from hf_paraphrase.translation.translator import Translator
 
@@ -62,36 +59,15 @@ def same_data(first, second):
     return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "emptied", "removed"])
+@pytest.mark.parametrize("damage", ["truncated", "removed"])
 def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, unfinished, damage):
     (path,) = unfinished.parent.rglob("train-00001-of-00005.parquet")
     if damage == "truncated":
         path.write_bytes(path.read_bytes()[:-40])
-    elif damage == "emptied":
-        path.write_bytes(b"")
     else:
         path.unlink()
     assert resume(tiny_model, awkward_bitext, unfinished) == 0
     assert same_data(unfinished, translated)
-
-
-def test_another_model_is_refused_on_resume(tiny_model, awkward_bitext, unfinished, tmp_path, capsys):
-    shutil.copytree(tiny_model, tmp_path / "other")
-    config = json.loads((tmp_path / "other" / "config.json").read_text())
-    (tmp_path / "other" / "config.json").write_text(json.dumps({**config, "label_smoothing": 0.5}))
-    assert resume(tmp_path / "other", awkward_bitext, unfinished) == 2
-    assert "other settings: model" in capsys.readouterr().err
-
-
-def test_the_progress_of_a_resumed_job_starts_at_what_is_done_and_shows_rate_and_time_left(
-    tiny_model, awkward_bitext, unfinished, watch
-):
-    watched = watch()
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    shown = [line for line in re.split(r"[\r\n]", watched.getvalue()) if line.startswith("back-translate: ")]
-    # Two shards of four were done of 17 sentences.
-    assert " 8/17 [" in shown[0] and " 17/17 [" in shown[-1]
-    assert re.search(r"\d\d:\d\d<\d\d:\d\d, +[\d.]+sentence/s", shown[-1])
 
 
 def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
@@ -187,43 +163,3 @@ def test_the_number_of_threads_does_not_change_a_bit(
         found.append(back_translated(translator, table)[0])
         assert torch.get_num_threads() == count
     assert found[0].num_rows > 1_000 and found[0].equals(found[1])
-
-
-def test_an_interruption_ends_the_searches_under_way(
-    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads
-):
-    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(130, 50))
-    table = pq.read_table(next((bitext / "data").glob("train-*")))
-    threads(2)
-    model = make_model(0)
-    translator = Translator(model, tokenizer, SearchOptions(2, 2))
-    begun, ended = threading.Event(), threading.Event()
-    search = translator._search
-
-    def watched(input_ids, candidates):
-        if threading.current_thread() is first[0]:
-            return search(input_ids, candidates)
-        begun.set()
-        try:
-            while True:
-                search(input_ids, candidates)
-        finally:
-            ended.set()
-
-    first = []
-    attempt_once = translator._attempt
-
-    def attempt(input_ids, candidates):
-        first.append(threading.current_thread())
-        return attempt_once(input_ids, candidates)
-
-    translator._attempt, translator._search = attempt, watched
-
-    def interrupting(count):
-        if count:
-            assert begun.wait(60)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        back_translated(translator, table, interrupting)
-    assert ended.wait(60), "the search goes on"

@@ -4,11 +4,11 @@ import json
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.translation.trainer import TranslationTrainer, average_checkpoints
+from hf_paraphrase.translation.trainer import TranslationTrainer
 
 SMALL = ["--hidden-size", "8", "--embedding-size", "6", "--batch-size", "8", "--precision", "fp32"]
 SMALL += ["--vocab-size", "60", "--warmup-steps", "2"]
@@ -77,7 +77,7 @@ def test_a_second_stage_that_ruins_the_model_is_thrown_away(tiny_bitext, tmp_pat
     scores = iter([7.0, 3.0])
     monkeypatch.setattr(
         "hf_paraphrase.translation.trainer.corpus_scores",
-        lambda *_: type("Score", (), {"bleu": next(scores)}),
+        lambda *_: {"bleu": next(scores)},
     )
     words = ["--epochs", "1", "--evaluations", "1", "--freeze-embeddings-epochs", "1"]
     assert train(tiny_bitext, tmp_path / "m", *words) == 0
@@ -85,35 +85,6 @@ def test_a_second_stage_that_ruins_the_model_is_thrown_away(tiny_bitext, tmp_pat
     after = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "m").state_dict()
     assert all(torch.equal(value, before[name]) for name, value in after.items())
     assert results(tmp_path / "m")["dev_bleu"] == 7.0
-
-
-@pytest.mark.parametrize("mean_is_better", [True, False])
-def test_the_mean_of_checkpoints_is_kept_only_if_it_is_better(
-    tiny_bitext, tmp_path, trainers, monkeypatch, mean_is_better
-):
-    scores = iter([4.0, 6.0, 5.0, 3.0, 6.5 if mean_is_better else 6.0])
-    means = []
-    monkeypatch.setattr(
-        "hf_paraphrase.translation.trainer.corpus_scores",
-        lambda *_: type("Score", (), {"bleu": next(scores)}),
-    )
-
-    def averaged(folders):
-        assert [folder.name for folder in folders] == ["checkpoint-12", "checkpoint-16"]
-        means.append((average_checkpoints(folders), load_file(folders[0].parent / "checkpoint-8/model.safetensors")))
-        return means[0][0]
-
-    monkeypatch.setattr("hf_paraphrase.translation.trainer.average_checkpoints", averaged)
-    words = ["--epochs", "2", "--evaluations", "4", "--average-checkpoints", "2", "--learning-rate", "0.01"]
-    assert train(tiny_bitext, tmp_path / "m", *words) == 0
-    ((mean, best),) = means
-    after = load_file(tmp_path / "m" / "model.safetensors")
-    expected = mean if mean_is_better else best
-    assert set(after) == set(expected) and all(torch.equal(value, expected[name]) for name, value in after.items())
-    assert any(not torch.equal(mean[name], best[name]) for name in mean)
-    last = results(tmp_path / "m")["log"][-1]
-    assert last["averaged_checkpoints"] == 2 and last["step"] == 16
-    assert results(tmp_path / "m")["dev_bleu"] == (6.5 if mean_is_better else 6.0)
 
 
 KILLED = """
@@ -134,7 +105,7 @@ main(sys.argv[1:])
 
 
 def test_a_run_killed_in_its_second_stage_ends_as_an_undisturbed_one(tiny_bitext, tmp_path, run_python):
-    words = ["--epochs", "2", "--evaluations", "2", "--freeze-embeddings-epochs", "2", "--average-checkpoints", "2"]
+    words = ["--epochs", "2", "--evaluations", "2", "--freeze-embeddings-epochs", "2"]
     words += ["--learning-rate", "0.01", "--dropout", "0.1"]
     assert train(tiny_bitext, tmp_path / "whole", *words) == 0
     given = ("--bitext", tiny_bitext, "--output", tmp_path / "m", *SMALL, *words)
@@ -175,20 +146,4 @@ def test_pairs_with_too_many_units_are_left_out_and_counted(tiny_bitext, tmp_pat
     assert train(tiny_bitext, tmp_path / "m", *words) == 0
     found = results(tmp_path / "m")
     assert 0 < found["training_pairs"] < 60 and found["training_pairs"] + found["pairs_left_out"] == 60
-    assert "have more than 9 units and are left out" in capsys.readouterr().err
-
-
-def test_averaging_equals_the_mean_and_refuses_other_shapes(tmp_path):
-    tensors = [{"a": torch.randn(3, 2), "b": torch.randn(4)} for _ in range(3)]
-    for index, weights in enumerate(tensors):
-        (tmp_path / str(index)).mkdir()
-        save_file(weights, tmp_path / str(index) / "model.safetensors")
-    mean = average_checkpoints([tmp_path / str(index) for index in range(3)])
-    for name in ("a", "b"):
-        expected = torch.stack([weights[name] for weights in tensors]).double().mean(0).float()
-        assert mean[name].dtype == torch.float32 and torch.allclose(mean[name], expected, atol=1e-7)
-    save_file({"a": torch.randn(3, 2)}, tmp_path / "1" / "model.safetensors")
-    with pytest.raises(ValueError, match="different weights"):
-        average_checkpoints([tmp_path / "0", tmp_path / "1"])
-    with pytest.raises(ValueError, match="no checkpoint"):
-        average_checkpoints([])
+    assert "have too many units and are left out" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from hf_paraphrase.translation.int8_products import int8_is_fast
+from hf_paraphrase.translation.decoder_steps import int8_is_fast
 
 SEARCH = ["--hidden", 8, "--embedding", 4, "--vocabulary", 40, "--candidates", 12, "--beams", 3, "--batch", 2]
 TRAINING = ["--train-hidden", 4, 8, "--train-vocabulary", 30, "--train-batch", 2, "--train-length", 4, "--updates", 1]

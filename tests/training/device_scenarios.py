@@ -25,6 +25,7 @@ from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGene
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.batching import TokenizedBitext
 from hf_paraphrase.translation.beam_search import translate_batch
+from hf_paraphrase.translation.search_settings import SearchConstraints
 from hf_paraphrase.translation.trainer import TranslationTrainer, TranslationTrainingArguments
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -129,7 +130,7 @@ def search(num_beams):
                 IDS[:6],
                 num_beams=num_beams,
                 num_return_sequences=min(3, num_beams),
-                max_length=limit,
+                constraints=SearchConstraints(max_target_units=limit),
                 scorer=model,
             )
         return [(item.text, item.log_prob) for nbest in lists for item in nbest], waits

@@ -26,8 +26,7 @@ def search(model, tokenizer, texts, *, num_beams=4, n=4, **settings):
         ids_of(tokenizer, texts),
         num_beams=num_beams,
         num_return_sequences=n,
-        scorer=model,
-        **settings,
+        **{"scorer": model, **settings},
     )
 
 
@@ -123,10 +122,10 @@ def test_cut_hypotheses_never_displace_finished_ones(make_model, tiny_tokenizer)
 def test_duplicates_that_generate_fills_up_with_are_removed(make_model, tiny_tokenizer):
     model = make_model(end_bias=1e3)
     # One unit with the end token, then two: there are fewer hypotheses than asked for.
-    (nbest,) = search(model, tiny_tokenizer, ["un"], num_beams=50, n=50, max_length=1)
-    assert len(nbest) == 1 and nbest[0].num_tokens == 0
-    (nbest,) = search(model, tiny_tokenizer, ["un"], num_beams=60, n=60, max_length=2)
-    assert [item.num_tokens for item in nbest] == [0] + [1] * (len(tiny_tokenizer) - 1)
+    for units, expected in ((1, [0]), (2, [0] + [1] * (len(tiny_tokenizer) - 1))):
+        constraints = SearchConstraints(max_target_units=units)
+        (nbest,) = search(model, tiny_tokenizer, ["un"], num_beams=60, n=60, constraints=constraints)
+        assert [item.num_tokens for item in nbest] == expected
 
 
 def test_log_prob_is_the_total_over_the_units_and_the_end_unit(make_model, tiny_tokenizer, monkeypatch):
@@ -150,24 +149,15 @@ def test_log_prob_is_the_total_over_the_units_and_the_end_unit(make_model, tiny_
     assert sorted(item.log_prob for item in found) == pytest.approx(sorted(score[2] for score in scores), abs=1e-4)
 
 
-def test_the_list_is_ranked_by_the_scorers_arithmetic(make_model, tiny_tokenizer):
+def test_the_list_is_ranked_by_the_scorers_arithmetic_and_without_a_scorer_there_is_no_log_prob(
+    make_model, tiny_tokenizer
+):
     model, scorer = make_model(2, end_bias=20.0), make_model(7, end_bias=6.0)
     for length_penalty in (0.0, 1.0):
-        for nbest in translate_batch(
-            model,
-            tiny_tokenizer,
-            ids_of(tiny_tokenizer, SOURCES),
-            num_beams=4,
-            num_return_sequences=4,
-            length_penalty=length_penalty,
-            scorer=scorer,
-        ):
+        for nbest in search(model, tiny_tokenizer, SOURCES, scorer=scorer, length_penalty=length_penalty):
             ranks = [item.log_prob / (item.num_tokens + 1) ** length_penalty for item in nbest]
             assert ranks == sorted(ranks, reverse=True)
-
-
-def test_without_a_scorer_there_is_no_log_prob(make_model, tiny_tokenizer):
-    (nbest,) = translate_batch(make_model(end_bias=1.0), tiny_tokenizer, ids_of(tiny_tokenizer, ["un"]), num_beams=2)
+    (nbest, *_) = search(model, tiny_tokenizer, SOURCES, scorer=None)
     assert math.isnan(nbest[0].log_prob)
 
 
@@ -182,24 +172,26 @@ def test_translate_keeps_the_order_and_leaves_empty_texts_empty(make_model, tiny
     assert translate(model, tiny_tokenizer, [" "]) == [""]
 
 
-def test_a_single_text_is_translated_as_a_list_of_one_and_not_by_its_letters(make_model, tiny_tokenizer):
-    model = make_model(3, end_bias=20.0)
-    assert translate(model, tiny_tokenizer, SOURCES[0]) == translate(model, tiny_tokenizer, SOURCES[:1])
-    with pytest.raises(TypeError, match=r"texts\[1\] is None"):
-        translate(model, tiny_tokenizer, ["un", None])
-
-
-def test_translate_gives_the_model_back_in_its_mode_and_reports_progress(make_model, tiny_tokenizer):
+def test_translate_gives_the_model_back_in_its_mode_even_if_interrupted_and_reports_progress(
+    make_model, tiny_tokenizer
+):
     class Progress:
         done = 0
 
         def update(self, n):
             self.done += n
 
+    class Interrupted:
+        def update(self, n):
+            raise KeyboardInterrupt
+
     model, progress = make_model(dropout=0.5).train(), Progress()
     first = translate(model, tiny_tokenizer, SOURCES, progress=progress)
     assert model.training and progress.done == len(SOURCES)
-    assert translate(model, tiny_tokenizer, SOURCES) == first
+    assert translate(model, tiny_tokenizer, SOURCES[0]) == first[:1], "a single text is a list of one"
+    with pytest.raises(KeyboardInterrupt):
+        translate(model, tiny_tokenizer, SOURCES, progress=Interrupted())
+    assert model.training
 
 
 def test_a_text_of_ten_thousand_units_is_cut_at_the_models_limit(make_model, tiny_tokenizer):
@@ -207,24 +199,16 @@ def test_a_text_of_ten_thousand_units_is_cut_at_the_models_limit(make_model, tin
     assert translate(model, tiny_tokenizer, ["un " * 10_000, "deux"]) == ["", ""]
 
 
-@given(st.lists(st.integers(1, 60), max_size=50), st.integers(1, 700))
-def test_length_batches_hold_every_sentence_once_longest_first(lengths, num_beams):
-    batches = list(length_batches(lengths, num_beams))
-    flat = [index for batch in batches for index in batch]
-    assert sorted(flat) == list(range(len(lengths)))
-    assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
-    assert all(len(batch) == 1 or len(batch) * num_beams <= 640 for batch in batches)
-
-
-@given(st.lists(st.integers(1, 2_000), max_size=50), st.integers(1, 700), st.integers(1, 100_000))
-def test_length_batches_bound_the_source_units_that_all_their_rows_have(lengths, num_beams, units):
+@given(st.lists(st.integers(1, 2_000), max_size=50), st.integers(1, 700), st.sampled_from([None, 1, 900, 100_000]))
+def test_length_batches_hold_every_sentence_once_and_bound_rows_and_source_units(lengths, num_beams, units):
     batches = list(length_batches(lengths, num_beams, units=units))
     flat = [index for batch in batches for index in batch]
     assert sorted(flat) == list(range(len(lengths)))
     assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
     for batch in batches:
         rows = len(batch) * num_beams
-        assert len(batch) == 1 or (rows <= 640 and rows * max(lengths[index] for index in batch) <= units)
+        longest = max(lengths[index] for index in batch)
+        assert len(batch) == 1 or (rows <= 640 and (units is None or rows * longest <= units))
 
 
 @pytest.mark.parametrize("num_beams", [1, 3])
@@ -285,13 +269,7 @@ def test_the_fast_search_and_plain_generate_give_the_same_lists(make_model, tiny
 
 def test_the_fast_search_is_what_is_used(make_model, tiny_tokenizer, monkeypatch):
     used = []
-    monkeypatch.setattr(
-        "hf_paraphrase.translation.beam_search._LengthLimits.__call__",
-        lambda *inputs: used.append("plain") or inputs[2],
-    )
-    model = make_model(end_bias=20.0)
-    search(model, tiny_tokenizer, SOURCES)
-    search(model, tiny_tokenizer, SOURCES, num_beams=1, n=1)
+    monkeypatch.setattr(beam_search, "SentenceLengths", lambda *settings: used.append("plain"))
+    for num_beams in (1, 4):
+        search(make_model(end_bias=20.0), tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams)
     assert not used
-    search(model, tiny_tokenizer, SOURCES, fast=False)
-    assert used

@@ -3,8 +3,18 @@ from __future__ import annotations
 import pytest
 import torch
 
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation import decoder_steps
-from hf_paraphrase.translation.decoder_steps import AttentionKeys
+from hf_paraphrase.translation.decoder_steps import (
+    Annotated,
+    DecoderMatrices,
+    DecoderSteps,
+    Int8Product,
+    int8_is_fast,
+)
+
+NEEDS_INT8 = pytest.mark.skipif(not int8_is_fast(), reason="this processor has no instructions for products in 8 bits")
 
 
 def weights_by_tanh(keys, query, vector):
@@ -13,60 +23,97 @@ def weights_by_tanh(keys, query, vector):
 
 def case(scale=1.0, dtype=torch.float32):
     torch.manual_seed(0)
-    return (
-        scale * torch.randn((3, 5, 16)).to(dtype),
-        scale * torch.randn((3, 4, 16)).to(dtype),
-        torch.randn(16).to(dtype),
-    )
+    keys, query = (scale * torch.randn((3, length, 16)).to(dtype) for length in (5, 4))
+    return keys, query, torch.randn(16).to(dtype)
 
 
-@pytest.mark.parametrize("scale", [0.01, 1.0, 9.0])
-def test_attention_weights_are_those_of_the_tanh(scale):
-    keys, query, vector = case(scale)
-    prepared = AttentionKeys.prepare(keys, torch.float32)
-    assert prepared.doubled is not None
+def prepare(keys, dtype=torch.float32):
+    return Annotated.prepare((keys, keys, keys[:, :, 0]), dtype)
+
+
+@pytest.mark.parametrize(
+    ("change", "doubled"),
+    [
+        ({}, True),
+        ({"scale": 0.01}, True),
+        ({"scale": 9.0}, True),
+        ({"key": 100.0, "query": -100.5}, False),
+        ({"key": 39.0, "query": -40.5}, True),
+    ],
+)
+def test_attention_weights_are_those_of_the_tanh_even_where_the_exponential_overflows(change, doubled):
+    keys, query, vector = case(change.get("scale", 1.0))
+    if "key" in change:
+        keys[0, 0, 0], query[0, :, 0] = change["key"], change["query"]
+    prepared = prepare(keys)
+    assert (prepared.doubled is not None) == doubled
     found = torch.softmax(prepared.energies(query, vector), dim=-1)
     assert torch.allclose(found, weights_by_tanh(keys, query, vector), atol=2e-6)
 
 
 def test_attention_weights_of_bfloat16_queries_are_computed_in_fp32():
     keys, query, vector = case(dtype=torch.bfloat16)
-    found = AttentionKeys.prepare(keys.float(), torch.bfloat16).energies(query, vector)
+    found = prepare(keys.float(), torch.bfloat16).energies(query, vector)
     assert found.dtype == torch.float32
     expected = weights_by_tanh(keys.double(), query.double(), vector.double())
     assert torch.allclose(torch.softmax(found, dim=-1).double(), expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("large", ["keys", "query"])
-def test_values_whose_exponential_overflows_take_the_tanh(large):
+def test_energies_depend_neither_on_the_block_nor_on_the_other_sentences(monkeypatch):
     keys, query, vector = case()
-    keys[0, 0, 0] = 100.0 if large == "keys" else 39.0
-    query[0, :, 0] = -100.5 if large == "query" else -39.5
-    prepared = AttentionKeys.prepare(keys, torch.float32)
-    assert (prepared.doubled is None) == (large == "keys")
-    found = torch.softmax(prepared.energies(query, vector), dim=-1)
-    assert torch.allclose(found, weights_by_tanh(keys, query, vector), atol=2e-6)
-
-
-def test_keys_and_queries_of_opposite_signs_at_the_limit_keep_their_difference():
-    keys, query = torch.tensor([[[39.9], [39.4]]]), torch.tensor([[[-39.5]]])
-    found = AttentionKeys.prepare(keys, torch.float32).energies(query, torch.ones(1)).flatten()
-    expected = torch.tanh(keys + query).flatten()
-    assert float(found[0] - found[1]) == pytest.approx(float(expected[0] - expected[1]), abs=1e-5)
-
-
-def test_energies_do_not_depend_on_how_many_sentences_are_computed_together(monkeypatch):
-    keys, query, vector = case()
-    prepared = AttentionKeys.prepare(keys, torch.float32)
+    prepared = prepare(keys)
     expected = prepared.energies(query, vector)
+    rows = torch.tensor([2, 0])
+    assert torch.allclose(prepared.select(rows).energies(query[rows], vector), expected[rows], atol=1e-6)
     for elements in (1, 2 * 4 * 5 * 16):
         monkeypatch.setattr(decoder_steps, "_ELEMENTS_AT_ONCE", elements)
         assert torch.allclose(prepared.energies(query, vector), expected, atol=1e-6)
 
 
-def test_selected_sentences_keep_their_own_keys():
-    keys, query, vector = case()
-    prepared = AttentionKeys.prepare(keys, torch.float32)
-    rows = torch.tensor([2, 0])
-    found = prepared.select(rows).energies(query[rows], vector)
-    assert torch.allclose(found, prepared.energies(query, vector)[rows], atol=1e-6)
+# ----- products in 8 bits
+
+
+@NEEDS_INT8
+@pytest.mark.parametrize("rows", [1, 70])
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize("scale", [1e-3, 300.0])
+def test_a_product_is_that_of_the_rounded_integers(rows, has_bias, scale):
+    torch.manual_seed(0)
+    inputs, weight = scale * torch.randn(rows, 33), torch.randn(50, 33) * torch.rand(50, 1)
+    bias = torch.randn(50) if has_bias else None
+    steps, step = weight.abs().amax(1, keepdim=True) / 127, inputs.abs().amax() / 127
+    exact = torch.round(inputs / step).double() @ torch.round(weight / steps).double().T
+    expected = exact * float(step) * steps.double().T + (0 if bias is None else bias.double())
+    found = Int8Product(weight, bias)(inputs)
+    assert found.dtype == torch.bfloat16 and found.shape == (rows, 50)
+    assert torch.allclose(found.double(), expected, rtol=2**-7, atol=1e-3 * scale)
+
+
+@NEEDS_INT8
+def test_rows_of_zeros_and_inputs_of_zeros_are_multiplied_exactly():
+    product = Int8Product(torch.tensor([[0.0] * 8, [1.0] * 8]), torch.tensor([0.5, 0.25]))
+    assert product(torch.zeros(2, 8)).tolist() == [[0.5, 0.25]] * 2
+    assert product(torch.full((1, 8), -2.0)).tolist() == [[0.5, -15.75]]
+
+
+@pytest.mark.parametrize("int8", [False, pytest.param(True, marks=NEEDS_INT8)])
+def test_matrices_laid_out_once_serve_the_model_and_a_part_of_its_units(int8):
+    torch.manual_seed(0)
+    config = RnnSearchConfig(vocab_size=90, embedding_size=24, hidden_size=64, initialization="xavier")
+    model = RnnSearchForConditionalGeneration(config).eval().to(torch.bfloat16)
+    matrices = DecoderMatrices(model, int8=int8)
+    with torch.no_grad():
+        readout = torch.randn(5, matrices.readout_size).bfloat16()
+        whole = DecoderSteps(matrices).logits(readout)
+        exact = DecoderSteps(DecoderMatrices(model)).logits(readout)
+        chosen = torch.tensor([2, 5, 70])
+        part = DecoderSteps(matrices, chosen)
+    assert part.output_size == 3 and torch.equal(part.logits(readout), whole[:, chosen])
+    assert float((whole - exact).abs().max()) < 0.05 * float(exact.abs().max())
+    assert int8 != torch.equal(whole, exact)
+
+
+@pytest.mark.parametrize("has", [{"avx512_f": True, "avx512_vnni": False}, {"avx2": True, "avx_vnni": True}])
+def test_a_processor_without_the_instructions_multiplies_in_other_ways(monkeypatch, has):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    assert not int8_is_fast() and not int8_is_fast("cuda")

@@ -4,10 +4,11 @@ import itertools
 
 import pytest
 import torch
-from transformers import LogitsProcessor, LogitsProcessorList, MaxTimeCriteria, StoppingCriteriaList
+from transformers import LogitsProcessorList, MaxTimeCriteria, StoppingCriteriaList
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.translation.beam_search import SentenceLengths
 from hf_paraphrase.translation.fast_search import CUT, fast_beam_search, fast_search_applies
 
 START, END = 1, 2
@@ -73,18 +74,10 @@ def test_lists_and_scores_equal_those_of_plain_generate(num_beams, length_penalt
         assert_same(search(model, batch, fast=True, **settings), expected)
 
 
-@pytest.mark.parametrize("early_stopping", [True, False, "never"])
-def test_the_search_stops_where_generate_stops(early_stopping):
-    for seed in range(6):
-        model, batch = make(seed, end_bias=4.0), sources([2, 5, 3], seed=seed)
-        settings = {"num_beams": 4, "early_stopping": early_stopping, "max_new_tokens": 20}
-        assert_same(search(model, batch, fast=True, **settings), search(model, batch, fast=False, **settings))
-
-
-@pytest.mark.parametrize("end_bias", [-1e4, 1e4, 30.0])
+@pytest.mark.parametrize("end_bias", [-1e4, 1e4, 30.0, 4.0])
 def test_models_that_end_at_once_or_never_give_the_lists_of_generate(end_bias):
     model, batch = make(1, end_bias=end_bias), sources([2, 4])
-    settings = {"num_beams": 5, "length_penalty": 1.0}
+    settings = {"num_beams": 5, "length_penalty": 1.0, "max_new_tokens": 20}
     assert_same(search(model, batch, fast=True, **settings), search(model, batch, fast=False, **settings))
 
 
@@ -144,11 +137,6 @@ def test_all_units_as_candidates_give_the_unrestricted_lists():
     assert_same(search(model, batch, fast=True, num_beams=10, candidates=order), expected)
 
 
-def test_candidates_without_the_end_token_are_refused():
-    with pytest.raises(ValueError, match="end token"):
-        search(make(), sources([2]), fast=True, num_beams=2, candidates=torch.tensor([3, 4]))
-
-
 @pytest.mark.parametrize("lengths", BATCHES)
 def test_lists_of_a_sentence_do_not_depend_on_the_batch(lengths):
     model, batch = make(2, end_bias=3.0), sources(lengths)
@@ -169,37 +157,23 @@ def test_a_limit_ends_hypotheses_below_all_that_end_by_themselves():
         assert len({units for units, _ in own}) == 4
 
 
-class LastSentenceAvoids(LogitsProcessor):
-    """Knows rows by their number: a batch from which rows had vanished would give other lists."""
-
-    def __init__(self, rows, unit):
-        self.rows = rows
-        self.unit = unit
-
-    def __call__(self, input_ids, scores):
-        assert len(input_ids) == len(scores) >= self.rows
-        scores = scores.clone()
-        scores[-self.rows :, self.unit] = -torch.inf
-        return scores
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"suppress_tokens": [3, 5]},
-        {"suppress_tokens": [3], "min_new_tokens": 4},
-        {"no_repeat_ngram_size": 2},
-        {"repetition_penalty": 1.5, "suppress_tokens": [3, 7, 8]},
-        {"logits_processor": LogitsProcessorList([LastSentenceAvoids(5, 4)])},
-    ],
-)
-def test_logits_processors_are_honoured_as_by_generate(settings):
+@pytest.mark.parametrize("candidates", [None, torch.arange(12).flip(0)])
+def test_suppressed_tokens_are_those_of_generate(candidates):
     for seed in range(3):
         model, batch = make(seed, end_bias=2.0), sources([4, 1, 2], seed=seed)
-        expected = search(model, batch, fast=False, num_beams=5, **settings)
-        assert_same(search(model, batch, fast=True, num_beams=5, **settings), expected)
-        everything = torch.arange(12).flip(0)
-        assert_same(search(model, batch, fast=True, num_beams=5, candidates=everything, **settings), expected)
+        settings = {"num_beams": 5, "suppress_tokens": [3, 5]}
+        expected = search(model, batch, fast=False, **settings)
+        assert_same(search(model, batch, fast=True, candidates=candidates, **settings), expected)
+
+
+@pytest.mark.parametrize("candidates", [None, torch.arange(12).flip(0)])
+def test_least_lengths_of_sentences_are_those_of_a_logits_processor(candidates):
+    model, batch, least = make(3, end_bias=8.0), sources([4, 1, 2]), [5, 1, 3]
+    lengths = LogitsProcessorList([SentenceLengths(least, [20] * 3, 4, 1, [END])])
+    expected = search(model, batch, fast=False, num_beams=4, logits_processor=lengths)
+    found = search(model, batch, fast=True, num_beams=4, least=least, candidates=candidates)
+    assert_same(found, expected)
+    assert [min(len(units) for units, _ in own) for own in found] == [5, 4, 3]
 
 
 def test_more_hypotheses_than_there_are_leave_copies_with_a_score_that_marks_them():
@@ -245,17 +219,22 @@ def test_autocast_searches_in_its_arithmetic_and_leaves_the_model_alone():
     assert [own[0][0] for own in rounded] == [own[0][0] for own in exact]
 
 
-def test_settings_that_the_search_does_not_know_are_refused():
-    model, batch = make(), sources([2])
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"stopping_criteria": StoppingCriteriaList([MaxTimeCriteria(1.0)])}, "MaxTimeCriteria"),
+        ({"no_repeat_ngram_size": 2}, "NoRepeatNGram"),
+        ({"do_sample": True}, "do_sample"),
+        ({"early_stopping": True}, "early_stopping"),
+        ({"output_scores": True, "return_dict_in_generate": True}, "output_scores"),
+        ({"limits": [3, 4]}, "another number of sentences than 1"),
+        ({"candidates": torch.tensor([3, 4])}, "end token"),
+    ],
+)
+def test_settings_that_the_search_does_not_know_are_refused(settings, problem):
     common = {"num_beams": 2, "max_new_tokens": 3, "custom_generate": fast_beam_search}
-    with pytest.raises(ValueError, match="MaxTimeCriteria"):
-        model.generate(**batch, stopping_criteria=StoppingCriteriaList([MaxTimeCriteria(1.0)]), **common)
-    with pytest.raises(ValueError, match="sample"):
-        model.generate(**batch, do_sample=True, **common)
-    with pytest.raises(ValueError, match="single steps"):
-        model.generate(**batch, output_scores=True, return_dict_in_generate=True, **common)
-    with pytest.raises(ValueError, match="2 limits for 1 sentences"):
-        model.generate(**batch, limits=[3, 4], **common)
+    with pytest.raises(ValueError, match=problem):
+        make().generate(**sources([2]), **common, **settings)
 
 
 def test_only_plain_models_are_searched_fast():

@@ -11,7 +11,6 @@ from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGene
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.training.devices import bf16_is_fast, is_bf16
 from hf_paraphrase.translation import TranslationTrainer, TranslationTrainingArguments, load_translation_model
-from hf_paraphrase.translation.batching import RedrawnBitext
 
 FRENCH, ENGLISH = ["un", "deux", "trois", "quatre", "cinq", "six"], ["one", "two", "three", "four", "five", "six"]
 
@@ -97,9 +96,7 @@ def test_the_usual_warm_up_takes_a_tenth_of_a_short_run_and_one_that_is_given_is
 def test_early_stopping_stops_when_bleu_does_not_rise(parts, tmp_path, monkeypatch):
     model, tokenizer, train, dev = parts
     scores = iter([5.0, 7.0, 6.0, 6.5, 8.0])
-    monkeypatch.setattr(
-        "hf_paraphrase.translation.trainer.corpus_scores", lambda *_: type("Score", (), {"bleu": next(scores)})
-    )
+    monkeypatch.setattr("hf_paraphrase.translation.trainer.corpus_scores", lambda *_: {"bleu": next(scores)})
     trainer = TranslationTrainer(
         model,
         arguments(tmp_path, num_train_epochs=5, eval_strategy="epoch", save_strategy="epoch"),
@@ -177,7 +174,8 @@ def test_limits_and_a_missing_column_of_a_dataset(parts, tmp_path):
     assert len(made(train)) == len(train)
     assert len(made(train, max_words=2)) == sum(len(text.split()) <= 2 for text in train["source"]) < len(train)
     assert 0 < len(made(train, max_units=4)) < len(train)
-    assert isinstance(made(train, bpe_dropout=0.1), RedrawnBitext)
+    tokenizer.model_max_length = 5
+    assert len(made(train)) == len(made(train, max_units=4)), "what is longer than the model reads is not cut"
     with pytest.raises(InputError, match="no bitext: the columns are source, english"):
         made(train.rename_column("target", "english"))
 
