@@ -13,7 +13,7 @@ from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
 from .baselines import BASELINES
 from .sts import PAPER, PROTOCOLS
-from .transfer.tasks import TASKS
+from .transfer_tasks import TASKS
 
 _OF_SOME_SUITES = (
     "protocols",

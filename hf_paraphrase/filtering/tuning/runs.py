@@ -166,7 +166,10 @@ class TuningRuns:
             "epoch": kept["epoch"],
             "untrained": untrained[DEV_SCORE],
             "curve": [entry[DEV_SCORE] for entry in scores],
-            "tests": {item.key: item.pearson for item in evaluate_scored(scored).sets} if scored else {},
+            "tests": {
+                item.key: found["pearson"]
+                for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
+            },
             "seconds": round(time.monotonic() - started, 2),
         }
         return record, [item.similarities for item in scored]
