@@ -46,7 +46,6 @@ def evaluate_transfer(
     tasks: Iterable[str] = (),
     *,
     folds: int = FOLDS,
-    sick_test_on_trial: bool = False,
 ) -> list[dict[str, Any]]:
     """Evaluates an encoder on SentEval's tasks (Conneau and Kiela 2018) whose files are present.
 
@@ -55,13 +54,12 @@ def evaluate_transfer(
         folder: The folder below which the raw files of the tasks are, or data folders prepared of them.
         tasks: Names of :data:`~.transfer_tasks.TASKS`; all by default. A task that is incomplete has no result.
         folds: Folds, outer and inner.
-        sick_test_on_trial: Test SICK on its trial part where its test part is missing.
 
     Returns:
         As :func:`evaluate_tasks`, in the order of :data:`~.transfer_tasks.TASKS`.
     """
     check_sklearn()
-    found = find_transfer_tasks(Path(folder), choose_tasks(tasks), folds=folds, sick_test_on_trial=sick_test_on_trial)
+    found = find_transfer_tasks(Path(folder), choose_tasks(tasks), folds=folds)
     return evaluate_tasks(encode, found, folds=folds)
 
 
@@ -112,7 +110,7 @@ def _classes(
 
     return {
         "task": task.name,
-        "tested_on": task.tested_on if "test" in gold else f"{folds} folds",
+        "tested_on": "test" if "test" in gold else f"{folds} folds",
         "train": len(y) if "test" in gold else len(y) - len(y) // folds,
         "test": len(tested),
         "metrics": measures(predictions),
@@ -132,7 +130,7 @@ def _scores(
     }
     return {
         "task": task.name,
-        "tested_on": task.tested_on,
+        "tested_on": "test",
         "train": len(gold["train"]),
         "test": len(gold["test"]),
         "metrics": metrics,
@@ -172,7 +170,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
     names = choose_tasks(words_of("tasks", settings.tasks, TASKS))
     check_sklearn()
-    found = find_transfer_tasks(folder, names, sick_test_on_trial=settings.sick_test_on_trial)
+    found = find_transfer_tasks(folder, names)
 
     def measure(scorer: Scorer) -> Scores:
         results = evaluate_tasks(scorer.encode, found)
@@ -199,7 +197,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
 TRANSFER = Suite(
     _read,
-    settings=("tasks", "sick_test_on_trial"),
+    settings=("tasks",),
     section="hf-paraphrase evaluate: senteval",
     heading="Evaluation: transfer tasks",
 )

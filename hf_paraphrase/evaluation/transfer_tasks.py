@@ -6,9 +6,6 @@ six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences 
 (Marelli et al. 2014) has relatedness from 1 to 5 and entailment in three classes, the STS benchmark (Cer et al. 2017)
 scores from 0 to 5. Predicted by a regression, their figures are far above those of the cosine alone, which
 `evaluate --suite sts` gives.
-
-Without SICK's test part both its tasks can be tested on the trial part, on request. Then a ninth of the train part,
-500 of 4,500 pairs, replaces the trial part, and the results are not comparable with published ones.
 """
 
 from __future__ import annotations
@@ -31,10 +28,9 @@ from ..data.sources.source import NothingThereError, Part, Source
 from ..data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
 from ..data.text_files import LineErrors
 from ..errors import InputError, UsageError, choice_of, no_folder
-from .classifiers import FOLDS, SEED, check_enough
+from .classifiers import FOLDS, check_enough
 
 ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
-ON_TRIAL = "trial, not test"
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
 _PAIR = ("sentence1", "sentence2")
 
@@ -48,7 +44,6 @@ class TransferTask:
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
         gold: The human label or score of each row of a table.
         classes: How many classes there are; 0 for scores.
-        on_trial: Whether the task may be tested on its dev part.
         other_names: What it is called elsewhere, in capitals and without hyphens.
     """
 
@@ -59,7 +54,6 @@ class TransferTask:
     sides: tuple[str, ...] = _PAIR
     gold: Callable[[pa.Table, Path], np.ndarray] = lambda table, path: _labels(table)
     classes: int = 2
-    on_trial: bool = False
     other_names: tuple[str, ...] = ()
 
 
@@ -114,7 +108,6 @@ TASKS: dict[str, TransferTask] = {
         _SICK,
         gold=_scores,
         classes=0,
-        on_trial=True,
         other_names=("SICKR", "SICKRELATEDNESS"),
     ),
     "SICK-E": TransferTask(
@@ -123,7 +116,6 @@ TASKS: dict[str, TransferTask] = {
         _SICK,
         gold=_entailment,
         classes=len(ENTAILMENT),
-        on_trial=True,
         other_names=("SICKE", "SICKENTAILMENT"),
     ),
     "STS-B": TransferTask(
@@ -156,10 +148,6 @@ class Examples:
     def __len__(self) -> int:
         return len(self.gold)
 
-    def rows(self, chosen: np.ndarray) -> Examples:
-        """Returns the examples with these row numbers."""
-        return Examples(tuple([side[row] for row in chosen] for side in self.sides), self.gold[chosen])
-
     def features(self, vectors: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
         """Computes the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
         if len(self.sides) == 1:
@@ -175,7 +163,6 @@ class ReadTask:
     name: str
     classes: int
     parts: dict[str, Examples]
-    tested_on: str = "test"
 
 
 @dataclass(frozen=True)
@@ -210,9 +197,7 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
     return [name for name in TASKS if not chosen or name in chosen]
 
 
-def find_transfer_tasks(
-    folder: Path, names: Iterable[str], *, folds: int = FOLDS, sick_test_on_trial: bool = False
-) -> TransferTasks:
+def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLDS) -> TransferTasks:
     """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
@@ -230,19 +215,15 @@ def find_transfer_tasks(
             continue
         source_parts = parts_of(row.source, row.schema)
         places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
-        on_trial = row.on_trial and sick_test_on_trial
-        needed = [part for part in places if not (on_trial and part == "test")]
-        lacking = tuple(file for part in needed if places[part] not in source_parts for file in row.files[part])
+        lacking = tuple(file for part in places if places[part] not in source_parts for file in row.files[part])
         if lacking:
             missing[name] = lacking
             continue
-        examples = {part: _read(row, source_parts[places[part]]) for part in needed}
-        if on_trial:
-            examples = _shifted(examples)
-        paths += [path for part in needed for path in source_parts[places[part]].files]
+        examples = {part: _read(row, source_parts[place]) for part, place in places.items()}
+        paths += [path for place in places.values() for path in source_parts[place].files]
         if "dev" not in row.files:
             check_enough(examples["train"].gold, 2 * folds, name, source_parts[places["train"]].files[0])
-        tasks.append(ReadTask(name, row.classes, examples, ON_TRIAL if on_trial else "test"))
+        tasks.append(ReadTask(name, row.classes, examples))
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
         raise InputError(f"no transfer task is complete below this folder; not there: {lacking_files}", path=folder)
@@ -255,18 +236,6 @@ def _read(row: TransferTask, part: Part) -> Examples:
     if not table.num_rows:
         raise InputError("the file contains no examples", path=part.files[0], remedy="replace it with a complete copy")
     return Examples(tuple(table.column(name).to_pylist() for name in row.sides), row.gold(table, part.files[0]))
-
-
-def _shifted(examples: dict[str, Examples]) -> dict[str, Examples]:
-    """Makes the trial part the test part, and a ninth of the train part the trial part."""
-    train = examples["train"]
-    order = np.random.default_rng(SEED).permutation(len(train))
-    count = max(1, len(train) // 9)
-    return {
-        "train": train.rows(np.sort(order[count:])),
-        "dev": train.rows(np.sort(order[:count])),
-        "test": examples["dev"],
-    }
 
 
 def _parts_below(source: Source, folder: Path, schema: pa.Schema) -> dict[tuple[str, str], Part]:

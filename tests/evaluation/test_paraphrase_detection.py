@@ -99,7 +99,7 @@ def test_vectors_with_nan_are_refused():
 
 def test_the_cosines_measures_are_those_of_the_metric_with_the_thresholds_of_dev(folder):
     task = read_task(folder)
-    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1])
+    (result,) = evaluate_detection(Scorer("m", "model", encode), [task], seeds=[1])
     similarities = cosine_similarities(encode(task.pairs.sentences1), encode(task.pairs.sentences2))
     ((dev, test),) = task.folds
     labels = task.pairs.labels
@@ -138,7 +138,7 @@ def test_top_1_is_reported_of_a_task_of_retrieval_and_of_no_other(tmp_path, fold
     ]
     write(tmp_path / "asked", "test", rows)
     tasks = [read_task(tmp_path / "asked", dev_split="test", test_split="test"), read_task(folder)]
-    results = evaluate_detection(Scorer.model("m", encode), tasks, seeds=[1])
+    results = evaluate_detection(Scorer("m", "model", encode), tasks, seeds=[1])
     assert results[0]["cosine"]["top_1"] == 0.5 and "top_1" not in results[1]["cosine"]
     report = format_detection([Scores("m", "model", {"tasks": results})])
     lines = [line for line in report.splitlines() if line.startswith("|")]
@@ -148,7 +148,7 @@ def test_top_1_is_reported_of_a_task_of_retrieval_and_of_no_other(tmp_path, fold
 
 def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it(folder):
     task = read_task(folder)
-    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1, 2, 3])
+    (result,) = evaluate_detection(Scorer("m", "model", encode), [task], seeds=[1, 2, 3])
     ((dev, test),) = task.folds
     first, second = encode(task.pairs.sentences1), encode(task.pairs.sentences2)
     labels = task.pairs.labels
@@ -169,7 +169,7 @@ def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
     task = read_task(tmp_path)
     ((development, tested),) = task.folds
     assert (len(development), len(tested), task.overlapping) == (40, 40, 9)
-    results = evaluate_detection(Scorer.model("m", encode), [task], seeds=())
+    results = evaluate_detection(Scorer("m", "model", encode), [task], seeds=())
     assert "9 dev pairs left out" in format_detection([Scores("m", "model", {"tasks": results})])
 
 
@@ -179,7 +179,7 @@ def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_pa
     assert len(task.folds) == 5 and sorted(task.tested.tolist()) == list(range(60))
     for dev, test in task.folds:
         assert set(dev) | set(test) == set(range(60)) and not set(dev) & set(test)
-    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=())
+    (result,) = evaluate_detection(Scorer("m", "model", encode), [task], seeds=())
     assert result["cosine"]["dev_f1_threshold"] is None and 0.5 < result["cosine"]["accuracy_at_dev"] <= 1
     assert result["perceptron"] is None and result["dev"]["pairs"] == result["test"]["pairs"] == 60
 

@@ -127,19 +127,6 @@ def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path
     assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], folds=2).paths} == {".label"}
 
 
-def test_sick_is_tested_on_its_trial_part_only_on_request_and_reports_it(tmp_path):
-    write_sick(tmp_path, ("train", 90), ("trial", 31))
-    with pytest.raises(InputError, match=r"SICK-R: SICK_test_annotated\.txt"):
-        find_transfer_tasks(tmp_path, ["SICK-R"], folds=2)
-    found = find_transfer_tasks(tmp_path, ["SICK-R", "SICK-E"], folds=2, sick_test_on_trial=True)
-    for task in found.tasks:
-        assert [len(task.parts[part]) for part in ("train", "dev", "test")] == [80, 10, 31]
-        assert task.tested_on == "trial, not test"
-        sentences = [set(zip(*task.parts[part].sides, strict=True)) for part in ("train", "dev")]
-        assert not sentences[0] & sentences[1]
-    assert found.missing == {}
-
-
 def test_the_sts_benchmark_is_read_in_its_three_parts(tmp_path):
     for part, count in (("train", 60), ("dev", 30), ("test", 30)):
         lines = [

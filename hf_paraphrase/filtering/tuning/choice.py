@@ -12,8 +12,7 @@ from statistics import mean
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.bootstrap import bootstrap_means
-from ...evaluation.verdicts import Difference, difference, spread
+from ...evaluation.verdicts import Difference, bootstrap_means, difference, spread
 from .grids import RANDOM
 
 Scores = Mapping[str, NDArray[np.float64]]

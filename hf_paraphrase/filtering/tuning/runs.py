@@ -167,8 +167,7 @@ class TuningRuns:
             "untrained": untrained[DEV_SCORE],
             "curve": [entry[DEV_SCORE] for entry in scores],
             "tests": {
-                item.key: found["pearson"]
-                for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
+                item.key: found["pearson"] for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
             },
             "seconds": round(time.monotonic() - started, 2),
         }
