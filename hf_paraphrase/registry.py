@@ -207,7 +207,7 @@ SUITES = Registry(
         "sts": "hf_paraphrase.evaluation.similarity_suites:STS",
         "graded": "hf_paraphrase.evaluation.similarity_suites:GRADED",
         "paraphrase": "hf_paraphrase.evaluation.paraphrase:DETECTION",
-        "senteval": "hf_paraphrase.evaluation.transfer.suite:TRANSFER",
+        "senteval": "hf_paraphrase.evaluation.transfer:TRANSFER",
         "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
         "classification": "hf_paraphrase.evaluation.classification:CLASSIFICATION",
     },

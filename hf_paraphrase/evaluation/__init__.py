@@ -2,7 +2,7 @@
 
 `evaluate` measures models and baselines on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
 each scorer is measured, and all are laid out side by side. STS protocols are a table in `sts`, transfer tasks one in
-`transfer.tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`; `dev_scorer`
+`transfer_tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`; `dev_scorer`
 makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone decides on differences between trained
 systems. Start reading at `run` and `suite`.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .graded_set import GradedSet, read_graded_folder
     from .paraphrase import evaluate_detection, read_task
     from .run import Evaluation, evaluate
-    from .sts import StsResult, evaluate_sts
+    from .sts import evaluate_sts
     from .sts_files import find_sts_sets
     from .suite import Benchmark, Scores, Suite
 

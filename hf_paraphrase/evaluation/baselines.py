@@ -13,7 +13,6 @@ word or trigram; multiplied with a random matrix it keeps its lengths and angles
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,12 +44,9 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Scorer:
-    """A model or a baseline.
+    """A model (`kind` is `model`), the first components of one (`truncated`), or a baseline (`baseline`).
 
     Attributes:
-        name: A model folder, a key of :data:`UNTRAINED_BASELINES`, or what :meth:`truncated` makes of a model folder.
-        kind: `model`, `truncated` or `baseline`.
-        encode: Maps n sentences to vectors (n, dim).
         similarity: Maps n pairs to n similarities; None where that is the cosine of the vectors.
     """
 
@@ -59,16 +55,6 @@ class Scorer:
     encode: Encode
     similarity: Similarity | None = None
 
-    @classmethod
-    def model(cls, name: str, encode: Encode) -> Scorer:
-        """Makes a scorer of an encoder."""
-        return cls(name, "model", encode)
-
-    @classmethod
-    def truncated(cls, name: str, encode: Encode, components: int) -> Scorer:
-        """Makes a scorer of an encoder of which the first components alone are taken."""
-        return cls(truncated_name(name, components), "truncated", encode)
-
 
 def truncated_name(name: str, components: int) -> str:
     """Names an encoder of which the first components alone are taken."""
@@ -76,15 +62,7 @@ def truncated_name(name: str, components: int) -> str:
 
 
 def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
-    """Encodes each distinct text once.
-
-    Args:
-        encode: Maps n sentences to an array (n, dim).
-        texts: All texts, repeated ones too.
-
-    Returns:
-        A function that looks up the vectors (n, dim) of n of the texts.
-    """
+    """Encodes each distinct text once, and returns a function that looks up the vectors (n, dim) of n of the texts."""
     rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     vectors = np.asarray(encode(list(rows)))
     if vectors.ndim != 2 or len(vectors) != len(rows):
@@ -100,62 +78,15 @@ def baseline_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
-def word_count_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
-    """Computes the cosine of the two sentences' word count vectors.
-
-    Returns:
-        Similarities (n,) from 0 to 1; 0 where a sentence is empty.
-    """
-    return bag_cosines([baseline_tokens(text) for text in sentences1], [baseline_tokens(text) for text in sentences2])
-
-
 def character_trigrams(text: str) -> list[str]:
     """Lists all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
     padded = f" {' '.join(baseline_tokens(text))} "
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
-def trigram_frequencies(texts: Iterable[str]) -> dict[str, float]:
-    """Computes the relative frequency of each trigram within the words of `texts`, one space round each word."""
-    counts = Counter(
-        trigram for text in texts for word in baseline_tokens(text) for trigram in character_trigrams(word)
-    )
-    total = counts.total()
-    return {trigram: count / total for trigram, count in counts.items()}
-
-
-def trigram_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
-    """Computes the cosine of the two sentences' character trigram count vectors.
-
-    Returns:
-        Similarities (n,) from 0 to 1; 0 where a sentence is empty.
-    """
-    return bag_cosines([character_trigrams(s) for s in sentences1], [character_trigrams(s) for s in sentences2])
-
-
-def weighted_trigram_similarity(
-    sentences1: list[str],
-    sentences2: list[str],
-    frequencies: Mapping[str, float] | None = None,
-    smoothing: float = SMOOTHING,
-) -> np.ndarray:
-    """Computes the cosine of trigram counts weighted by a / (a + p), so that frequent trigrams count little.
-
-    Args:
-        sentences1: n sentences.
-        sentences2: n sentences.
-        frequencies: p, the relative frequency of each trigram; 0 for one that is not in it, such as those that
-            span a space between words or hold punctuation. By default those of :mod:`.english_trigrams`.
-        smoothing: a, a relative frequency.
-
-    Returns:
-        Similarities (n,) from 0 to 1; 0 where a sentence is empty.
-    """
-    known_frequencies = english_trigram_frequencies() if frequencies is None else frequencies
-    weights = {trigram: smoothing / (smoothing + frequency) for trigram, frequency in known_frequencies.items()}
-    return bag_cosines(
-        [character_trigrams(s) for s in sentences1], [character_trigrams(s) for s in sentences2], weights
-    )
+def trigram_weights() -> dict[str, float]:
+    """Returns the weight of each trigram that is frequent in English; that of any other is nearly 1."""
+    return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
 
 
 def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
@@ -174,22 +105,31 @@ def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> c
 
 
 def bag_cosines(
-    bags1: Sequence[Sequence[str]], bags2: Sequence[Sequence[str]], weights: Mapping[str, float] | None = None
+    sentences1: Sequence[str],
+    sentences2: Sequence[str],
+    items_of: Callable[[str], list[str]],
+    weights: Callable[[], Mapping[str, float]] = dict,
 ) -> np.ndarray:
-    """Computes the cosine between the weighted count vectors of each pair of bags.
+    """Computes the cosine of the weighted counts of the two sentences' words or trigrams.
+
+    Args:
+        sentences1: n sentences.
+        sentences2: n sentences.
+        items_of: Lists what is counted.
+        weights: Gives the weights of items; 1 for one that is not among them.
 
     Returns:
-        Similarities (n,), float64; 0 where a bag is empty.
+        Similarities (n,), float64, from 0 to 1; 0 where a sentence is empty.
     """
     vocabulary: dict[str, int] = {}
-    first, second = count_matrix(bags1, vocabulary), count_matrix(bags2, vocabulary)
+    first, second = (
+        count_matrix([items_of(text) for text in sentences], vocabulary) for sentences in (sentences1, sentences2)
+    )
     first.resize(second.shape)
-    if weights is not None:
-        factors = np.ones(max(1, len(vocabulary)))
-        for item, column in vocabulary.items():
-            factors[column] = weights.get(item, 1.0)
-        for matrix in (first, second):
-            matrix.data *= factors[matrix.indices]
+    known = weights()
+    factors = np.array([known.get(item, 1.0) for item in vocabulary] or [1.0])
+    for matrix in (first, second):
+        matrix.data *= factors[matrix.indices]
     products = np.asarray(first.multiply(second).sum(axis=1)).ravel()
     squares = [np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel() for matrix in (first, second)]
     norms = np.sqrt(squares[0] * squares[1])
@@ -200,21 +140,20 @@ def projected_counts(
     texts: Sequence[str],
     items_of: Callable[[str], list[str]],
     weights: Callable[[], Mapping[str, float]] = dict,
-    dimension: int = DIMENSION,
 ) -> np.ndarray:
     """Computes the mean, over the items of each text, of a random vector for each item.
 
     The vector of an item depends on nothing but the item: no other text, no state and no machine changes a result.
 
     Returns:
-        float32 (n, dimension); zeros for a text without items.
+        float32 (n, :data:`DIMENSION`); zeros for a text without items.
     """
     vocabulary: dict[str, int] = {}
     counts = count_matrix([items_of(text) for text in texts], vocabulary)
-    factors = weights()
-    vectors = np.zeros((max(1, len(vocabulary)), dimension))
+    known = weights()
+    vectors = np.zeros((max(1, len(vocabulary)), DIMENSION))
     for item, row in vocabulary.items():
-        vectors[row] = factors.get(item, 1.0) * random_vector(item, dimension)
+        vectors[row] = known.get(item, 1.0) * random_vector(item, DIMENSION)
     lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
     return np.asarray(counts @ vectors / lengths, dtype=np.float32)
 
@@ -225,22 +164,14 @@ def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float6
     return generator.standard_normal(dimension)
 
 
-def trigram_weights() -> dict[str, float]:
-    """Returns the weight of each trigram that is frequent in English; that of any other is nearly 1."""
-    return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
-
-
-UNTRAINED_BASELINES: dict[str, Scorer] = {
-    "words": Scorer("words", "baseline", partial(projected_counts, items_of=baseline_tokens), word_count_similarity),
-    "trigrams": Scorer(
-        "trigrams", "baseline", partial(projected_counts, items_of=character_trigrams), trigram_similarity
-    ),
-    "weighted-trigrams": Scorer(
-        "weighted-trigrams",
-        "baseline",
-        partial(projected_counts, items_of=character_trigrams, weights=trigram_weights),
-        weighted_trigram_similarity,
-    ),
+_COUNTED: dict[str, dict[str, Any]] = {
+    "words": {"items_of": baseline_tokens},
+    "trigrams": {"items_of": character_trigrams},
+    "weighted-trigrams": {"items_of": character_trigrams, "weights": trigram_weights},
+}
+UNTRAINED_BASELINES = {
+    name: Scorer(name, "baseline", partial(projected_counts, **how), partial(bag_cosines, **how))
+    for name, how in _COUNTED.items()
 }
 """The untrained baselines by the names that `evaluate --baseline` takes."""
 
@@ -256,17 +187,16 @@ def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
 
 
 def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = ()) -> list[Scorer]:
-    """Opens an encoder of any library.
-
-    Returns:
-        The whole encoder, then one for each size.
-    """
+    """Opens an encoder of any library: the whole one, then its first components for each size."""
     from ..encoders.sentence_encoder import SentenceEncoder
 
     whole = SentenceEncoder.from_pretrained(name, device=device)
     parts = {size: whole.truncated(size) for size in sizes}
     options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
     return [
-        Scorer.model(name, partial(whole.encode, **options)),
-        *(Scorer.truncated(name, partial(part.encode, **options), size) for size, part in parts.items()),
+        Scorer(name, "model", partial(whole.encode, **options)),
+        *(
+            Scorer(truncated_name(name, size), "truncated", partial(part.encode, **options))
+            for size, part in parts.items()
+        ),
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from ..errors import InputError, UsageError
 from .correlation import pearson
@@ -45,21 +46,18 @@ def fit_classifier(features: np.ndarray, labels: np.ndarray, penalty: float, wei
     return LogisticRegression(C=1 / (penalty * total), max_iter=1000, tol=1e-3).fit(features, labels, weights)
 
 
-def predict_scores(
-    features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray], fit: Callable[..., Any] = fit_classifier
-) -> tuple[np.ndarray, float]:
+def predict_scores(features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]) -> tuple[np.ndarray, float]:
     """Predicts graded scores by the regression of Tai, Socher and Manning 2015, section 4.2.
 
     Args:
         features: Of the parts `train`, `dev` and `test`, float32 (n, dim) each.
         gold: The human scores of `train` and `dev` (n,).
-        fit: Fits a classifier, as :func:`fit_classifier`.
 
     Returns:
         The predicted scores of the test part (m,), and Pearson's r on the dev part, by which the penalty was chosen.
     """
     rows, classes, weights = score_distribution(gold["train"])
-    models = [fit(features["train"][rows], classes, penalty, weights) for penalty in PENALTIES]
+    models = [fit_classifier(features["train"][rows], classes, penalty, weights) for penalty in PENALTIES]
     expected = [
         {name: model.predict_proba(features[name]) @ model.classes_ for name in ("dev", "test")} for model in models
     ]
@@ -102,30 +100,8 @@ def check_enough(labels: np.ndarray, least: int, name: str, path: Path) -> None:
         )
 
 
-def regressions(folds: int = FOLDS, *, test: bool) -> int:
-    """Returns how many regressions :func:`predict_classes` trains."""
-    chosen = folds * len(PENALTIES) + 1
-    return chosen if test else folds * chosen
-
-
-def fitter(progress: Callable[[int], object] | None) -> Callable[..., Any]:
-    """Makes a function that fits a classifier as :func:`fit_classifier` does, and reports each to a progress bar."""
-
-    def fit(*arguments: Any) -> Any:
-        model = fit_classifier(*arguments)
-        if progress is not None:
-            progress(1)
-        return model
-
-    return fit
-
-
 def predict_classes(
-    features: np.ndarray,
-    labels: np.ndarray,
-    test: np.ndarray | None,
-    folds: int = FOLDS,
-    fit: Callable[..., Any] = fit_classifier,
+    features: np.ndarray, labels: np.ndarray, test: np.ndarray | None, folds: int = FOLDS
 ) -> tuple[np.ndarray, float]:
     """Predicts the classes of a test part; without one those of the examples themselves, by nested folds.
 
@@ -134,40 +110,28 @@ def predict_classes(
         labels: The class of each row (n,).
         test: Features of the test part, float32 (m, dim).
         folds: Folds, outer and inner.
-        fit: Fits a classifier, as :func:`fit_classifier`.
 
     Returns:
         The predicted classes, and the mean accuracy over folds of the training examples, which chose the penalty.
     """
     if test is not None:
-        penalty, dev = best_penalty(features, labels, folds, fit)
-        return fit(features, labels, penalty).predict(test), dev
+        penalty, dev = best_penalty(features, labels, folds)
+        return fit_classifier(features, labels, penalty).predict(test), dev
     predictions, dev_accuracies = np.empty_like(labels), []
-    for train, held_out in stratified_folds(labels, folds):
-        penalty, dev = best_penalty(features[train], labels[train], folds, fit)
-        predictions[held_out] = fit(features[train], labels[train], penalty).predict(features[held_out])
+    for train, held_out in tqdm(stratified_folds(labels, folds), total=folds, unit=" folds", leave=False):
+        penalty, dev = best_penalty(features[train], labels[train], folds)
+        predictions[held_out] = fit_classifier(features[train], labels[train], penalty).predict(features[held_out])
         dev_accuracies.append(dev)
     return predictions, float(np.mean(dev_accuracies))
 
 
-def accuracy(predictions: np.ndarray, gold: np.ndarray) -> float:
-    """Computes the share of right predictions."""
-    return float((predictions == gold).mean())
-
-
-def f1_of_paraphrases(predictions: np.ndarray, gold: np.ndarray) -> float:
-    """Computes the F1 of class 1, from 0 to 1; 0 where it is neither predicted nor there."""
-    hits = int(((predictions == 1) & (gold == 1)).sum())
-    return 2 * hits / max(1, int((predictions == 1).sum()) + int((gold == 1).sum()))
-
-
-def best_penalty(
-    features: np.ndarray, labels: np.ndarray, folds: int, fit: Callable[..., Any] = fit_classifier
-) -> tuple[float, float]:
+def best_penalty(features: np.ndarray, labels: np.ndarray, folds: int) -> tuple[float, float]:
     """Returns the penalty with the highest mean accuracy over folds, the smallest of equals, and that mean."""
     splits = list(stratified_folds(labels, folds))
     means = [
-        float(np.mean([fit(features[a], labels[a], penalty).score(features[b], labels[b]) for a, b in splits]))
+        float(
+            np.mean([fit_classifier(features[a], labels[a], penalty).score(features[b], labels[b]) for a, b in splits])
+        )
         for penalty in PENALTIES
     ]
     best = int(np.argmax(means))

@@ -10,7 +10,7 @@ from ..errors import InputError, no_folder
 from .baselines import Encode
 from .correlation import average_precision, cosine_similarities
 from .graded_set import GradedSet, read_graded_folder
-from .labelled_set import LabelledSet, read_labelled_folder, require_both_classes
+from .labelled_set import read_labelled_folder, require_both_classes
 from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
 from .translation_retrieval import translation_retrieval
@@ -32,7 +32,7 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
     sts = find_sts_sets(data_dir, families=("STS16",))
     if sts.sets:
         return list(sts.sets)
-    if not any((data_dir / "data").glob("*.parquet")):
+    if not _is_data_folder(data_dir):
         raise InputError(
             "no STS 2016 set below this folder, and it is not a graded data folder",
             path=data_dir,
@@ -47,10 +47,7 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
-    """Finds the test sets of paper 000 below a folder, or reads the split `test` of a graded data folder.
-
-    Args:
-        data_dir: A folder below which STS sets are, or a graded data folder (its split `test`, or its only one).
+    """Finds the test sets of paper 000 below a folder, or reads the split `test` (or the only one) of a graded one.
 
     Returns:
         The sets, and the keys of those of the 22 that are not there (none for a graded data folder).
@@ -62,7 +59,7 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
     if test_sets:
         keys = {graded.key for graded in test_sets}
         return test_sets, [key for key in expected if key not in keys]
-    if any((data_dir / "data").glob("*.parquet")):
+    if _is_data_folder(data_dir):
         splits = DataFolder(data_dir).splits
         if "test" in splits or len(splits) == 1:
             return [read_graded_folder(data_dir, "test" if "test" in splits else splits[0])], []
@@ -86,15 +83,16 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
         sentences find their translation, in per cent
         (see :mod:`.translation_retrieval`), in both directions and on average.
     """
-    if is_bitext(Path(data_dir)):
-        return _retrieval_scorer(Path(data_dir))
-    if (labelled := _labelled_split(Path(data_dir))) is not None:
-        return _label_scorer(read_labelled_folder(Path(data_dir), labelled), Path(data_dir))
+    data_dir = Path(data_dir)
+    if is_bitext(data_dir):
+        return _retrieval_scorer(data_dir)
+    if (labelled := _labelled_split(data_dir)) is not None:
+        return _label_scorer(data_dir, labelled)
     sets = dev_sets(data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
-        results = evaluate_sts(encode, sets).sets
-        scores = {result.key: result.pearson for result in results}
+        results = evaluate_sts(encode, sets)["sets"]
+        scores = {graded.key: result["pearson"] for graded, result in zip(sets, results, strict=True)}
         return {"dev_mean": sum(scores.values()) / len(scores), **scores}
 
     return score
@@ -102,16 +100,20 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
 
 def is_bitext(data_dir: Path) -> bool:
     """Returns whether a folder is a bitext and not a graded set."""
-    if not any((data_dir / "data").glob("*.parquet")):
+    if not _is_data_folder(data_dir):
         return False
     opened = DataFolder(data_dir)
     names = opened.schema(opened.splits[0]).names
     return set(names) >= set(_BITEXT_SIDES) and "sentence1" not in names
 
 
+def _is_data_folder(data_dir: Path) -> bool:
+    return any((data_dir / "data").glob("*.parquet"))
+
+
 def _labelled_split(data_dir: Path) -> str | None:
     """Returns which split of a data folder has labels and no scores; None if there is none to tune on."""
-    if not any((data_dir / "data").glob("*.parquet")):
+    if not _is_data_folder(data_dir):
         return None
     opened = DataFolder(data_dir)
     for split in ("validation", "labelled.validation", *(opened.splits if len(opened.splits) == 1 else ())):
@@ -121,7 +123,8 @@ def _labelled_split(data_dir: Path) -> str | None:
     return None
 
 
-def _label_scorer(pairs: LabelledSet, data_dir: Path) -> Callable[[Encode], dict[str, float]]:
+def _label_scorer(data_dir: Path, split: str) -> Callable[[Encode], dict[str, float]]:
+    pairs = read_labelled_folder(data_dir, split)
     require_both_classes(pairs, data_dir)
 
     def score(encode: Encode) -> dict[str, float]:

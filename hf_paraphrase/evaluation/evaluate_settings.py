@@ -13,7 +13,7 @@ from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
 from .baselines import BASELINES
 from .sts import PAPER, PROTOCOLS
-from .transfer.tasks import TASKS
+from .transfer_tasks import TASKS
 
 _OF_SOME_SUITES = (
     "protocols",
@@ -24,7 +24,6 @@ _OF_SOME_SUITES = (
     "both_orders",
     "seeds",
     "tasks",
-    "sick_test_on_trial",
 )
 """The settings that a suite must name to have them."""
 
@@ -94,11 +93,6 @@ class EvaluateSettings(DeviceSettings):
         f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
         "are there",
         [],
-    )
-    sick_test_on_trial: bool = setting(
-        "suite senteval: test SICK on its trial part, and choose the settings on a ninth of its train part; for want "
-        "of the test part, and not comparable with published figures",
-        False,
     )
     batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
     truncate_dim: list[int] = setting(

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..data.folder import DataFolder
 from ..errors import InputError, ModelError
@@ -24,8 +26,6 @@ class GradedSet:
     Attributes:
         name: The set's name within its family, e.g. `MSRpar`.
         family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`, `graded`.
-        sentences1: The first sentence of each pair.
-        sentences2: The second sentence of each pair.
         scores: The human score of each pair, float64 (n,), on whatever scale the set has; higher is more similar.
     """
 
@@ -46,40 +46,48 @@ class GradedSet:
         """The name that is unique over all families, e.g. `STS12 MSRpar`."""
         return f"{self.family} {self.name}"
 
+    def same_content(self, other: GradedSet) -> bool:
+        """Returns whether another set has the same pairs with the same scores."""
+        sides = (self.sentences1, self.sentences2) == (other.sentences1, other.sentences2)
+        return sides and np.array_equal(self.scores, other.scores)
+
     def __len__(self) -> int:
         return len(self.scores)
 
 
 def read_graded_folder(folder: Path, split: str) -> GradedSet:
     """Reads one split of a data folder with the columns `sentence1`, `sentence2` and `score`."""
-    columns = ["sentence1", "sentence2", "score"]
-    table = DataFolder(folder).table(split, columns)
-    for name in columns:
+    table = DataFolder(folder).table(split, ["sentence1", "sentence2", "score"])
+    first, second = sentence_columns(table, folder, split)
+    if table.column("score").null_count:
+        raise InputError(f"split `{split}` has missing values in column score", path=folder)
+    scores = finite_scores(table.column("score").to_pylist(), folder, split)
+    return GradedSet(f"{folder.resolve().name}/{split}", "graded", first, second, scores)
+
+
+def sentence_columns(table: pa.Table, folder: Path, split: str) -> tuple[list[str], list[str]]:
+    """Returns the sentences of both sides of a split, none of which may be missing."""
+    for name in ("sentence1", "sentence2"):
         if table.column(name).null_count:
             raise InputError(f"split `{split}` has missing values in column {name}", path=folder)
+    return table.column("sentence1").to_pylist(), table.column("sentence2").to_pylist()
+
+
+def finite_scores(values: Sequence[Any], path: Path, split: str) -> np.ndarray:
+    """Turns the scores of a split into float64 (n,), all finite."""
     try:
-        scores = np.asarray(table.column("score").to_pylist(), dtype=np.float64)
+        scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"split `{split}`: column score is not numeric", path=folder) from error
+        raise InputError(f"split `{split}`: column score is not numeric", path=path) from error
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise InputError(f"split `{split}`, row {row}: the score is {scores[row]}", path=folder)
-    return GradedSet(
-        name=f"{folder.resolve().name}/{split}",
-        family="graded",
-        sentences1=table.column("sentence1").to_pylist(),
-        sentences2=table.column("sentence2").to_pylist(),
-        scores=scores,
-    )
+        raise InputError(f"split `{split}`, row {row}: the score is {scores[row]}", path=path)
+    return scores
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
-    """The similarities of one scorer on one set.
-
-    Attributes:
-        similarities: One similarity a pair, float64 (n,), all finite.
-    """
+    """The similarities of one scorer on one set, float64 (n,), all finite."""
 
     graded: GradedSet
     similarities: np.ndarray = field(repr=False)
@@ -103,12 +111,7 @@ def score(scorer: Scorer, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
 def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
     """Computes the cosines of the embeddings of every pair; each distinct sentence of all sets is encoded once.
 
-    Args:
-        encode: Maps n sentences to an array (n, dim).
-        sets: The graded sets.
-
-    Returns:
-        One scored set a graded set, in order. A zero vector has similarity 0 with everything.
+    A zero vector has similarity 0 with everything.
     """
     _check(sets)
     vectors = encode_once(encode, (text for graded in sets for text in (*graded.sentences1, *graded.sentences2)))

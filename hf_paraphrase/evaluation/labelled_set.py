@@ -12,6 +12,7 @@ import numpy as np
 from ..data.fingerprints import normalise
 from ..data.folder import DataFolder
 from ..errors import InputError
+from .graded_set import finite_scores, sentence_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,36 +76,31 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
         The pairs that have a label: those without one, or with a score of exactly `positive_above`, are undecided and
         left out, as the pairs scored 2.5 are in Opusparcus (Creutz 2018).
     """
-    split = _split(folder, split)
-    column = "label" if positive_above is None else "score"
     opened = DataFolder(folder)
+    if split not in opened.splits and f"labelled.{split}" in opened.splits:
+        split = f"labelled.{split}"
+    column = "label" if positive_above is None else "score"
     names = opened.schema(split).names
     if column not in names:
+        from_scores = column == "label" and "score" in names
         raise InputError(
             f"split `{split}` has no column {column}",
             path=folder,
             remedy="give --positive-above to make labels of the column score"
-            if column == "label" and "score" in names
+            if from_scores
             else f"the columns are {', '.join(names)}",
         )
     table = opened.table(split, ["sentence1", "sentence2", column])
-    for name in ("sentence1", "sentence2"):
-        if table.column(name).null_count:
-            raise InputError(f"split `{split}` has missing values in column {name}", path=folder)
+    first, second = sentence_columns(table, folder, split)
     values = table.column(column).to_pylist()
     if positive_above is None:
         labels = _labels(folder, split, values)
     else:
-        labels = _labels_of_scores(folder, split, values, positive_above)
-    decided = labels >= 0
-    whole = LabelledSet(
-        name=f"{folder.resolve().name}/{split}",
-        sentences1=table.column("sentence1").to_pylist(),
-        sentences2=table.column("sentence2").to_pylist(),
-        labels=labels,
-        undecided=int((~decided).sum()),
-    )
-    return whole.rows(decided)
+        scores = finite_scores([positive_above if value is None else value for value in values], folder, split)
+        labels = np.where(scores == positive_above, -1, scores > positive_above).astype(np.int64)
+    name = f"{folder.resolve().name}/{split}"
+    undecided = int((labels < 0).sum())
+    return LabelledSet(name, first, second, labels, undecided).rows(labels >= 0)
 
 
 def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
@@ -158,13 +154,6 @@ def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: 
     return fold_of[groups]
 
 
-def _split(folder: Path, split: str) -> str:
-    splits = DataFolder(folder).splits
-    if split not in splits and f"labelled.{split}" in splits:
-        return f"labelled.{split}"
-    return split
-
-
 def _labels(folder: Path, split: str, values: Sequence[Any]) -> np.ndarray:
     """Returns the labels; -1 where there is none."""
     for row, value in enumerate(values):
@@ -175,15 +164,3 @@ def _labels(folder: Path, split: str, values: Sequence[Any]) -> np.ndarray:
                 remedy="1 is a paraphrase, 0 another pair, and nothing an undecided one",
             )
     return np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
-
-
-def _labels_of_scores(folder: Path, split: str, values: Sequence[Any], border: float) -> np.ndarray:
-    """Returns the labels of scores; -1 where the score is missing or the border itself."""
-    try:
-        scores = np.array([border if value is None else value for value in values], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"split `{split}`: column score is not numeric", path=folder) from error
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise InputError(f"split `{split}`, row {row}: the score is {scores[row]}", path=folder)
-    return np.where(scores == border, -1, scores > border).astype(np.int64)

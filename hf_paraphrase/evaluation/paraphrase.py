@@ -9,7 +9,7 @@ at the threshold that was best on the development pairs, which is what a user of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 from ..artefacts.card_heads import Measurement
 from ..errors import InputError, UsageError
 from ..tables import format_table, number, short_names
-from .baselines import Scorer, Similarity, encode_once
+from .baselines import Scorer, encode_once
 from .correlation import cosine_similarities
 from .labelled_set import (
     LabelledSet,
@@ -43,6 +43,14 @@ _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 
 FOLDS = 5
 """Folds that a single split is parted into."""
 _FEWEST_OF_A_CLASS = 2
+_COLUMNS = {
+    "average_precision": "AP",
+    "accuracy": "best accuracy",
+    "f1": "best F1",
+    "accuracy_at_dev": "accuracy at dev's threshold",
+    "f1_at_dev": "F1 at dev's",
+}
+"""What the cosine's measures are called in the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,62 +74,6 @@ class DetectionTask:
     def tested(self) -> np.ndarray:
         """The places of all test pairs, fold after fold (n,)."""
         return np.concatenate([test for _, test in self.folds])
-
-
-@dataclass(frozen=True)
-class DetectionResult:
-    """What one scorer reached on one task; shares from 0 to 1, not per cent.
-
-    Attributes:
-        accuracies: Of the perceptron on test, one for each seed; none where no perceptron was trained.
-        cosine: Without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of the last two;
-            `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and these.
-            A threshold is None where calling no pair a paraphrase is best, and where each fold has its own.
-            `top_1` of :func:`top_1` where the task is one of retrieval.
-    """
-
-    task: DetectionTask
-    accuracies: tuple[float, ...]
-    cosine: dict[str, float | None]
-
-    @property
-    def accuracy(self) -> float | None:
-        """The mean accuracy over the seeds; None without any."""
-        return float(np.mean(self.accuracies)) if self.accuracies else None
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation of the accuracy over seeds (n − 1 in the denominator); None for fewer than two."""
-        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values for JSON; `perceptron` is None where none was trained."""
-        perceptron = {
-            "accuracy": self.accuracy,
-            "standard_deviation": self.deviation,
-            "accuracies": list(self.accuracies),
-        }
-        return {**describe(self.task), "perceptron": perceptron if self.accuracies else None, "cosine": self.cosine}
-
-    def measurements(self) -> list[Measurement]:
-        """Lists the perceptron's accuracy, if there is one, and what the cosine reaches, in per cent."""
-        measured = partial(
-            Measurement, dataset=self.task.name, split=self.task.splits[1], task_name="Paraphrase detection"
-        )
-        measurements = []
-        if self.accuracies:
-            name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
-            value = _percent(self.accuracy)
-            measurements.append(measured("text-classification", metric="accuracy", value=value, name=name))
-        for key, name in (
-            ("average_precision", "average precision × 100 of the cosine"),
-            ("accuracy", "accuracy (%) of the cosine at the best threshold"),
-            ("f1", "F1 × 100 of the cosine at the best threshold"),
-        ):
-            measurements.append(
-                measured("sentence-similarity", metric=key, value=_percent(self.cosine[key]), name=name)
-            )
-        return measurements
 
 
 def read_task(
@@ -162,13 +114,8 @@ def read_task(
 
 
 def evaluate_detection(
-    scorer: Scorer,
-    tasks: Sequence[DetectionTask],
-    *,
-    seeds: Sequence[int],
-    both_orders: bool = False,
-    progress: Callable[[int], object] | None = None,
-) -> tuple[DetectionResult, ...]:
+    scorer: Scorer, tasks: Sequence[DetectionTask], *, seeds: Sequence[int], both_orders: bool = False
+) -> list[dict[str, Any]]:
     """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
 
     Args:
@@ -176,19 +123,52 @@ def evaluate_detection(
         tasks: The tasks.
         seeds: Seeds of the perceptrons; none to measure the cosine alone.
         both_orders: Train the perceptron on each pair and its mirror image.
-        progress: Called with the number of perceptrons that are trained.
+
+    Returns:
+        For each task what :func:`describe` says of it; `perceptron`, with the accuracy on test of each seed, their
+        mean and their standard deviation (n - 1 in the denominator; None for a single seed), or None where none was
+        trained; and `cosine`, without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of
+        the last two; `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and
+        these; `top_1` of :func:`top_1` where the task is one of retrieval. A threshold is None where calling no pair a
+        paraphrase is best, and where each fold has its own. All are shares from 0 to 1.
     """
     pairs = [task.pairs for task in tasks]
     vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
     results = []
-    for task in tasks:
-        first, second = vectors(task.pairs.sentences1), vectors(task.pairs.sentences2)
-        accuracies: tuple[float, ...] = ()
-        if seeds:
-            accuracies = _perceptrons(task, first, second, seeds, both_orders, progress or (lambda count: None))
-        similarities = _similarities(scorer.similarity, task.pairs, first, second)
-        results.append(DetectionResult(task, accuracies, _cosine_measures(task, similarities)))
-    return tuple(results)
+    total = len(seeds) * sum(len(task.folds) for task in tasks)
+    with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total or None) as bar:
+        for task in tasks:
+            first, second = vectors(task.pairs.sentences1), vectors(task.pairs.sentences2)
+            perceptron = _perceptrons(task, first, second, seeds, both_orders, bar) if seeds else None
+            if scorer.similarity is None:
+                similarities = cosine_similarities(first, second)
+            else:
+                found = scorer.similarity(task.pairs.sentences1, task.pairs.sentences2)
+                similarities = np.nan_to_num(np.asarray(found, dtype=np.float64))
+            results.append(
+                {**describe(task), "perceptron": perceptron, "cosine": _cosine_measures(task, similarities)}
+            )
+    return results
+
+
+def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
+    """Lists the perceptron's accuracy, if there is one, and what the cosine reaches, in per cent."""
+    measured = partial(
+        Measurement, dataset=result["data"], split=result["test_split"], task_name="Paraphrase detection"
+    )
+    measurements = []
+    if result["perceptron"] is not None:
+        name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
+        value = _percent(result["perceptron"]["accuracy"])
+        measurements.append(measured("text-classification", metric="accuracy", value=value, name=name))
+    for key, name in (
+        ("average_precision", "average precision × 100 of the cosine"),
+        ("accuracy", "accuracy (%) of the cosine at the best threshold"),
+        ("f1", "F1 × 100 of the cosine at the best threshold"),
+    ):
+        value = _percent(result["cosine"][key])
+        measurements.append(measured("sentence-similarity", metric=key, value=value, name=name))
+    return measurements
 
 
 def describe(task: DetectionTask) -> dict[str, Any]:
@@ -262,14 +242,9 @@ def _require_enough(dev: LabelledSet, folder: Path, when: str) -> None:
 
 
 def _perceptrons(
-    task: DetectionTask,
-    first: np.ndarray,
-    second: np.ndarray,
-    seeds: Sequence[int],
-    both_orders: bool,
-    progress: Callable[[int], object],
-) -> tuple[float, ...]:
-    """Returns the accuracy on the test pairs of all folds for each seed."""
+    task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], both_orders: bool, bar: Any
+) -> dict[str, Any]:
+    """Computes the accuracy on the test pairs of all folds for each seed."""
     from .pair_classifier import train_pair_classifiers
 
     right = np.zeros(len(seeds))
@@ -279,16 +254,13 @@ def _perceptrons(
             first[dev], second[dev], labels[dev], seeds=seeds, both_orders=both_orders
         )
         right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
-        progress(len(seeds))
-    return tuple((right / len(task.tested)).tolist())
-
-
-def _similarities(
-    similarity: Similarity | None, pairs: LabelledSet, first: np.ndarray, second: np.ndarray
-) -> np.ndarray:
-    if similarity is None:
-        return cosine_similarities(first, second)
-    return np.nan_to_num(np.asarray(similarity(pairs.sentences1, pairs.sentences2), dtype=np.float64))
+        bar.update(len(seeds))
+    accuracies = (right / len(task.tested)).tolist()
+    return {
+        "accuracy": float(np.mean(accuracies)),
+        "standard_deviation": float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None,
+        "accuracies": accuracies,
+    }
 
 
 def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str, float | None]:
@@ -330,42 +302,35 @@ def _finite(threshold: float) -> float | None:
 
 
 def format_detection(scores: Sequence[Scores]) -> str:
-    """Formats two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine.
-
-    Returns:
-        Two Markdown tables under headings, and lines of notes, ending in a newline.
-    """
+    """Formats two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine."""
     names = short_names([item.name for item in scores])
-    tasks = [result.task for result in scores[0].result]
-    facts = [describe(task) for task in tasks]
-    labels = [task.name for task in tasks]
-    seeds = len(scores[0].result[0].accuracies)
+    tasks = scores[0].record["tasks"]
+    perceptron = tasks[0]["perceptron"]
+    seeds = 0 if perceptron is None else len(perceptron["accuracies"])
     header = ["data", "dev", "test", "all paraphrases", *(names if seeds else [])]
     rows = [
         [
-            label,
-            str(fact["dev"]["pairs"]),
-            str(fact["test"]["pairs"]),
-            _cell(fact["all_paraphrases"]),
-            *(_with_deviation(item.result[index]) for item in scores if seeds),
+            task["data"],
+            str(task["dev"]["pairs"]),
+            str(task["test"]["pairs"]),
+            _cell(task["all_paraphrases"]),
+            *(_with_deviation(item.record["tasks"][place]["perceptron"]) for item in scores if seeds),
         ]
-        for index, (label, fact) in enumerate(zip(labels, facts, strict=True))
+        for place, task in enumerate(tasks)
     ]
     spread = f"; mean and standard deviation of {seeds} seeds" if seeds > 1 else ""
     heading = f"perceptron: {PERCEPTRON_NOTE}{spread}" if seeds else "data: pairs, and paraphrases in % of test"
-    lines = [f"## {heading}", "", format_table(header, rows)]
-    lines += _notes(facts)
+    lines = [f"## {heading}", "", format_table(header, rows), *_notes(tasks)]
     lines += ["## cosine: nothing trained; average precision (AP), accuracy and F1, × 100, on test", ""]
-    keys: tuple[str, ...] = ("average_precision", "accuracy", "f1", "accuracy_at_dev", "f1_at_dev")
-    header = ["data", "scorer", "AP", "best accuracy", "best F1", "accuracy at dev's threshold", "F1 at dev's"]
-    if any("top_1" in result.cosine for item in scores for result in item.result):
-        keys, header = (*keys, "top_1"), [*header, "top 1"]
+    columns = dict(_COLUMNS)
+    if any("top_1" in task["cosine"] for item in scores for task in item.record["tasks"]):
+        columns["top_1"] = "top 1"
     rows = [
-        [label, name, *(_cell(item.result[index].cosine.get(key)) for key in keys)]
-        for index, label in enumerate(labels)
+        [task["data"], name, *(_cell(item.record["tasks"][place]["cosine"].get(key)) for key in columns)]
+        for place, task in enumerate(tasks)
         for name, item in zip(names, scores, strict=True)
     ]
-    return "\n".join([*lines, format_table(header, rows)])
+    return "\n".join([*lines, format_table(["data", "scorer", *columns.values()], rows)])
 
 
 def _notes(facts: Sequence[dict[str, Any]]) -> list[str]:
@@ -390,9 +355,9 @@ def _cell(value: float | None) -> str:
     return number(None if value is None else 100 * value)
 
 
-def _with_deviation(result: DetectionResult) -> str:
-    deviation = result.deviation
-    return _cell(result.accuracy) + ("" if deviation is None else f" ± {_cell(deviation)}")
+def _with_deviation(perceptron: Mapping[str, Any]) -> str:
+    deviation = perceptron["standard_deviation"]
+    return _cell(perceptron["accuracy"]) + ("" if deviation is None else f" ± {_cell(deviation)}")
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
@@ -408,12 +373,9 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     seeds = range(1, settings.seeds + 1)
 
     def measure(scorer: Scorer) -> Scores:
-        total = len(seeds) * sum(len(task.folds) for task in tasks)
-        with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total or None) as bar:
-            results = evaluate_detection(
-                scorer, tasks, seeds=seeds, both_orders=settings.both_orders, progress=bar.update
-            )
-        return Scores.of_tasks(scorer, results)
+        results = evaluate_detection(scorer, tasks, seeds=seeds, both_orders=settings.both_orders)
+        measurements = tuple(one for result in results for one in detection_measurements(result))
+        return Scores(scorer.name, scorer.kind, {"tasks": results}, measurements)
 
     return Benchmark(
         measure,
@@ -422,8 +384,6 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         facts={"tasks": [describe(task) for task in tasks]},
         report=format_detection,
         name=f"paraphrase {' '.join(names)} {settings.dev_split}/{settings.test_split}",
-        kind="evaluate-paraphrase",
-        kept=("protocol", "tasks"),
         trained="the perceptron was trained on top of fixed vectors, for the cosine nothing was"
         if seeds
         else NOTHING_TRAINED,

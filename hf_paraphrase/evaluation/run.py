@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 from ..artefacts.artefact import output_files
 from ..artefacts.cards import add_results, check_evaluated_card
 from ..artefacts.files import written_whole
+from ..artefacts.hub_models import fetched_folder
+from ..artefacts.provenance import fingerprint
 from ..artefacts.report import is_report, render_report
 from ..errors import HfParaphraseError
 from ..messages import log
@@ -18,19 +20,12 @@ from ..registry import SUITES
 from ..settings import recipe
 from .baselines import baseline, scorers, truncated_name
 from .evaluate_settings import EvaluateSettings
-from .suite import Benchmark, Scores, Suite, model_fingerprints
+from .suite import Benchmark, Scores, Suite
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured; it prints as its tables.
-
-    Attributes:
-        suite: The suite.
-        scores: What each baseline and each model reached, in this order.
-        text: The tables, Markdown that lines up in a terminal.
-        record: The content of the results file.
-    """
+    """What was measured of each baseline and each model, in this order; it prints as its tables, Markdown."""
 
     suite: str
     scores: tuple[Scores, ...]
@@ -62,38 +57,36 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         if settings.update_card:
             for name in settings.model:
                 check_evaluated_card(name)
-        return _evaluate(settings, suite)
+        benchmark = suite.read(settings)
+        # All models are opened before the first one works: a wrong folder at the end of the list costs nothing.
+        how: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
+        models = [
+            scorer
+            for name in dict.fromkeys(settings.model)
+            for scorer in scorers(name, sizes=settings.truncate_dim, **how)
+        ]
+        baselines = [baseline(name, **how) for name in dict.fromkeys(settings.baseline)]
+        # Before the work, during which a file may change.
+        fingerprints = _fingerprints(item.name for item in models)
+        _ = benchmark.input_fingerprints
+        scores = tuple(benchmark.measure(scorer) for scorer in (*baselines, *models))
+        record = benchmark.record(settings, scores, fingerprints)
+        evaluation = Evaluation(settings.suite, scores, benchmark.report(scores), record)
+        try:
+            _write(settings, suite, benchmark, evaluation)
+        except HfParaphraseError:
+            log(evaluation.text)  # it may have taken hours
+            raise
+        return evaluation
 
 
-def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
-    benchmark = suite.read(settings)
-    # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
-    how: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
-    sizes = settings.truncate_dim
-    models = [scorer for name in dict.fromkeys(settings.model) for scorer in scorers(name, sizes=sizes, **how)]
-    baselines = [baseline(name, **how) for name in dict.fromkeys(settings.baseline)]
-    # Before the work, during which a file may change.
-    fingerprints = model_fingerprints([item.name for item in models])
-    _ = benchmark.input_fingerprints
-    scores = tuple(benchmark.measure(scorer) for scorer in (*baselines, *models))
-    evaluation = Evaluation(
-        settings.suite, scores, benchmark.report(scores), benchmark.record(settings, scores, fingerprints)
-    )
-    try:
-        _write(settings, suite, benchmark, evaluation, fingerprints)
-    except HfParaphraseError:
-        log(evaluation.text)  # it may have taken hours
-        raise
-    return evaluation
+def _fingerprints(names: Iterable[str]) -> dict[str, str]:
+    """Computes the SHA-256 of each model that has a folder, by its name."""
+    return {name: fingerprint(name) for name in names if fetched_folder(name) is not None or Path(name).is_dir()}
 
 
-def _write(
-    settings: EvaluateSettings,
-    suite: Suite,
-    benchmark: Benchmark,
-    evaluation: Evaluation,
-    fingerprints: Mapping[str, str],
-) -> None:
+def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
+    """Writes results, report and cards."""
     if settings.output is not None and settings.report is not None:
         text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
         # The report takes its place first, because where the results are there is a report.
@@ -101,16 +94,16 @@ def _write(
             report.write_text(_report(settings, suite, benchmark, evaluation), encoding="utf-8")
             results.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         log(f"results in {settings.output}, and for a browser in {settings.report}")
-    if not settings.update_card:
-        return
-    for item in evaluation.scores:
-        if item.kind == "model":
-            names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
-            own = [other for other in evaluation.scores if other.kind == "baseline" or other.name in names]
-            name, kept = benchmark.evaluation(settings, item, fingerprints)
-            text = _card_section(suite.heading, benchmark.trained, benchmark.report(own))
-            add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
-            log(f"results in {Path(item.name) / 'README.md'}")
+    for item in evaluation.scores if settings.update_card else ():
+        if item.kind != "model":
+            continue
+        names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
+        tables = benchmark.report([own for own in evaluation.scores if own.kind == "baseline" or own.name in names])
+        body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in tables.split("\n"))
+        text = f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {benchmark.trained}.\n\n{body}"
+        name, kept = f"evaluate {benchmark.name or settings.suite}", benchmark.provenance(settings, item)
+        add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
+        log(f"results in {Path(item.name) / 'README.md'}")
 
 
 def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> str:
@@ -125,9 +118,3 @@ def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, eval
     protocol = f"{benchmark.protocol}\n\n" if benchmark.protocol else ""
     text = f"# {suite.heading} ({settings.suite})\n\n{protocol}{evaluation.text}"
     return render_report(text, record)
-
-
-def _card_section(heading: str, trained: str, report: str) -> str:
-    """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
-    body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
-    return f"## {heading}\n\nWritten by `hf-paraphrase evaluate`; {trained}.\n\n{body}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer
 from .graded_set import GradedSet, read_graded_folder, score
-from .sts import DEV_MEAN, PAPER, PROTOCOLS, SetResult, StsResult, StsRow, choose_protocols, evaluate_scored, shorten
+from .sts import DEV_MEAN, PAPER, PROTOCOLS, choose_protocols, evaluate_scored, shorten, sts_measurements
 from .sts_files import find_sts_sets
 from .suite import Benchmark, Scores, Suite, one_folder, words_of
 
@@ -20,58 +20,55 @@ _PROTOCOL = "Pearson and Spearman x 100 of cosine and human score per set; unwei
 
 
 def format_sets(scores: Sequence[Scores], *, notes: Sequence[str] = (), means: bool = True) -> str:
-    """Formats the sets, the means and the notes.
-
-    Returns:
-        A Markdown table (Pearson and Spearman × 100 a scorer) and lines of notes, ending in a newline.
-    """
+    """Formats the sets and the means as a Markdown table (Pearson and Spearman × 100 a scorer), then the notes."""
     names = short_names([item.name for item in scores])
-    results: list[StsResult] = [item.result for item in scores]
+    results = [item.record for item in scores]
     first = results[0]
     header = ["set", "pairs", *(column for name in names for column in (f"{name} r", "rho"))]
-    rows = [[graded.key, str(graded.n), *_cells([r.sets[i] for r in results])] for i, graded in enumerate(first.sets)]
+    rows = [
+        [_key(graded), str(graded["n"]), *_cells([result["sets"][place] for result in results])]
+        for place, graded in enumerate(first["sets"])
+    ]
     # Groups with the same sets present have the same mean, which is shown once, under the largest of them.
-    groups: dict[tuple[str, ...], list[StsRow]] = {}
-    for mean in first.means if means else ():
-        if mean.sets:
-            groups.setdefault(mean.sets, []).append(mean)
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for mean in first["means"].values() if means else ():
+        if mean["sets"]:
+            groups.setdefault(tuple(mean["sets"]), []).append(mean)
     for mean, *_ in groups.values():
-        label = mean.label + (", dev" if mean.name == DEV_MEAN else "")
-        rows.append([label, "", *_cells([result.mean(mean.name) for result in results])])
+        label = mean["label"] + (", dev" if mean["name"] == DEV_MEAN else "")
+        rows.append([label, "", *_cells([result["means"][mean["name"]] for result in results])])
     lines = ["", "r: Pearson × 100, rho: Spearman × 100; means are over sets, unweighted, of the sets present only."]
     for mean, *others in groups.values():
-        if mean.missing:
-            also = f"; the same sets as of the {', '.join(other.name for other in others)}" if others else ""
-            lines.append(f"{mean.label}{also}; missing: {', '.join(shorten(mean.missing))}")
+        if mean["missing"]:
+            also = f"; the same sets as of the {', '.join(other['name'] for other in others)}" if others else ""
+            lines.append(f"{mean['label']}{also}; missing: {', '.join(shorten(mean['missing']))}")
     lines += notes
     for result, name in zip(results, names, strict=True):
-        lines += [f"{name}, {graded.key}: {graded.note}" for graded in result.sets if graded.note]
+        lines += [f"{name}, {_key(graded)}: {graded['note']}" for graded in result["sets"] if graded["note"]]
     return format_table(header, rows) + "\n".join(lines) + "\n"
 
 
 def format_protocol(scores: Sequence[Scores], name: str) -> str:
-    """Formats one protocol's lines for all scorers under its title, and names what was not found.
-
-    Returns:
-        A heading, a Markdown table (two columns a scorer) and lines of notes, ending in a newline.
-    """
-    protocols = [item.result.protocols[name] for item in scores]
+    """Formats one protocol's lines for all scorers under its title, and names what was not found."""
+    protocols = [item.record["protocols"][name] for item in scores]
     first = protocols[0]
     names = short_names([item.name for item in scores])
     lines = [f"## {name}: {PROTOCOLS[name].title}", ""]
-    if first.rows:
-        pearson, spearman = PROTOCOLS[name].columns
-        header = [name, "pairs", *(column for scorer in names for column in (f"{scorer} {pearson}", spearman))]
-        rows = []
-        for index, row in enumerate(first.rows):
-            rows.append([row.label, str(row.n), *_cells([protocol.rows[index] for protocol in protocols])])
+    if first["results"]:
+        columns = PROTOCOLS[name].columns
+        header = [name, "pairs", *(column for scorer in names for column in (f"{scorer} {columns[0]}", columns[1]))]
+        rows = [
+            [row["label"], str(row["n"]), *_cells([protocol["results"][line] for protocol in protocols])]
+            for line, row in first["results"].items()
+        ]
         lines += [format_table(header, rows)]
-    lines += first.remarks
-    if first.missing:
-        lines.append(f"not found: {', '.join(shorten(first.missing))}")
+    lines += first["remarks"]
+    if first["missing"]:
+        lines.append(f"not found: {', '.join(shorten(first['missing']))}")
     for scorer, protocol in zip(names, protocols, strict=True):
-        notes = {row.note: row.name for row in reversed(protocol.rows) if row.note}
-        lines += [f"{scorer}, {row}: {note}" for note, row in reversed(notes.items())]
+        # Where lines have the same note, the first of them has it.
+        notes = {row["note"]: line for line, row in reversed(protocol["results"].items()) if row["note"]}
+        lines += [f"{scorer}, {line}: {note}" for note, line in reversed(notes.items())]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -98,7 +95,7 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         for name in protocols:
             if name == PAPER:
                 tables.append(format_sets(scores, notes=notes))
-            elif settings.protocols or scores[0].result.protocols[name].rows:
+            elif settings.protocols or scores[0].record["protocols"][name]["results"]:
                 tables.append(format_protocol(scores, name))
             else:
                 unused.append(name)
@@ -112,8 +109,6 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         protocol=_PROTOCOL,
         facts={"without_input": list(sts.without_input), "without_scores": list(sts.without_scores)},
         report=report,
-        kind="evaluate",
-        kept=("suite", "protocol", "sets", "means", "without_input", "without_scores"),
     )
 
 
@@ -127,18 +122,20 @@ def _read_graded(settings: EvaluateSettings) -> Benchmark:
         protocol=_PROTOCOL,
         report=lambda scores: format_sets(scores, means=False),
         name=f"graded {folder.resolve().name}/{settings.split}",
-        kind="evaluate",
-        kept=("suite", "protocol", "sets"),
     )
 
 
 def _scores(scorer: Scorer, sets: Sequence[GradedSet], protocols: Sequence[str] = ()) -> Scores:
     result = evaluate_scored(score(scorer, sets), protocols)
-    return Scores(scorer.name, scorer.kind, result, result.as_dict(), tuple(result.measurements()))
+    return Scores(scorer.name, scorer.kind, result, tuple(sts_measurements(result)))
 
 
-def _cells(rows: Sequence[SetResult | StsRow]) -> list[str]:
-    return [number(value) for row in rows for value in (row.pearson, row.spearman)]
+def _key(result: Mapping[str, Any]) -> str:
+    return f"{result['family']} {result['name']}"
+
+
+def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [number(value) for row in rows for value in (row["pearson"], row["spearman"])]
 
 
 STS = Suite(_read_sts, settings=("protocols",))

@@ -22,7 +22,7 @@ Mallinson and Gimpel 2017, section 4). The same cosines give other numbers under
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -65,154 +65,7 @@ MEAN_GROUPS: dict[str, tuple[str, ...]] = {
 * `STS12 mean` … `STS16 mean`: the sets of one year. STS16 is the development mean, in none of the groups above.
 """
 
-
-@dataclass(frozen=True)
-class SetResult:
-    """Correlations of one set.
-
-    Attributes:
-        pearson: Pearson's r × 100.
-        spearman: Spearman's rho × 100.
-        note: Why a value is not what it seems, e.g. constant similarities; empty as a rule.
-    """
-
-    name: str
-    family: str
-    n: int
-    pearson: float
-    spearman: float
-    note: str = ""
-
-    @property
-    def key(self) -> str:
-        """The name that is unique over all families."""
-        return f"{self.family} {self.name}"
-
-
-@dataclass(frozen=True)
-class StsRow:
-    """One row of a protocol's results, over some of its sets.
-
-    Attributes:
-        name: E.g. `STS12 wmean`; unique within the protocol.
-        n: Pairs of the sets that are present.
-        sets: Keys of the sets that are present.
-        missing: Keys of the sets that belong to it and are missing.
-        pearson: Pearson × 100; None without any set.
-        spearman: Spearman × 100; None without any set.
-        note: Why a value is not what it seems; empty as a rule.
-    """
-
-    name: str
-    n: int
-    sets: tuple[str, ...]
-    missing: tuple[str, ...]
-    pearson: float | None
-    spearman: float | None
-    note: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is missing, so that the value is comparable with published ones."""
-        return not self.missing
-
-    @property
-    def label(self) -> str:
-        """The name, with the number of sets where some are missing: `STS12 wmean (4 of 5 sets)`."""
-        expected = len(self.sets) + len(self.missing)
-        return self.name if self.complete else f"{self.name} ({len(self.sets)} of {expected} sets)"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values for JSON."""
-        lists = {"sets": list(self.sets), "missing": list(self.missing)}
-        return {**asdict(self), **lists, "complete": self.complete, "label": self.label}
-
-
-@dataclass(frozen=True)
-class ProtocolResult:
-    """What one protocol gives for one scorer.
-
-    Attributes:
-        rows: Its rows; none where no set of the protocol is present.
-        missing: Keys of the sets that belong to the protocol and are missing.
-        remarks: What a reader has to know about these rows besides.
-    """
-
-    rows: tuple[StsRow, ...]
-    missing: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
-
-    def row(self, name: str) -> StsRow:
-        """Returns the row called `name`."""
-        return {row.name: row for row in self.rows}[name]
-
-
-@dataclass(frozen=True)
-class StsResult:
-    """The results of one scorer.
-
-    Attributes:
-        sets: One result a set, in the order given.
-        means: One row a group of :data:`MEAN_GROUPS`.
-        protocols: By other protocols on the same similarities, by their names.
-    """
-
-    sets: tuple[SetResult, ...]
-    means: tuple[StsRow, ...]
-    protocols: dict[str, ProtocolResult] = field(default_factory=dict)
-
-    def mean(self, name: str) -> StsRow:
-        """Returns the mean of the group `name`."""
-        return {row.name: row for row in self.means}[name]
-
-    @property
-    def dev_mean(self) -> float | None:
-        """Mean Pearson × 100 over the STS 2016 sets present, the tuning criterion; None without any."""
-        return self.mean(DEV_MEAN).pearson
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values for JSON."""
-        return {
-            "sets": [asdict(item) for item in self.sets],
-            "means": {row.name: row.as_dict() for row in self.means},
-            "dev_mean": self.dev_mean,
-            "protocols": {
-                name: {
-                    "title": PROTOCOLS[name].title,
-                    "results": {row.name: row.as_dict() for row in protocol.rows},
-                    "missing": list(protocol.missing),
-                    "remarks": list(protocol.remarks),
-                }
-                for name, protocol in self.protocols.items()
-            },
-        }
-
-    def measurements(self) -> list[Measurement]:
-        """Lists the correlations of every set and of the means over whole groups, for the head of a card.
-
-        A mean over some of the sets would stand beside others' over all of them; the text of a card has it.
-        """
-        measurements = []
-        for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
-            measured = partial(
-                Measurement, "sentence-similarity", metric=f"{key}r", task_name="Semantic textual similarity"
-            )
-            for item in self.sets:
-                folder, _, split = item.name.rpartition("/")
-                graded = item.family == "graded"
-                dataset = (
-                    {"dataset": folder, "split": split} if graded else {"dataset": item.family, "config": item.name}
-                )
-                measurements.append(measured(value=getattr(item, key), name=name, **dataset))
-            for mean in self.means:
-                if mean.complete:
-                    measurements.append(
-                        measured(dataset=mean.name, value=getattr(mean, key), name=f"{name}, mean over sets")
-                    )
-        return measurements
-
-
-Correlations = Sequence[tuple[ScoredSet, SetResult]]
+Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 """Sets with their results."""
 Values = tuple[float, float, str]
 """Pearson × 100, Spearman × 100 and a note."""
@@ -233,19 +86,19 @@ def mean_over_sets(sets: Correlations) -> Values:
 
 def mean_over_pairs(sets: Correlations) -> Values:
     """Averages the correlations of the sets, each weighted by its number of pairs."""
-    return _average(sets, [result.n for _, result in sets])
+    return _average(sets, [len(scored) for scored, _ in sets])
 
 
 def mean_over_years(sets: Correlations) -> Values:
     """Averages the plain means of the years."""
-    families = [result.family for _, result in sets]
+    families = [scored.graded.family for scored, _ in sets]
     return _average(sets, [1 / families.count(family) for family in families])
 
 
 def _average(sets: Correlations, weights: Sequence[float]) -> Values:
-    values = [(result.pearson, result.spearman) for _, result in sets]
+    values = [(result["pearson"], result["spearman"]) for _, result in sets]
     pearson, spearman = np.average(values, axis=0, weights=weights)
-    note = "; ".join(f"{result.key}: {result.note}" for _, result in sets if result.note)
+    note = "; ".join(f"{scored.key}: {result['note']}" for scored, result in sets if result["note"])
     return float(pearson), float(spearman), note
 
 
@@ -257,6 +110,7 @@ class Line:
         sets: Keys of the sets that belong to it; without any of them there is no row.
         in_place_of: A set in whose absence the row replaces another; it is then no part of the protocol.
         whole: Whether it is left out where a set is missing; it is not part of the protocol either.
+        optional: Whether the protocol is complete without it.
     """
 
     name: str
@@ -265,11 +119,6 @@ class Line:
     in_place_of: str | None = None
     whole: bool = False
     optional: bool = False
-
-    @property
-    def belongs(self) -> bool:
-        """Whether the protocol is incomplete where the row's sets are missing."""
-        return not (self.in_place_of or self.whole or self.optional)
 
 
 @dataclass(frozen=True)
@@ -285,6 +134,11 @@ class StsProtocol:
     lines: tuple[Line, ...]
     columns: tuple[str, str] = ("r", "rho")
     mean: str | None = None
+
+    @property
+    def required(self) -> list[Line]:
+        """The lines without whose sets the protocol is incomplete."""
+        return [line for line in self.lines if not (line.in_place_of or line.whole or line.optional)]
 
 
 def _parts(name: str, family: str, *parts: str, optional: bool = False, **others: Any) -> tuple[Line, ...]:
@@ -334,7 +188,7 @@ PROTOCOLS: dict[str, StsProtocol] = {
 """The protocols by the names that `evaluate --protocols` takes."""
 
 
-def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
+def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
     """Evaluates an encoder: per set, the correlation of the embeddings' cosine with the human scores.
 
     Each distinct sentence is encoded once, all sets in one call, so the encoder can batch freely. A zero vector has
@@ -343,54 +197,112 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
     Args:
         encode: Maps n sentences to an array (n, dim).
         sets: The graded sets.
+
+    Returns:
+        As :func:`evaluate_scored`.
     """
     return evaluate_scored(score_with_encoder(encode, sets))
 
 
-def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) -> StsResult:
-    """Applies the protocol of the papers, and others by their names, to pairs whose similarities are known already."""
-    sets_by_key = {}
+def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) -> dict[str, Any]:
+    """Applies the protocol of the papers, and others by their names, to pairs whose similarities are known already.
+
+    Returns:
+        `sets`, a result a set with Pearson's r and Spearman's rho × 100; `means` by the names of :data:`MEAN_GROUPS`;
+        `dev_mean`, Pearson × 100 over the STS 2016 sets present, None without any; and `protocols` by their names.
+    """
+    sets: dict[str, tuple[ScoredSet, dict[str, Any]]] = {}
     for item in scored:
         graded = item.graded
-        result = SetResult(graded.name, graded.family, len(graded), *correlations(item.similarities, graded.scores))
-        sets_by_key[graded.key] = (item, result)
-    return StsResult(
-        sets=tuple(result for _, result in sets_by_key.values()),
-        means=tuple(_row(Line(name, keys, mean_over_sets), sets_by_key) for name, keys in MEAN_GROUPS.items()),
-        protocols={name: _evaluate_protocol(PROTOCOLS[name], sets_by_key) for name in protocols},
-    )
+        pearson, spearman, note = correlations(item.similarities, graded.scores)
+        result = {"name": graded.name, "family": graded.family, "n": len(graded)}
+        sets[graded.key] = (item, {**result, "pearson": pearson, "spearman": spearman, "note": note})
+    means = {name: _row(Line(name, keys, mean_over_sets), sets) for name, keys in MEAN_GROUPS.items()}
+    return {
+        "sets": [result for _, result in sets.values()],
+        "means": means,
+        "dev_mean": means[DEV_MEAN]["pearson"],
+        "protocols": {name: _evaluate_protocol(PROTOCOLS[name], sets) for name in protocols},
+    }
 
 
 def _evaluate_protocol(
-    protocol: StsProtocol, sets_by_key: Mapping[str, tuple[ScoredSet, SetResult]]
-) -> ProtocolResult:
+    protocol: StsProtocol, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]
+) -> dict[str, Any]:
     rows = {
-        line: _row(line, sets_by_key)
+        line.name: _row(line, sets)
         for line in protocol.lines
-        if line.in_place_of not in sets_by_key and not (line.whole and not set(line.sets) <= sets_by_key.keys())
+        if line.in_place_of not in sets and not (line.whole and not set(line.sets) <= sets.keys())
     }
-    shown = [row for row in rows.values() if row.sets]
-    required = [line for line in protocol.lines if line.belongs]
-    missing = dict.fromkeys(key for line in required for key in line.sets if key not in sets_by_key)
-    remarks: tuple[str, ...] = ()
+    shown = {name: row for name, row in rows.items() if row["sets"]}
+    missing = dict.fromkeys(key for line in protocol.required for key in line.sets if key not in sets)
+    remarks = []
     if protocol.mean is not None and shown:
-        complete = [rows[line] for line in required if rows[line].complete]
-        if len(complete) == len(required):
-            keys = tuple(key for row in complete for key in row.sets)
-            values = np.array([(row.pearson, row.spearman) for row in complete], dtype=np.float64)
-            pearson, spearman = values.mean(axis=0).tolist()
-            shown.append(StsRow(protocol.mean, sum(row.n for row in complete), keys, (), pearson, spearman))
+        tasks = [rows[line.name] for line in protocol.required]
+        complete = [row for row in tasks if row["complete"]]
+        if len(complete) == len(tasks):
+            pearson, spearman = np.mean([(row["pearson"], row["spearman"]) for row in tasks], axis=0).tolist()
+            keys = [key for row in tasks for key in row["sets"]]
+            shown[protocol.mean] = _described(
+                protocol.mean, sum(row["n"] for row in tasks), keys, [], pearson, spearman
+            )
         else:
-            remarks = (f"no {protocol.mean}: {len(complete)} of the {len(required)} tasks complete",)
-    return ProtocolResult(tuple(shown), tuple(missing), remarks)
+            remarks = [f"no {protocol.mean}: {len(complete)} of the {len(tasks)} tasks complete"]
+    return {"title": protocol.title, "results": shown, "missing": list(missing), "remarks": remarks}
 
 
-def _row(line: Line, sets_by_key: Mapping[str, tuple[ScoredSet, SetResult]]) -> StsRow:
-    present = tuple(key for key in line.sets if key in sets_by_key)
-    missing = tuple(key for key in line.sets if key not in sets_by_key)
-    sets = [sets_by_key[key] for key in present]
-    values = line.values(sets) if sets else (None, None, "")
-    return StsRow(line.name, sum(result.n for _, result in sets), present, missing, *values)
+def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
+    present = [key for key in line.sets if key in sets]
+    missing = [key for key in line.sets if key not in sets]
+    own = [sets[key] for key in present]
+    values = line.values(own) if own else (None, None)
+    return _described(line.name, sum(len(scored) for scored, _ in own), present, missing, *values)
+
+
+def _described(
+    name: str,
+    pairs: int,
+    present: list[str],
+    missing: list[str],
+    pearson: float | None,
+    spearman: float | None,
+    note: str = "",
+) -> dict[str, Any]:
+    """Builds a row; only a complete one is comparable with published figures, and the label of another says so."""
+    of_all = f" ({len(present)} of {len(present) + len(missing)} sets)" if missing else ""
+    return {
+        "name": name,
+        "n": pairs,
+        "sets": present,
+        "missing": missing,
+        "pearson": pearson,
+        "spearman": spearman,
+        "note": note,
+        "complete": not missing,
+        "label": name + of_all,
+    }
+
+
+def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
+    """Lists the correlations of every set and of the means over whole groups, for the head of a card.
+
+    A mean over some of the sets would stand beside others' over all of them; the text of a card has it.
+    """
+    measurements = []
+    for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
+        measured = partial(
+            Measurement, "sentence-similarity", metric=f"{key}r", task_name="Semantic textual similarity"
+        )
+        for item in result["sets"]:
+            folder, _, split = item["name"].rpartition("/")
+            data = {"dataset": item["family"], "config": item["name"]}
+            if item["family"] == "graded":
+                data = {"dataset": folder, "split": split}
+            measurements.append(measured(value=item[key], name=name, **data))
+        for mean in result["means"].values():
+            if mean["complete"]:
+                measurements.append(measured(dataset=mean["name"], value=mean[key], name=f"{name}, mean over sets"))
+    return measurements
 
 
 def choose_protocols(requested: Iterable[str]) -> list[str]:

@@ -39,13 +39,7 @@ _Found = tuple[str, str, str, Callable[[], pa.Table] | None]
 
 @dataclass(frozen=True)
 class FoundSets:
-    """What :func:`find_sts_sets` found.
-
-    Attributes:
-        sets: The graded sets, in the order of `STS_TASKS`, others after them.
-        without_input: Keys of sets with scores but without sentences, e.g. `STS13 SMT`.
-        without_scores: Keys of sets with sentences but without scores.
-    """
+    """The graded sets in the order of `STS_TASKS`, keys of those without sentences or scores, and the files read."""
 
     sets: tuple[GradedSet, ...]
     without_input: tuple[str, ...]
@@ -64,10 +58,6 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     Args:
         folder: Where to look.
         families: Only these families are read; all by default.
-
-    Raises:
-        InputError: If the folder does not exist; for a malformed file, with its line; for two different files that
-            claim to be the same set.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -87,7 +77,7 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
             if earlier is None:
                 sets_by_key[graded.key] = (graded, path)
                 paths[path] = None
-            elif not _same_content(earlier[0], graded):
+            elif not earlier[0].same_content(graded):
                 raise InputError(
                     f"{graded.key} was already read from {earlier[1]}, with other content",
                     path=path,
@@ -139,11 +129,3 @@ def _prepared_sets(path: Path) -> Iterator[_Found]:
     for family, name in dict.fromkeys(keys):
         own = pc.and_(pc.equal(table.column("benchmark"), family), pc.equal(table.column("subset"), name))
         yield family, name, "", partial(table.filter, own)
-
-
-def _same_content(first: GradedSet, second: GradedSet) -> bool:
-    return (
-        first.sentences1 == second.sentences1
-        and first.sentences2 == second.sentences2
-        and np.array_equal(first.scores, second.scores)
-    )

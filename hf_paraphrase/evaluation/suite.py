@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import Measurement
-from ..artefacts.hub_models import fetched_folder
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
 from ..tables import format_table, number, short_names
@@ -39,24 +38,14 @@ class Scores:
     Attributes:
         name: A model folder or a baseline.
         kind: `model`, `truncated` or `baseline`, as of :class:`~.baselines.Scorer`.
-        result: What was measured, as the benchmark's report wants it.
-        record: The same as plain values for JSON.
+        record: What was measured, as plain values for JSON.
         measurements: The numbers that the head of the model's card shall have.
     """
 
     name: str
     kind: str
-    result: Any = field(default=None, repr=False)
     record: Mapping[str, Any] = field(default_factory=dict, repr=False)
     measurements: tuple[Measurement, ...] = field(default=(), repr=False)
-
-    @classmethod
-    def of_tasks(cls, scorer: Scorer, results: Sequence[Any]) -> Scores:
-        """Makes the scores of a scorer out of its results, one a task, which say themselves what is recorded."""
-        record = {"tasks": [item.as_dict() for item in results]}
-        return cls(
-            scorer.name, scorer.kind, results, record, tuple(one for item in results for one in item.measurements())
-        )
 
 
 def format_measurements(scores: Sequence[Scores]) -> str:
@@ -80,9 +69,6 @@ class Benchmark:
         report: Lays out the tables of one or several scorers, ending in a newline.
         name: What was measured on what; in the provenance of a model a later evaluation of that name replaces this
             one. The suite's name by default.
-        kind: What the provenance of a model calls such an evaluation.
-        kept: Which parts of a scorer's record and of the results file the provenance of a model keeps; all of the
-            former, the protocol and the facts by default.
         trained: What the card says was trained on top of the vectors.
     """
 
@@ -92,8 +78,6 @@ class Benchmark:
     facts: Mapping[str, Any] = field(default_factory=dict)
     report: Callable[[Sequence[Scores]], str] = format_measurements
     name: str | None = None
-    kind: str | None = None
-    kept: tuple[str, ...] | None = None
     trained: str = NOTHING_TRAINED
 
     @functools.cached_property
@@ -104,34 +88,34 @@ class Benchmark:
     def record(
         self, settings: EvaluateSettings, scores: Sequence[Scores], models: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Builds the content of the results file: what was measured, on what, with which settings and versions."""
-        given = settings.record()
-        if len(settings.data) == 1:
-            given["data"] = settings.data[0]
-        results = [
-            {"name": item.name, "kind": item.kind, **_model_entry(item, models), **item.record} for item in scores
-        ]
+        """Builds the content of the results file; `models` are the fingerprints of those that have a folder."""
+        results = []
+        for item in scores:
+            known = {"sha256": models[item.name]} if item.kind == "model" and item.name in models else {}
+            results.append({"name": item.name, "kind": item.kind, **known, **item.record})
         return {
             "suite": settings.suite,
             "protocol": self.protocol,
             "results": results,
             **self.facts,
-            "inputs": self.input_fingerprints,
-            "settings": given,
-            "versions": versions(),
+            **self._origin(settings),
         }
 
-    def evaluation(
-        self, settings: EvaluateSettings, scores: Scores, models: Mapping[str, str]
-    ) -> tuple[str, dict[str, Any]]:
-        """Builds what the provenance of a model keeps of its evaluation, and names it."""
-        record = self.record(settings, [scores], models)
-        kept = self.kept if self.kept is not None else (*scores.record, "protocol", *self.facts)
-        recorded = {**record, **scores.record}
-        return f"evaluate {self.name or settings.suite}", {
-            "kind": self.kind or f"evaluate-{settings.suite}",
-            **{key: recorded[key] for key in (*kept, "inputs", "settings", "versions")},
+    def provenance(self, settings: EvaluateSettings, scores: Scores) -> dict[str, Any]:
+        """Builds what the provenance of a model keeps of its evaluation."""
+        facts = {
+            "kind": f"evaluate-{settings.suite}",
+            "suite": settings.suite,
+            "protocol": self.protocol,
+            **self.facts,
         }
+        return {**facts, **scores.record, **self._origin(settings)}
+
+    def _origin(self, settings: EvaluateSettings) -> dict[str, Any]:
+        given = settings.record()
+        if len(settings.data) == 1:
+            given["data"] = settings.data[0]
+        return {"inputs": self.input_fingerprints, "settings": given, "versions": versions()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,13 +153,3 @@ def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]
     if given and not words:
         raise UsageError(f"--{flag} is empty", remedy=f"give some of {', '.join(known)}")
     return words
-
-
-def model_fingerprints(names: Iterable[str]) -> dict[str, str]:
-    """Computes the SHA-256 of each model that has a folder, by its name."""
-    known = [name for name in names if fetched_folder(name) is not None or Path(name).is_dir()]
-    return {name: fingerprint(name) for name in known}
-
-
-def _model_entry(scores: Scores, models: Mapping[str, str]) -> dict[str, str]:
-    return {"sha256": models[scores.name]} if scores.kind == "model" and scores.name in models else {}

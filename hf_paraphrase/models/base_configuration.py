@@ -19,6 +19,7 @@ class ModelConfig(PreTrainedConfig):
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
     """The allowed values of fields that name one of several kinds."""
+    exclusive_dropouts: ClassVar[bool] = True
 
     pad_token_id: int | None = 0
     initializer_range: float = 0.01
@@ -32,7 +33,7 @@ class ModelConfig(PreTrainedConfig):
         for name, probability in dropouts.items():
             if not 0.0 <= probability < 1.0:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
-        if sum(probability > 0 for probability in dropouts.values()) > 1:
+        if self.exclusive_dropouts and sum(probability > 0 for probability in dropouts.values()) > 1:
             raise ValueError(f"{', '.join(dropouts)} exclude each other: set all but one of them to 0")
         if getattr(self, "skip_unknown", False) and self.unk_token_id is None:
             raise ValueError("skip_unknown needs unk_token_id, the id that it skips")

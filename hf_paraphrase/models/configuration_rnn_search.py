@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from transformers import PreTrainedConfig
+from .base_configuration import ModelConfig
 
 
-class RnnSearchConfig(PreTrainedConfig):
+class RnnSearchConfig(ModelConfig):
     """Sizes and settings of an RNNsearch model; the defaults are those of paper 000 §3 (Bahdanau et al. 2015).
 
     Args:
@@ -36,6 +36,9 @@ class RnnSearchConfig(PreTrainedConfig):
     model_type = "rnn_search"
     keys_to_ignore_at_inference = ["past_key_values", "encoder_last_hidden_state"]  # noqa: RUF012
 
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"initialization": ("reference", "xavier")}
+    exclusive_dropouts: ClassVar[bool] = False
+
     vocab_size: int = 30_000
     source_vocab_size: int | None = None
     embedding_size: int = 620
@@ -48,13 +51,11 @@ class RnnSearchConfig(PreTrainedConfig):
     share_embeddings: bool = False
     tie_word_embeddings: bool = False
     initialization: str = "reference"
-    initializer_range: float = 0.01
     attention_initializer_range: float = 0.001
     lowercase: bool = False
     source_lang: str | None = None
     target_lang: str | None = None
 
-    pad_token_id: int | None = 0
     bos_token_id: int | None = 1
     eos_token_id: int | list[int] | None = 2
     decoder_start_token_id: int | None = 1
@@ -63,8 +64,6 @@ class RnnSearchConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Fills in the sizes that follow from others and checks that all fit together."""
-        if self.initialization not in {"reference", "xavier"}:
-            raise ValueError(f"initialization={self.initialization!r} must be 'reference' or 'xavier'")
         self.attention_size = self.attention_size or self.hidden_size
         self.readout_size = self.readout_size or self.hidden_size
         self.source_vocab_size = self.source_vocab_size or self.vocab_size

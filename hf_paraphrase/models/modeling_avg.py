@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.utils import can_return_tuple
 
 from .averaging import AveragingModel
 
@@ -36,24 +37,22 @@ class AvgModel(AveragingModel):
     def __init__(self, config: AvgConfig) -> None:
         super().__init__(config, config.hidden_size)
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         return_token_vectors: bool = True,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> BaseModelOutputWithPooling | tuple[Tensor | None, Tensor]:
+    ) -> BaseModelOutputWithPooling:
         """Embeds a batch of sentences.
 
         Args:
             input_ids: Token ids (batch, length).
             attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                The padding may be on any side: each mean is taken over the counted tokens alone and in their order,
-                so the result is the same to the last bit. Whether unknown words count is not its affair.
+                The padding may be on any side and changes no bit of the result.
             return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
-            return_dict: False gives a tuple.
-            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the word vectors, zero at padding, and `pooler_output`
@@ -64,8 +63,6 @@ class AvgModel(AveragingModel):
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
         if token_vectors is not None and self.config.skip_unknown:
             token_vectors = torch.where((given & ~mask).unsqueeze(2), pooled.unsqueeze(1), token_vectors)
-        if return_dict is False:
-            return token_vectors, pooled
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.utils import can_return_tuple
 
 from .averaging import AveragingModel
 from .base_configuration import ModelConfig as ModelConfig
@@ -49,23 +50,21 @@ class ConcatenationModel(AveragingModel):
         sizes[-1] += layer.weight.shape[0] - sum(sizes)
         return layer
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         return_token_vectors: bool = True,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> BaseModelOutputWithPooling | tuple[Tensor | None, Tensor]:
+    ) -> BaseModelOutputWithPooling:
         """Embeds a batch of sentences.
 
         Args:
             input_ids: Token ids of all parts (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                The padding may be anywhere: it changes no bit of a result.
+            attention_mask: As for `AvgModel`; padding may be anywhere.
             return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
-            return_dict: False gives a tuple.
-            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
 
         Returns:
             `pooler_output` (batch, hidden_size), the mean of each part's token vectors side by side, zero in a part
@@ -80,20 +79,10 @@ class ConcatenationModel(AveragingModel):
         pooled = self._with_factors(pooled, factors)
         if token_vectors is not None:
             token_vectors = self._with_factors(token_vectors, None if factors is None else factors.unsqueeze(1))
-        if return_dict is False:
-            return token_vectors, pooled
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Embeds sentences whose tokens are laid end to end, as they are after training: without any dropout.
-
-        Args:
-            tokens: The token ids of all sentences (total,).
-            lengths: The number of tokens of each sentence (sentences,); they add up to total.
-
-        Returns:
-            The embeddings (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
-        """
+        """Embeds sentences without dropout, by tokens laid end to end (total,); see `AvgModel`."""
         means = self._means(tokens, lengths, None)
         return self._with_factors(means, self._factors(means))
 
@@ -118,7 +107,6 @@ class ConcatenationModel(AveragingModel):
         return torch.searchsorted(ends, tokens.contiguous(), right=True)
 
     def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes the token vectors (batch, length, hidden_size) whose mean is the embedding."""
         vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
         if keep is not None:
             vectors = vectors * keep.unsqueeze(2)
@@ -129,7 +117,6 @@ class ConcatenationModel(AveragingModel):
         return (weights.unsqueeze(3) * vectors.unsqueeze(2)).flatten(2)
 
     def _masked_means(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes the embeddings (batch, hidden_size) of the tokens of `input_ids` (batch, length) in `mask`."""
         if mask.device.type == "cpu":
             return super()._masked_means(input_ids, mask, lengths, keep)
         # Each part in a row of its own, where the tokens of the others weigh nothing.
@@ -141,7 +128,6 @@ class ConcatenationModel(AveragingModel):
         return means.unflatten(0, (len(mask), parts)).flatten(1)
 
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes the embeddings (batch, hidden_size) of `tokens` (total,), weighted by `keep` (total,)."""
         parts = len(self.config.vocab_sizes)
         first = torch.arange(0, len(lengths) * parts, parts, device=tokens.device)
         bag = torch.repeat_interleave(first, lengths) + self._part_of(tokens)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.utils import can_return_tuple
 
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
@@ -71,15 +72,15 @@ class GranModel(WordVectorModel):
         else:
             initialize_layer(module, xavier=self.config.cell == "gru")
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         return_token_vectors: bool = True,
-        return_dict: bool | None = None,
         output_gates: bool = False,
         **kwargs: Any,
-    ) -> GranOutput | tuple[Tensor | None, ...]:
+    ) -> GranOutput:
         """Embeds a batch of sentences.
 
         Args:
@@ -87,9 +88,8 @@ class GranModel(WordVectorModel):
             attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
                 Padding, on either side or between words, changes nothing beyond rounding.
             return_token_vectors: False leaves `last_hidden_state` out.
-            return_dict: False gives a tuple.
             output_gates: Whether to give the gates of the tokens too.
-            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding,
@@ -109,8 +109,6 @@ class GranModel(WordVectorModel):
             if self.config.skip_unknown:
                 token_vectors = token_vectors * sentences.share_of(mask).to(gated.dtype)
         shown = sentences.unpack(gates) if output_gates else None
-        if return_dict is False:
-            return (token_vectors, pooled) if shown is None else (token_vectors, pooled, shown)
         return GranOutput(last_hidden_state=token_vectors, pooler_output=pooled, gates=shown)
 
     def _vectors_and_gates(self, tokens: Tensor, sentences: PackedSentences) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import ModelOutput
+from transformers.utils import can_return_tuple
 
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import ModelConfig as ModelConfig
@@ -21,14 +22,7 @@ from .word_vectors import embedding_layer, initialize_word_vectors, present_toke
 
 @dataclass
 class ParallelBiGruOutput(ModelOutput):
-    """What `ParallelBiGruModel` gives for a batch of sentence pairs.
-
-    Attributes:
-        loss: The mean cross-entropy in nats; None without labels.
-        logits: The score of each pair before the sigmoid (pairs,).
-        source_vectors: The vectors of the source sentences (source sentences, 2 * hidden_size).
-        target_vectors: The vectors of the target sentences (target sentences, 2 * hidden_size).
-    """
+    """The mean cross-entropy in nats, the pairs' scores before the sigmoid (pairs,), and the sentences' vectors."""
 
     loss: Tensor | None = None
     logits: Tensor | None = None
@@ -141,6 +135,7 @@ class ParallelBiGruModel(PreTrainedModel):
             scores = functional.linear(hidden, self.score_weight).squeeze(1)
         return scores + self.score_bias
 
+    @can_return_tuple
     def forward(
         self,
         source_input_ids: Tensor,
@@ -150,25 +145,20 @@ class ParallelBiGruModel(PreTrainedModel):
         labels: Tensor | None = None,
         source_rows: Tensor | None = None,
         target_rows: Tensor | None = None,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> ParallelBiGruOutput | tuple[Any, ...]:
+    ) -> ParallelBiGruOutput:
         """Scores pairs of sentences and, with labels, computes the training loss.
 
         Args:
             source_input_ids: Token ids of the source sentences (source sentences, source length).
             source_attention_mask: As for :meth:`encode_source`.
             target_input_ids: Token ids of the target sentences (target sentences, target length).
-            target_attention_mask: The same for them.
+            target_attention_mask: As for :meth:`encode_source`.
             labels: 1 for a pair that is parallel and 0 for one that is not (pairs,); None for no loss.
             source_rows: The row of the source sentence of each pair (pairs,), so that a sentence of several pairs is
                 encoded once; None for one pair a row.
             target_rows: The row of the target sentence of each pair (pairs,).
-            return_dict: False gives a tuple.
             **kwargs: Other fields that the Trainer may give; they have no meaning here.
-
-        Returns:
-            See :class:`ParallelBiGruOutput`.
         """
         if target_input_ids is None:
             raise ValueError("target_input_ids must be given: the classifier scores pairs of sentences")
@@ -181,8 +171,7 @@ class ParallelBiGruModel(PreTrainedModel):
         loss = None
         if labels is not None:
             loss = functional.binary_cross_entropy_with_logits(logits.float(), labels.float())
-        output = ParallelBiGruOutput(loss=loss, logits=logits, source_vectors=source, target_vectors=target)
-        return output.to_tuple() if return_dict is False else output
+        return ParallelBiGruOutput(loss=loss, logits=logits, source_vectors=source, target_vectors=target)
 
     def _encode(self, embeddings: Tensor, gru: nn.GRU, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
         sentences = PackedSentences.of_mask(present_tokens(input_ids, attention_mask, self.config))

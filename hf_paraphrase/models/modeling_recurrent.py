@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.utils import can_return_tuple
 
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
@@ -58,15 +59,15 @@ class RecurrentModel(WordVectorModel):
         else:
             initialize_layer(module, xavier=self.config.cell == "gru")
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         return_token_vectors: bool = True,
         output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> BaseModelOutputWithPooling | tuple[Any, ...]:
+    ) -> BaseModelOutputWithPooling:
         """Embeds a batch of sentences.
 
         Args:
@@ -75,8 +76,7 @@ class RecurrentModel(WordVectorModel):
                 Padding, on either side or between words, changes nothing beyond rounding.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_hidden_states: Also return the states; None follows the configuration.
-            return_dict: False gives a tuple.
-            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), see the class, zero at padding; `pooler_output` (batch,
@@ -102,8 +102,6 @@ class RecurrentModel(WordVectorModel):
         states: tuple[Tensor] | None = None
         if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
             states = (sentences.unpack(self._merged(parts, sentences)),)
-        if return_dict is False:
-            return (token_vectors, pooled) if states is None else (token_vectors, pooled, states)
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=states)
 
     def _states(self, tokens: Tensor, sentences: PackedSentences) -> list[Tensor]:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import initialization
 from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.utils import can_return_tuple
 
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import ModelConfig as ModelConfig
@@ -70,14 +71,14 @@ class ReferenceClassifier(WordVectorModel):
             initialization.xavier_uniform_(module.weight)
             initialization.zeros_(module.bias)
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> SequenceClassifierOutput | tuple[Tensor, ...]:
+    ) -> SequenceClassifierOutput:
         """Classifies a batch of sentences.
 
         Args:
@@ -85,7 +86,6 @@ class ReferenceClassifier(WordVectorModel):
             attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
                 Padding may be on any side and changes nothing.
             labels: 0 for a translation and 1 for a reference (batch,); None for no loss.
-            return_dict: False gives a tuple.
             **kwargs: Other fields that a tokenizer or the Trainer may give; they have no meaning here.
 
         Returns:
@@ -95,8 +95,6 @@ class ReferenceClassifier(WordVectorModel):
         vectors = self._states_behind(input_ids, mask) if self.lstm is not None else self._means(input_ids, mask)
         logits = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
         loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
-        if return_dict is False:
-            return (logits,) if loss is None else (loss, logits)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
     def _means(self, input_ids: Tensor, mask: Tensor) -> Tensor:

@@ -11,7 +11,10 @@ from torch.nn import functional
 from transformers import GenerationMixin, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
+from transformers.utils import can_return_tuple
 
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_rnn_search import RnnSearchConfig
 
 
@@ -365,6 +368,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         shifted = torch.cat([start, labels[:, :-1]], dim=1)
         return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -375,8 +379,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         labels: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        return_dict: bool | None = None,
-    ) -> Seq2SeqLMOutput | tuple[Tensor, ...]:
+    ) -> Seq2SeqLMOutput:
         """Computes next-word logits and, with labels, the training loss.
 
         Args:
@@ -390,7 +393,6 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
             labels: Target units with the end token, −100 where there is none, (batch, target length).
             use_cache: Whether to return a cache.
             output_attentions: Whether to return the attention weights as `cross_attentions`.
-            return_dict: Whether to return an output object instead of a tuple.
 
         Returns:
             `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`
@@ -417,14 +419,13 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
             smoothing = self.config.label_smoothing if self.training else 0.0
             loss = functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
         use_cache = self.config.use_cache and labels is None if use_cache is None else use_cache
-        result = Seq2SeqLMOutput(
+        return Seq2SeqLMOutput(
             loss=loss,
             logits=logits,
             past_key_values=cache if use_cache else None,
             cross_attentions=(attentions,) if output_attentions else None,
             encoder_last_hidden_state=annotations,
         )
-        return result if return_dict is None or return_dict else result.to_tuple()
 
     def _expand_inputs_for_generation(
         self,

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import initialization
 from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.utils import can_return_tuple
 
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import ModelConfig as ModelConfig
@@ -21,11 +22,7 @@ from .word_vectors import WordVectorModel, counted_tokens, embedding_layer
 
 @dataclass
 class SdaeOutput(BaseModelOutputWithPooling):
-    """What `SdaeModel` gives.
-
-    Attributes:
-        loss: The reconstruction loss, a scalar, if there were labels.
-    """
+    """What `SdaeModel` gives; with labels also the reconstruction loss, a scalar."""
 
     loss: Tensor | None = None
 
@@ -169,6 +166,7 @@ class SdaeModel(WordVectorModel):
         else:
             nn.init.xavier_uniform_(block)
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
@@ -176,9 +174,8 @@ class SdaeModel(WordVectorModel):
         labels: Tensor | None = None,
         return_token_vectors: bool = True,
         output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> SdaeOutput | tuple[Any, ...]:
+    ) -> SdaeOutput:
         """Embeds a batch of sentences and, with labels, measures how well they are reconstructed.
 
         Args:
@@ -190,8 +187,7 @@ class SdaeModel(WordVectorModel):
                 sentences alone are reconstructed, and the others only embedded.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_hidden_states: Also return the states; None follows the configuration.
-            return_dict: False gives a tuple.
-            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
 
         Returns:
             `loss`, if there are labels: the negative log-likelihood in nats of the words and the end of a sentence,
@@ -221,9 +217,6 @@ class SdaeModel(WordVectorModel):
         hidden: tuple[Tensor] | None = None
         if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
             hidden = (sentences.unpack(states),)
-        if return_dict is False:
-            outputs = (loss, token_vectors, pooled, hidden)
-            return outputs[loss is None : 4 if hidden is not None else 3]
         return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=hidden)
 
 

@@ -13,7 +13,10 @@ from torch.nn import functional
 from transformers import PreTrainedModel, initialization
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.utils import can_return_tuple
 
+# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
+from .base_configuration import ModelConfig as ModelConfig
 from .configuration_sentence_classifier import SentenceClassifierConfig
 
 _CLASS_REFERENCE = re.compile(r"modeling_\w+\.[A-Za-z]\w*", re.ASCII)
@@ -68,6 +71,7 @@ class SentenceClassifier(PreTrainedModel):
         self.config.sentence_encoder = self.encoder.config.to_diff_dict()
         return layer
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
@@ -75,9 +79,8 @@ class SentenceClassifier(PreTrainedModel):
         second_input_ids: Tensor | None = None,
         second_attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        return_dict: bool | None = None,
         **kwargs: Any,
-    ) -> SequenceClassifierOutput | tuple[Tensor, ...]:
+    ) -> SequenceClassifierOutput:
         """Judges a batch of sentences, or of pairs.
 
         Args:
@@ -86,7 +89,6 @@ class SentenceClassifier(PreTrainedModel):
             second_input_ids: Token ids of the second sentences (batch, other length); for pairs alone.
             second_attention_mask: Non-zero where a token of them counts (batch, other length).
             labels: The class numbers, int64 (batch,), or the scores, float (batch,); None for no loss.
-            return_dict: False gives a tuple.
             **kwargs: Other fields that a tokenizer or the Trainer may give; they have no meaning here.
 
         Returns:
@@ -105,8 +107,6 @@ class SentenceClassifier(PreTrainedModel):
         loss = None if labels is None else self._loss(outputs, labels)
         if self.config.objective == "regression":
             outputs = self.config.score_mean + self.config.score_deviation * outputs
-        if return_dict is False:
-            return (outputs,) if loss is None else (loss, outputs)
         return SequenceClassifierOutput(loss=loss, logits=outputs)
 
     def scores(self, logits: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -12,14 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """Where the classes of a model type are and what they are for.
+    """The classes of a model type, in `configuration_<type>.py`, `modeling_<type>.py` and `tokenization_<type>.py`.
 
     Attributes:
-        config: The configuration class, in `configuration_<type>.py`.
-        model: The model class, in `modeling_<type>.py`.
         auto_class: The Auto class of transformers that opens it.
         is_sentence_encoder: Whether its forward pass gives sentence embeddings.
-        tokenizer: The tokenizer class, in `tokenization_<type>.py`, of a type that needs one of its own.
+        tokenizer: The tokenizer class of a type that needs one of its own.
     """
 
     config: str
@@ -29,18 +27,15 @@ class ModelEntry:
     tokenizer: str | None = None
 
 
+_CLASSIFIER: dict[str, Any] = {"auto_class": "AutoModelForSequenceClassification", "is_sentence_encoder": False}
+
 MODELS = {
     "avg": ModelEntry("AvgConfig", "AvgModel"),
     "gran": ModelEntry("GranConfig", "GranModel"),
     "concatenation": ModelEntry("ConcatenationConfig", "ConcatenationModel", tokenizer="ConcatenationTokenizer"),
     "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
     "parallel_bigru": ModelEntry("ParallelBiGruConfig", "ParallelBiGruModel", is_sentence_encoder=False),
-    "reference_classifier": ModelEntry(
-        "ReferenceClassifierConfig",
-        "ReferenceClassifier",
-        "AutoModelForSequenceClassification",
-        is_sentence_encoder=False,
-    ),
+    "reference_classifier": ModelEntry("ReferenceClassifierConfig", "ReferenceClassifier", **_CLASSIFIER),
     "rnn_search": ModelEntry(
         "RnnSearchConfig",
         "RnnSearchForConditionalGeneration",
@@ -49,12 +44,7 @@ MODELS = {
         tokenizer="RnnSearchTokenizer",
     ),
     "sdae": ModelEntry("SdaeConfig", "SdaeModel"),
-    "sentence_classifier": ModelEntry(
-        "SentenceClassifierConfig",
-        "SentenceClassifier",
-        "AutoModelForSequenceClassification",
-        is_sentence_encoder=False,
-    ),
+    "sentence_classifier": ModelEntry("SentenceClassifierConfig", "SentenceClassifier", **_CLASSIFIER),
 }
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)
 """The model types that are sentence encoders."""
@@ -62,23 +52,21 @@ SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sen
 
 def config_class(model_type: str) -> type[PreTrainedConfig]:
     """Imports the configuration class of a model type (and nothing of its model)."""
-    module = importlib.import_module(f"{__package__}.configuration_{model_type}")
-    config: type[PreTrainedConfig] = getattr(module, MODELS[model_type].config)
+    config: type[PreTrainedConfig] = _imported("configuration", model_type, MODELS[model_type].config)
     return config
 
 
 def model_class(model_type: str) -> type[PreTrainedModel]:
     """Imports the model class of a model type."""
-    module = importlib.import_module(f"{__package__}.modeling_{model_type}")
-    model: type[PreTrainedModel] = getattr(module, MODELS[model_type].model)
+    model: type[PreTrainedModel] = _imported("modeling", model_type, MODELS[model_type].model)
     return model
 
 
 def tokenizer_class(model_type: str) -> type[PreTrainedTokenizerBase] | None:
     """Imports the tokenizer class of a model type; None if it has none of its own."""
     name = MODELS[model_type].tokenizer
-    if name is None:
-        return None
-    module = importlib.import_module(f"{__package__}.tokenization_{model_type}")
-    tokenizer: type[PreTrainedTokenizerBase] = getattr(module, name)
-    return tokenizer
+    return None if name is None else _imported("tokenization", model_type, name)
+
+
+def _imported(kind: str, model_type: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"{__package__}.{kind}_{model_type}"), name)

@@ -368,6 +368,6 @@ def test_the_recipe_returns_what_the_command_prints(encoders, sts, tmp_path, cap
     assert run("evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts) == 0
     assert capsys.readouterr().out == str(found) == found.text
     assert [(item.name, item.kind) for item in found.scores] == [("words", "baseline"), ("runs/avg", "model")]
-    assert found.scores[1].result.dev_mean == found.record["results"][1]["dev_mean"]
+    assert found.scores[1].record["dev_mean"] == found.record["results"][1]["dev_mean"]
     assert {item.dataset for item in found.scores[1].measurements} == {"STS16"}
     assert str(hf_paraphrase.evaluate(baseline=["words"], data=sts, protocols=["paper"])).startswith("| set ")

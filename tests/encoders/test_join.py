@@ -14,7 +14,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
-from hf_paraphrase.evaluation.baselines import weighted_trigram_similarity
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -136,7 +136,9 @@ def trigram_encoder(dimension, **settings):
 
 
 def test_cosines_of_random_trigrams_approach_those_of_the_baseline_as_components_grow():
-    exact = np.array([weighted_trigram_similarity([text] * len(TEXTS), TEXTS) for text in TEXTS])
+    exact = np.array(
+        [UNTRAINED_BASELINES["weighted-trigrams"].similarity([text] * len(TEXTS), TEXTS) for text in TEXTS]
+    )
     errors = [
         np.sqrt(np.mean([(cosines(trigram_encoder(size, seed=seed)) - exact) ** 2 for seed in range(3)]))
         for size in (16, 256, 4096)

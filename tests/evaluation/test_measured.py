@@ -1,74 +1,48 @@
-"""What evaluations hand over for the head of a card."""
+"""What evaluations hand over for tables and for the head of a card."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from hf_paraphrase.encoders.model_folder import dev_measurement
-from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_similarity
-from hf_paraphrase.evaluation.labelled_set import LabelledSet
-from hf_paraphrase.evaluation.paraphrase import DetectionResult, DetectionTask
-from hf_paraphrase.evaluation.sts import evaluate_scored
-from hf_paraphrase.evaluation.transfer.suite import TaskResult
+from hf_paraphrase.evaluation.paraphrase import detection_measurements
+from hf_paraphrase.evaluation.transfer import transfer_measurements
 from hf_paraphrase.studies.supervised.scores import score_measurements
+from hf_paraphrase.tables import format_table, short_names
 
 
-def graded(family, name):
-    scores = np.array([0.0, 1.0, 2.0, 5.0])
-    return GradedSet(name, family, ["a", "b", "c", "d"], ["a", "b", "c", "d"], scores)
+def test_table_columns_line_up_and_pipes_are_escaped():
+    lines = format_table(["name", "n"], [["a|b", "1"], ["longer name", "1,000"]]).splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert lines[2].startswith("| a\\|b ") and lines[2].endswith("    1 |")
 
 
-def evaluated(*sets):
-    return evaluate_scored(score_with_similarity(lambda first, second: np.array([0.1, 0.2, 0.3, 0.35]), sets))
-
-
-def places(measurements):
-    return [(item.dataset, item.config, item.split, item.metric) for item in measurements]
-
-
-def test_every_set_and_every_mean_over_a_whole_group_is_measured():
-    whole = [graded("STS13", name) for name in ("FNWN", "OnWN", "headlines", "SMT")]
-    result = evaluated(*whole, graded("STS12", "MSRpar"))
-    found = result.measurements()
-    assert ("STS13", "FNWN", None, "pearsonr") in places(found)
-    assert ("STS12", "MSRpar", None, "spearmanr") in places(found)
-    assert {place[0] for place in places(found)} == {"STS13", "STS12", "STS13 mean"}
-    values = {item.metric: item.value for item in found if item.dataset == "STS13 mean"}
-    assert values == {"pearsonr": result.mean("STS13 mean").pearson, "spearmanr": 100.0}
-    assert {item.task for item in found} == {"sentence-similarity"}
-
-
-def test_a_graded_folder_has_its_split():
-    found = evaluated(graded("graded", "my set/dev")).measurements()
-    assert places(found) == [("my set", None, "dev", "pearsonr"), ("my set", None, "dev", "spearmanr")]
+def test_short_names_are_as_long_as_it_takes_to_distinguish_them():
+    assert short_names(["runs/avg/", "runs/gran"]) == ["avg", "gran"]
+    assert short_names(["one/avg", "two/avg"]) == ["one/avg", "two/avg"]
 
 
 def test_paraphrase_detection_has_its_accuracy_and_what_the_cosine_reaches_in_per_cent():
-    places_of = np.arange(2)
-    pairs = LabelledSet("set", ["a", "b"], ["c", "d"], np.array([0, 1]))
-    task = DetectionTask("opusparcus-fi", pairs, ((places_of, places_of),), ("validation", "test"))
     cosine = {"average_precision": 0.91, "accuracy": 0.82, "f1": 0.85, "f1_threshold": None}
-    found = DetectionResult(task, (0.803,), cosine).measurements()
-    assert [(item.metric, item.value, item.dataset, item.split) for item in found] == [
-        ("accuracy", 80.3, "opusparcus-fi", "test"),
-        ("average_precision", 91.0, "opusparcus-fi", "test"),
-        ("accuracy", 82.0, "opusparcus-fi", "test"),
-        ("f1", 85.0, "opusparcus-fi", "test"),
-    ]
-    assert all(item.known for item in found)
-    assert {item.task_name for item in found} == {"Paraphrase detection"}
+    result = {"data": "opusparcus-fi", "test_split": "test", "perceptron": {"accuracy": 0.803}, "cosine": cosine}
+    found = detection_measurements(result)
+    assert [(item.metric, item.value) for item in found] == [
+        ("accuracy", 80.3), ("average_precision", 91.0), ("accuracy", 82.0), ("f1", 85.0),
+    ]  # fmt: skip
+    assert {(item.dataset, item.split, item.known) for item in found} == {("opusparcus-fi", "test", True)}
+    assert len(detection_measurements({**result, "perceptron": None})) == 3
 
 
 def test_transfer_tasks_have_their_measures_and_say_what_they_were_tested_on():
-    classes = TaskResult("MRPC", "test", 9, 9, {"accuracy": 70.5, "f1": 80.25}, {})
-    scores = TaskResult("SICK-R", "trial, not test", 9, 9, {"pearson": 71.5, "spearman": 66.0, "mse": 0.5}, {})
-    found = [*classes.measurements(), *scores.measurements()]
+    classes = {"task": "MRPC", "tested_on": "test", "metrics": {"accuracy": 70.5, "f1": 80.25}}
+    metrics = {"pearson": 71.5, "spearman": 66.0, "mse": 0.5}
+    scores = {"task": "SICK-R", "tested_on": "test", "metrics": metrics}
+    found = [*transfer_measurements(classes), *transfer_measurements(scores)]
     assert [(item.dataset, item.metric, item.value, item.split) for item in found] == [
         ("MRPC", "accuracy", 70.5, "test"),
         ("MRPC", "f1", 80.25, "test"),
-        ("SICK-R", "pearsonr", 71.5, "trial, not test"),
-        ("SICK-R", "spearmanr", 66.0, "trial, not test"),
+        ("SICK-R", "pearsonr", 71.5, "test"),
+        ("SICK-R", "spearmanr", 66.0, "test"),
     ]
 
 

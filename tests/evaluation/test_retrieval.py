@@ -57,7 +57,7 @@ def test_documents_are_ranked_by_cosine_and_one_with_the_id_of_the_query_is_left
     def encode(texts):
         return np.array([[text.count("red"), text.count("green"), 0.1] for text in texts], dtype=np.float32)
 
-    ranked = rank_by_vectors(Scorer.model("m", encode), read_retrieval_set(folder))
+    ranked = rank_by_vectors(Scorer("m", "model", encode), read_retrieval_set(folder))
     assert ranked[0][:2] == ["d2", "d1"] or ranked[0][:2] == ["d1", "d2"]
     assert ranked[1][0] == "d3" and "q2" not in ranked[1]
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 import torch
 from padded_rows import padded
 from safetensors.torch import load_file
@@ -40,34 +39,11 @@ def test_pooler_output_is_the_plain_mean_of_the_word_vectors():
     torch.testing.assert_close(pooled, output.pooler_output)
 
 
-@pytest.mark.parametrize("left", [False, True])
-@pytest.mark.parametrize("length", [7, 8, 64])
-def test_padding_of_any_length_and_side_changes_no_bit(left, length):
-    model = make()
-    expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
-    ids, mask = padded(ROWS, length, left=left)
-    assert torch.equal(model(ids, mask).pooler_output, expected)
-    assert torch.equal(model(ids).pooler_output, expected)
-    assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, expected)
-
-
-def test_empty_texts_embed_to_zeros_even_in_a_batch_without_columns():
-    model = make()
-    assert torch.equal(model(torch.zeros(2, 0, dtype=torch.long)).pooler_output, torch.zeros(2, 9))
-    assert torch.equal(model(torch.zeros(2, 3, dtype=torch.long)).pooler_output, torch.zeros(2, 9))
-
-
 def test_the_mask_wins_over_the_padding_id():
     model = make()
     ids = torch.tensor([[5, 0, 6]])
     with_zero_row = model(ids, torch.ones(1, 3)).pooler_output
     torch.testing.assert_close(with_zero_row[0], (model.embeddings[5] + model.embeddings[6]) / 3)
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_dtype_follows_the_model(dtype):
-    output = make().to(dtype)(torch.tensor([[5, 6]]))
-    assert output.pooler_output.dtype == dtype and output.last_hidden_state.dtype == dtype
 
 
 def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(tmp_path):
@@ -89,18 +65,6 @@ def test_with_the_saved_configuration_model2vec_neither_normalises_nor_truncates
         assert saved["normalize"] is False and "max_length" in saved and saved["max_length"] is None
 
 
-@pytest.mark.parametrize("kind", ["dropout", "word_dropout"])
-def test_dropout_acts_in_training_only_and_keeps_the_expected_vector(kind):
-    model = make(**{kind: 0.5})
-    ids = torch.tensor([[5, 6, 7, 8, 9, 10]]).expand(4000, -1)
-    plain = model(ids[:1]).pooler_output
-    model.train()
-    torch.manual_seed(0)
-    dropped = model(ids, return_token_vectors=False).pooler_output
-    assert dropped.std(0).min() > 0.01
-    torch.testing.assert_close(dropped.mean(0), plain[0], atol=0.03, rtol=0)
-
-
 def test_word_dropout_drops_whole_words_and_agrees_with_the_token_vectors():
     model = make(word_dropout=0.5).train()
     torch.manual_seed(0)
@@ -111,35 +75,6 @@ def test_word_dropout_drops_whole_words_and_agrees_with_the_token_vectors():
         expected[1] = 2 * model.embeddings[token]
         assert any(torch.allclose(row, item) for item in expected)
     torch.testing.assert_close(output.pooler_output[0], whole.mean(0))
-
-
-@pytest.mark.parametrize("settings", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
-def test_sparse_gradients_equal_dense_ones(settings):
-    ids, mask = padded(ROWS, 9)
-    gradients = []
-    for sparse in (False, True):
-        model = make(**settings).train()
-        model.sparse_gradients = sparse
-        torch.manual_seed(1)
-        model(ids, mask, return_token_vectors=False).pooler_output.square().sum().backward()
-        assert model.embeddings.grad.is_sparse is sparse
-        gradients.append(model.embeddings.grad.to_dense())
-    torch.testing.assert_close(*gradients)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"dropout": 0.1, "word_dropout": 0.1},
-        {"dropout": 1.0},
-        {"word_dropout": -0.1},
-        {"normalize": True},
-        {"initial_distribution": "x"},
-    ],
-)
-def test_senseless_settings_are_refused(wrong):
-    with pytest.raises(ValueError):
-        AvgConfig(**wrong)
 
 
 def test_the_first_vectors_are_normal_or_uniform_within_the_range():

@@ -33,11 +33,6 @@ ROWS = [[5, 1, 6], [1, 1], [], [1, 7], [3, 4, 5, 6]]
 sentences = st.lists(st.lists(st.integers(1, 11), max_size=9), min_size=1, max_size=8)
 
 
-def test_unknown_words_are_left_out_of_the_mean_like_padding():
-    pooled = make()(*batch(ROWS)).pooler_output
-    assert torch.equal(pooled, make(skip_unknown=False)(*batch([[5, 6], [1, 1], [], [7], ROWS[4]])).pooler_output)
-
-
 def test_the_unknown_vector_counts_where_nothing_else_is_left_and_by_default():
     table = make().embeddings
     torch.testing.assert_close(make()(*batch([[1, 1, 1]])).pooler_output[0], table[1])
@@ -58,16 +53,6 @@ def test_padded_batches_and_sentences_laid_end_to_end_agree_to_the_last_bit(skip
     assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, flat)
     single = [model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in rows]
     assert torch.equal(torch.stack(single), flat)
-
-
-@settings(max_examples=40, deadline=None)
-@given(rows=sentences)
-def test_the_usual_mean_pooling_of_token_vectors_gives_the_embedding(rows):
-    ids, mask = batch(rows)
-    output = make()(ids, mask)
-    pooled = (output.last_hidden_state * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-    torch.testing.assert_close(pooled, output.pooler_output)
-    assert not output.last_hidden_state[mask == 0].any()
 
 
 @pytest.mark.parametrize("dropout", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
@@ -103,8 +88,3 @@ def test_model2vec_agrees_with_skipped_unknown_words(tmp_path):
     texts = ["w1 strange w2", "w3"]
     theirs = model2vec.StaticModel.from_pretrained(tmp_path).encode(texts)
     np.testing.assert_allclose(theirs, SentenceEncoder.from_pretrained(tmp_path).encode(texts), rtol=1e-5, atol=1e-6)
-
-
-def test_skipping_needs_an_id_to_skip():
-    with pytest.raises(ValueError, match="unk_token_id"):
-        AvgConfig(unk_token_id=None, skip_unknown=True)

@@ -78,63 +78,6 @@ def test_each_half_is_what_an_avg_model_of_that_part_gives():
             np.testing.assert_allclose(vector[4 * part : 4 * part + 4], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("left", [False, True])
-@pytest.mark.parametrize("length", [7, 8, 64])
-def test_padding_of_any_length_and_side_changes_no_bit(left, length):
-    model = make()
-    expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
-    ids, mask = padded(ROWS, length, left=left)
-    assert torch.equal(model(ids, mask).pooler_output, expected)
-    assert torch.equal(model(ids).pooler_output, expected)
-    assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, expected)
-    flat = torch.tensor([token for row in ROWS for token in row])
-    assert torch.equal(model.mean_of_words(flat, torch.tensor(list(map(len, ROWS)))), expected)
-
-
-def test_the_order_of_the_parts_in_a_sequence_does_not_matter():
-    model = make()
-    mixed = model(torch.tensor([[25, 5, 26, 6, 7]])).pooler_output
-    assert torch.equal(mixed, model(torch.tensor([ROWS[0]])).pooler_output)
-
-
-def test_empty_texts_embed_to_zeros_even_in_a_batch_without_columns():
-    model = make()
-    assert torch.equal(model(torch.zeros(2, 0, dtype=torch.long)).pooler_output, torch.zeros(2, 8))
-    assert torch.equal(model(torch.zeros(2, 3, dtype=torch.long)).pooler_output, torch.zeros(2, 8))
-
-
-@pytest.mark.parametrize("settings", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
-def test_sparse_gradients_equal_dense_ones(settings):
-    ids, mask = padded(ROWS, 9)
-    gradients = []
-    for sparse in (False, True):
-        model = make(**settings).train()
-        model.sparse_gradients = sparse
-        torch.manual_seed(1)
-        model(ids, mask, return_token_vectors=False).pooler_output.square().sum().backward()
-        assert model.embeddings.grad.is_sparse is sparse
-        gradients.append(model.embeddings.grad.to_dense())
-    torch.testing.assert_close(*gradients)
-
-
-@pytest.mark.parametrize("kind", ["dropout", "word_dropout"])
-def test_dropout_acts_in_training_only_and_keeps_the_expected_vector(kind):
-    model = make(**{kind: 0.5})
-    ids = torch.tensor([[5, 6, 7, 28, 29, 30, 31]]).expand(4000, -1)
-    plain = model(ids[:1]).pooler_output
-    model.train()
-    torch.manual_seed(0)
-    dropped = model(ids, return_token_vectors=False).pooler_output
-    assert dropped.std(0).min() > 0.01
-    torch.testing.assert_close(dropped.mean(0), plain[0], atol=0.03, rtol=0)
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_dtype_follows_the_model(dtype):
-    output = make().to(dtype)(torch.tensor([[5, 26]]))
-    assert output.pooler_output.dtype == dtype and output.last_hidden_state.dtype == dtype
-
-
 def test_one_folder_holds_both_parts_and_opens_with_the_auto_classes(tmp_path):
     item = encoder()
     save(item, tmp_path)
@@ -183,21 +126,6 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path):
     save_tokenizer(ConcatenationTokenizer(parts=[other, other]), tmp_path)
     with pytest.raises(ModelError, match="belong to another model"):
         SentenceEncoder.from_pretrained(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"vocab_sizes": []},
-        {"vocab_sizes": [3, 0]},
-        {"part_size": 0},
-        {"dropout": 1.0},
-        {"dropout": 0.1, "word_dropout": 0.1},
-    ],
-)
-def test_senseless_settings_are_refused(wrong):
-    with pytest.raises(ValueError):
-        ConcatenationConfig(**wrong)
 
 
 def test_parts_without_padding_and_equal_names_are_refused():

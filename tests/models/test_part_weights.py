@@ -95,14 +95,6 @@ def test_the_length_of_a_parts_vectors_does_not_count():
     torch.testing.assert_close(embed(longer, ROWS), embed(model, ROWS))
 
 
-def test_the_mean_over_the_tokens_is_the_embedding():
-    ids, mask = padded(ROWS, 9)
-    output = make()(ids, mask)
-    pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-    torch.testing.assert_close(pooled, output.pooler_output)
-    assert not output.last_hidden_state[~mask.bool()].any()
-
-
 @pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("length", [7, 64])
 def test_padding_and_other_sentences_change_no_bit(left, length):
@@ -150,12 +142,6 @@ def test_sparse_gradients_equal_dense_ones_and_dropout_keeps_the_norms(settings)
     torch.testing.assert_close(*gradients)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
-def test_dtype_follows_the_model(dtype):
-    output = make().to(dtype)(torch.tensor([[5, 26]]))
-    assert output.pooler_output.dtype == dtype and output.last_hidden_state.dtype == dtype
-
-
 def test_a_saved_folder_gives_the_same_and_so_does_one_from_before_there_were_weights(tmp_path):
     for name, weights in (("weighted", [0.8, 0.2]), ("plain", None)):
         item = encoder(weights)
@@ -172,17 +158,6 @@ def test_a_saved_folder_gives_the_same_and_so_does_one_from_before_there_were_we
     assert not np.allclose(encoder([0.8, 0.2]).encode(TEXTS[:1]), encoder(None).encode(TEXTS[:1]))
 
 
-def test_the_fast_way_through_many_texts_gives_what_forward_gives(monkeypatch):
-    item, texts = encoder([0.8, 0.2]), [text for text in TEXTS for _ in range(40)]
-    expected = item.model(**item.tokenizer(texts, padding=True, return_tensors="pt")).pooler_output.detach().numpy()
-
-    def refuse(*_):
-        raise AssertionError("the slow way was taken")
-
-    monkeypatch.setattr(item, "tokenize", refuse)
-    np.testing.assert_allclose(item.encode(texts), expected, rtol=1e-6)
-
-
 def test_sentence_transformers_gives_the_same_by_the_code_in_the_folder(tmp_path):
     sentence_transformers = pytest.importorskip("sentence_transformers")
     item = encoder([0.8, 0.2])
@@ -190,9 +165,3 @@ def test_sentence_transformers_gives_the_same_by_the_code_in_the_folder(tmp_path
     opened = sentence_transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu", trust_remote_code=True)
     texts = [text for text in TEXTS if text]
     np.testing.assert_allclose(opened.encode(texts), item.encode(texts), atol=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [[1.0], [1.0, 1.0, 0.0], [1.0, 1.0, -1.0], [1.0, 1.0, math.inf], [1, 1, math.nan]])
-def test_other_weights_than_a_number_above_zero_for_each_part_are_refused(wrong):
-    with pytest.raises(ValueError, match="part_weights"):
-        make(wrong)

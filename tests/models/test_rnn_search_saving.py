@@ -82,7 +82,7 @@ def test_initial_weights_are_as_documented():
             {"share_embeddings": True, "tie_word_embeddings": True, "vocab_size": 9, "source_vocab_size": 10},
             "one vocabulary for both sides",
         ),
-        ({"initialization": "zeros"}, "must be 'reference' or 'xavier'"),
+        ({"initialization": "zeros"}, "initialization must be one of reference, xavier"),
     ],
 )
 def test_configurations_that_do_not_fit_together_are_refused(settings, message):

@@ -132,16 +132,6 @@ def test_empty_texts_embed_to_zeros_and_can_be_reconstructed():
     assert model.decoder.output.weight.grad.any()
 
 
-def test_skipped_unknown_words_are_as_if_they_were_not_there_save_in_sentences_of_nothing_else():
-    model = make(skip_unknown=True)
-    ids, mask = padded([[5, 1, 6], [1, 1]], 3)
-    output = model(ids, mask)
-    torch.testing.assert_close(output.pooler_output[0], model(torch.tensor([[5, 6]])).pooler_output[0])
-    assert output.pooler_output[1].any()
-    mean = (output.last_hidden_state * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True)
-    torch.testing.assert_close(mean, output.pooler_output)
-
-
 def test_without_a_decoder_it_encodes_alike_and_says_that_it_cannot_reconstruct():
     model = make()
     bare = SdaeModel(SdaeConfig(**{**model.config.to_dict(), "has_decoder": False}))

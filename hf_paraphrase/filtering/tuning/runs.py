@@ -143,7 +143,9 @@ class TuningRuns:
             "epoch": kept["epoch"],
             "untrained": untrained[DEV_SCORE],
             "curve": [entry[DEV_SCORE] for entry in scores],
-            "tests": {item.key: item.pearson for item in evaluate_scored(scored).sets} if scored else {},
+            "tests": {
+                item.key: found["pearson"] for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
+            },
             "similarities": {item.key: item.similarities.round(_DECIMALS).tolist() for item in scored},
             "seconds": round(time.monotonic() - started, 2),
         }

@@ -229,5 +229,5 @@ def run_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 def files_of(settings: EncoderSettings) -> list[str]:
     """Lists the files and folders that an encoder is made from."""
-    files = (settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts)
+    files = (settings.initial_vectors, settings.tokenizer, settings.word_list)
     return [path for path in files if path is not None]

@@ -6,9 +6,6 @@ six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences 
 (Marelli et al. 2014) has relatedness from 1 to 5 and entailment in three classes, the STS benchmark (Cer et al. 2017)
 scores from 0 to 5. Predicted by a regression, their figures are far above those of the cosine alone, which
 `evaluate --suite sts` gives.
-
-Without SICK's test part both its tasks can be tested on the trial part, on request. Then a ninth of the train part,
-500 of 4,500 pairs, replaces the trial part, and the results are not comparable with published ones.
 """
 
 from __future__ import annotations
@@ -22,21 +19,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...data.folder import DataFolder
-from ...data.sources.graded import SICK, STS_BENCHMARK, SickSource, StsBenchmarkSource
-from ...data.sources.msrp import SCHEMA as MSRP
-from ...data.sources.msrp import MsrpSource
-from ...data.sources.rows import fitted
-from ...data.sources.source import NothingThereError, Part, Source
-from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
-from ...data.text_files import LineErrors
-from ...errors import InputError, UsageError, choice_of, no_folder
-from ..classifiers import FOLDS, SEED, check_enough
+from ..data.folder import DataFolder
+from ..data.sources.graded import SICK, STS_BENCHMARK, SickSource, StsBenchmarkSource
+from ..data.sources.msrp import SCHEMA as MSRP
+from ..data.sources.msrp import MsrpSource
+from ..data.sources.rows import fitted
+from ..data.sources.source import NothingThereError, Part, Source
+from ..data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
+from ..data.text_files import LineErrors
+from ..errors import InputError, UsageError, choice_of, no_folder
+from .classifiers import FOLDS, check_enough
 
-Vectors = Callable[[Sequence[str]], np.ndarray]
-"""Returns the vectors float32 (n, dim) of n sentences."""
 ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
-ON_TRIAL = "trial, not test"
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
 _PAIR = ("sentence1", "sentence2")
 
@@ -50,7 +44,6 @@ class TransferTask:
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
         gold: The human label or score of each row of a table.
         classes: How many classes there are; 0 for scores.
-        on_trial: Whether the task may be tested on its dev part.
         other_names: What it is called elsewhere, in capitals and without hyphens.
     """
 
@@ -61,7 +54,6 @@ class TransferTask:
     sides: tuple[str, ...] = _PAIR
     gold: Callable[[pa.Table, Path], np.ndarray] = lambda table, path: _labels(table)
     classes: int = 2
-    on_trial: bool = False
     other_names: tuple[str, ...] = ()
 
 
@@ -116,7 +108,6 @@ TASKS: dict[str, TransferTask] = {
         _SICK,
         gold=_scores,
         classes=0,
-        on_trial=True,
         other_names=("SICKR", "SICKRELATEDNESS"),
     ),
     "SICK-E": TransferTask(
@@ -125,7 +116,6 @@ TASKS: dict[str, TransferTask] = {
         _SICK,
         gold=_entailment,
         classes=len(ENTAILMENT),
-        on_trial=True,
         other_names=("SICKE", "SICKENTAILMENT"),
     ),
     "STS-B": TransferTask(
@@ -158,11 +148,7 @@ class Examples:
     def __len__(self) -> int:
         return len(self.gold)
 
-    def rows(self, chosen: np.ndarray) -> Examples:
-        """Returns the examples with these row numbers."""
-        return Examples(tuple([side[row] for row in chosen] for side in self.sides), self.gold[chosen])
-
-    def features(self, vectors: Vectors) -> np.ndarray:
+    def features(self, vectors: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
         """Computes the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
         if len(self.sides) == 1:
             return vectors(self.sides[0])
@@ -172,37 +158,27 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class ReadTask:
-    """A task all of whose files are present.
-
-    Attributes:
-        name: SentEval's name for it, e.g. `MR`.
-        parts: The examples of `train`, and of `dev` and `test` where the task has them.
-        tested_on: What the part `test` is, where there is one.
-    """
+    """A task all of whose files are present: `train`, and `dev` and `test` where it has them; 0 classes for scores."""
 
     name: str
-    row: TransferTask
+    classes: int
     parts: dict[str, Examples]
-    tested_on: str = "test"
 
 
 @dataclass(frozen=True)
 class TransferTasks:
-    """The tasks that were found.
-
-    Attributes:
-        tasks: Those that are complete, in the order of :data:`TASKS`.
-        missing: For each of the others the files that it lacks.
-    """
+    """The complete tasks, for each of the others the files that it lacks, and the files that were read."""
 
     tasks: tuple[ReadTask, ...]
     missing: dict[str, tuple[str, ...]]
     paths: tuple[Path, ...]
 
     def sentences(self) -> Iterator[str]:
-        """Lists the distinct sentences of all tasks."""
-        sides = (side for task in self.tasks for part in task.parts.values() for side in part.sides)
-        yield from dict.fromkeys(sentence for side in sides for sentence in side)
+        """Lists the sentences of all tasks."""
+        for task in self.tasks:
+            for part in task.parts.values():
+                for side in part.sides:
+                    yield from side
 
 
 def choose_tasks(requested: Iterable[str]) -> list[str]:
@@ -221,17 +197,14 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
     return [name for name in TASKS if not chosen or name in chosen]
 
 
-def find_transfer_tasks(
-    folder: Path, names: Iterable[str], *, folds: int = FOLDS, sick_test_on_trial: bool = False
-) -> TransferTasks:
+def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLDS) -> TransferTasks:
     """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
     @cache
-    def parts_of(kind: tuple[type[Any], pa.Schema]) -> dict[tuple[str, str], Part]:
-        source, schema = kind
-        return parts_below(source(data_dir=str(folder)), folder, schema)
+    def parts_of(kind: type[Any], schema: pa.Schema) -> dict[tuple[str, str], Part]:
+        return _parts_below(kind(data_dir=str(folder)), folder, schema)
 
     wanted = set(names)
     tasks: list[ReadTask] = []
@@ -240,21 +213,17 @@ def find_transfer_tasks(
     for name, row in TASKS.items():
         if name not in wanted:
             continue
-        source_parts = parts_of((row.source, row.schema))
+        source_parts = parts_of(row.source, row.schema)
         places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
-        on_trial = row.on_trial and sick_test_on_trial
-        needed = [part for part in places if not (on_trial and part == "test")]
-        lacking = tuple(file for part in needed if places[part] not in source_parts for file in row.files[part])
+        lacking = tuple(file for part in places if places[part] not in source_parts for file in row.files[part])
         if lacking:
             missing[name] = lacking
             continue
-        examples = {part: _read(row, source_parts[places[part]]) for part in needed}
-        if on_trial:
-            examples = _shifted(examples)
-        paths += [path for part in needed for path in source_parts[places[part]].files]
+        examples = {part: _read(row, source_parts[place]) for part, place in places.items()}
+        paths += [path for place in places.values() for path in source_parts[place].files]
         if "dev" not in row.files:
             check_enough(examples["train"].gold, 2 * folds, name, source_parts[places["train"]].files[0])
-        tasks.append(ReadTask(name, row, examples, ON_TRIAL if on_trial else "test"))
+        tasks.append(ReadTask(name, row.classes, examples))
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
         raise InputError(f"no transfer task is complete below this folder; not there: {lacking_files}", path=folder)
@@ -262,51 +231,27 @@ def find_transfer_tasks(
 
 
 def _read(row: TransferTask, part: Part) -> Examples:
-    table = read_part(part)
+    tables = [fitted(table, row.schema) for table in part.read(LineErrors())]
+    table = pa.concat_tables([row.schema.empty_table(), *tables])
     if not table.num_rows:
         raise InputError("the file contains no examples", path=part.files[0], remedy="replace it with a complete copy")
     return Examples(tuple(table.column(name).to_pylist() for name in row.sides), row.gold(table, part.files[0]))
 
 
-def _shifted(examples: dict[str, Examples]) -> dict[str, Examples]:
-    """Makes the trial part the test part, and a ninth of the train part the trial part."""
-    train = examples["train"]
-    order = np.random.default_rng(SEED).permutation(len(train))
-    count = max(1, len(train) // 9)
-    return {
-        "train": train.rows(np.sort(order[count:])),
-        "dev": train.rows(np.sort(order[:count])),
-        "test": examples["dev"],
-    }
-
-
-def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tuple[str, str], Part]:
-    """Lists the parts of a source by configuration and split; none if nothing of it is there.
-
-    Where raw files and a prepared data folder have the same part, the raw files are taken.
-    """
-    prepared = {(part.configuration, part.split): part for part in _prepared_parts(folder, schemas)}
+def _parts_below(source: Source, folder: Path, schema: pa.Schema) -> dict[tuple[str, str], Part]:
+    """Lists the parts of a source by configuration and split; raw files come before a prepared data folder."""
     try:
-        raw = options.parts()
+        raw = source.parts()
     except NothingThereError:
         raw = []
-    return prepared | {(part.configuration, part.split): part for part in raw}
+    return {(part.configuration, part.split): part for part in (*_prepared_parts(folder, schema), *raw)}
 
 
-def read_part(part: Part) -> pa.Table:
-    """Reads all rows of a part."""
-    assert part.schema is not None
-    tables = (fitted(table, part.schema) for table in part.read(LineErrors()))
-    return pa.concat_tables([part.schema.empty_table(), *tables])
-
-
-def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Part]:
+def _prepared_parts(folder: Path, schema: pa.Schema) -> Iterator[Part]:
     for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
         opened = DataFolder(place)
         for name in opened.splits:
-            columns = opened.schema(name).names
-            schema = next((known for known in schemas if known.names == columns), None)
-            if schema is not None:
+            if opened.schema(name).names == schema.names:
                 configuration, _, split = name.rpartition(".")
                 read = partial(_read_prepared, place, name, schema)
                 yield Part(split, schema, opened.shards(name), read, configuration or "default")

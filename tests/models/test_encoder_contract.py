@@ -1,0 +1,185 @@
+"""What every encoder keeps: padding and company change nothing, and the mean of token vectors is the embedding."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from padded_rows import padded
+from recurrent_by_hand import ROWS, with_all_parameters_moved
+
+from hf_paraphrase.models.registry import config_class, model_class
+
+KINDS = [
+    ("avg", {}),
+    ("avg", {"skip_unknown": True}),
+    ("concatenation", {}),
+    ("concatenation", {"part_weights": [3.0, 1.0]}),
+    ("gran", {}),
+    ("gran", {"peepholes": False, "bidirectional": True, "direction_merge": "sum"}),
+    ("gran", {"cell": "gru", "bidirectional": True, "skip_unknown": True}),
+    ("recurrent", {"output_gate": False, "bidirectional": True}),
+    ("recurrent", {"cell": "gru", "pooling": "mean", "skip_unknown": True}),
+    ("sdae", {"skip_unknown": True}),
+]
+AVERAGES = KINDS[:4]
+NETWORKS = [kind for kind in KINDS[4:] if kind[0] != "sdae"]
+DIM = 6
+
+
+def make(model_type, settings):
+    torch.manual_seed(3)
+    size = {"vocab_size": 40, "hidden_size": DIM}
+    if model_type == "concatenation":
+        size = {"vocab_sizes": [9, 31], "part_size": DIM // 2}
+    if model_type in ("recurrent", "sdae"):
+        size["embedding_size"] = 4
+    model = model_class(model_type)(config_class(model_type)(initializer_range=0.8, **size, **settings))
+    return with_all_parameters_moved(model)
+
+
+@pytest.mark.parametrize(("model_type", "settings"), KINDS)
+def test_padding_order_and_company_change_nothing(model_type, settings):
+    model = make(model_type, settings)
+    alone = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
+    near = {"atol": 0 if (model_type, settings) in AVERAGES else 1e-6, "rtol": 0}
+    for length, left in ((7, False), (40, False), (40, True)):
+        ids, mask = padded(ROWS, length, left=left)
+        torch.testing.assert_close(model(ids, mask).pooler_output, alone, **near)
+        torch.testing.assert_close(model(ids).pooler_output, alone, **near)
+        torch.testing.assert_close(model(ids, mask, return_token_vectors=False).pooler_output, alone, **near)
+        torch.testing.assert_close(model(ids.flip(0)).pooler_output.flip(0), alone, **near)
+
+
+@pytest.mark.parametrize(("model_type", "settings"), KINDS)
+@pytest.mark.parametrize("left", [False, True])
+def test_the_mean_of_the_token_vectors_is_the_embedding(model_type, settings, left):
+    ids, mask = padded([*ROWS, [1, 1]], 9, left=left)
+    output = make(model_type, settings)(ids, mask)
+    pooled = (output.last_hidden_state * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+    torch.testing.assert_close(pooled, output.pooler_output, atol=1e-5, rtol=0)
+    assert not output.last_hidden_state[mask == 0].any() and output.pooler_output[-1].any()
+
+
+@pytest.mark.parametrize(("model_type", "settings"), KINDS)
+def test_empty_texts_embed_to_zeros(model_type, settings):
+    model = make(model_type, settings)
+    for shape in ((2, 0), (2, 3), (0, 3)):
+        output = model(torch.zeros(shape, dtype=torch.long))
+        assert torch.equal(output.pooler_output, torch.zeros(shape[0], DIM))
+        assert output.last_hidden_state.shape == (*shape, DIM)
+
+
+@pytest.mark.parametrize(("model_type", "settings"), KINDS)
+def test_a_gap_in_the_mask_is_skipped(model_type, settings):
+    model = make(model_type, settings)
+    output = model(torch.tensor([[5, 9, 6, 17]]), torch.tensor([[1, 0, 1, 1]]))
+    expected = model(torch.tensor([[5, 6, 17]]))
+    torch.testing.assert_close(output.pooler_output, expected.pooler_output)
+    torch.testing.assert_close(output.last_hidden_state[:, [0, 2, 3]], expected.last_hidden_state)
+    assert not output.last_hidden_state[:, 1].any()
+
+
+@pytest.mark.parametrize(("model_type", "settings"), [kind for kind in KINDS if kind[1].get("skip_unknown")])
+def test_unknown_words_are_left_out_unless_nothing_else_is_left(model_type, settings):
+    model = make(model_type, settings)
+    ids, mask = padded([[5, 1, 6, 1], [1, 1]], 5)
+    output = model(ids, mask)
+    torch.testing.assert_close(output.pooler_output[0], model(torch.tensor([[5, 6]])).pooler_output[0])
+    model.config.skip_unknown = False
+    torch.testing.assert_close(output.pooler_output[1], model(torch.tensor([[1, 1]])).pooler_output[0])
+    assert not torch.allclose(model(ids, mask).pooler_output[0], output.pooler_output[0])
+
+
+@pytest.mark.parametrize(("model_type", "settings"), KINDS)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_dtype_follows_the_model(model_type, settings, dtype):
+    exact = make(model_type, settings)(torch.tensor([[5, 16]])).pooler_output
+    output = make(model_type, settings).to(dtype)(torch.tensor([[5, 16]]))
+    assert output.pooler_output.dtype == output.last_hidden_state.dtype == dtype
+    torch.testing.assert_close(output.pooler_output.float(), exact, atol=0.05, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "settings", "kind"),
+    [
+        *((*one, kind) for one in AVERAGES for kind in ("dropout", "word_dropout")),
+        *((*one, kind) for one in NETWORKS for kind in ("dropout", "word_dropout", "variational_dropout")),
+    ],
+)
+def test_dropout_acts_in_training_only(model_type, settings, kind):
+    model = make(model_type, {**settings, kind: 0.5})
+    ids = torch.tensor([[5, 6, 7, 18, 19, 10]]).expand(50, -1)
+    assert torch.equal(model(ids).pooler_output, model(ids).pooler_output)
+    model.train()
+    assert model(ids).pooler_output.std(0).min() > 0.01
+
+
+@pytest.mark.parametrize("kind", ["dropout", "word_dropout"])
+@pytest.mark.parametrize("model_type", ["avg", "concatenation"])
+def test_dropout_of_averages_keeps_the_expected_vector(model_type, kind):
+    model = make(model_type, {kind: 0.5})
+    ids = torch.tensor([[5, 6, 7, 18, 19, 10]]).expand(20_000, -1)
+    plain = model(ids[:1]).pooler_output
+    model.train()
+    torch.manual_seed(0)
+    torch.testing.assert_close(
+        model(ids, return_token_vectors=False).pooler_output.mean(0), plain[0], atol=0.03, rtol=0
+    )
+
+
+@pytest.mark.parametrize(("model_type", "settings"), [*AVERAGES, *NETWORKS])
+@pytest.mark.parametrize("dropout", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
+def test_sparse_gradients_equal_dense_ones_and_every_parameter_has_one(model_type, settings, dropout):
+    ids, mask = padded(ROWS, 9)
+    gradients = []
+    for sparse in (False, True):
+        model = make(model_type, {**settings, **dropout}).train()
+        model.sparse_gradients = sparse
+        torch.manual_seed(1)
+        pooled = model(ids, mask, return_token_vectors=False).pooler_output
+        (pooled @ torch.arange(1.0, DIM + 1)).square().sum().backward()
+        assert model.embeddings.grad.is_sparse is sparse
+        gradients.append([parameter.grad.to_dense() for parameter in model.parameters()])
+    for dense, sparse_gradient in zip(*gradients, strict=True):
+        assert dense.isfinite().all() and dense.any()
+        torch.testing.assert_close(sparse_gradient, dense)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "wrong"),
+    [
+        *(
+            (model_type, settings)
+            for model_type in ("avg", "concatenation", "gran", "recurrent")
+            for settings in ({"dropout": 1.0}, {"word_dropout": -0.1}, {"dropout": 0.1, "word_dropout": 0.1})
+        ),
+        *(
+            (model_type, settings)
+            for model_type in ("gran", "recurrent")
+            for settings in (
+                {"cell": "rnn"},
+                {"candidate_activation": "relu"},
+                {"direction_merge": "max"},
+                {"word_dropout": 0.1, "variational_dropout": 0.1},
+                {"cell": "gru", "peepholes": True},
+                {"cell": "gru", "output_gate": False},
+            )
+        ),
+        ("avg", {"normalize": True}),
+        ("avg", {"initial_distribution": "x"}),
+        ("avg", {"skip_unknown": True, "unk_token_id": None}),
+        ("gran", {"variational_dropout_of": "gate"}),
+        ("recurrent", {"pooling": "max"}),
+        ("recurrent", {"hidden_size": 5, "bidirectional": True}),
+        ("concatenation", {"vocab_sizes": []}),
+        ("concatenation", {"vocab_sizes": [3, 0]}),
+        ("concatenation", {"part_size": 0}),
+        *(
+            ("concatenation", {"part_weights": weights})
+            for weights in ([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, float("inf")], [1.0, float("nan")])
+        ),
+    ],
+)
+def test_senseless_settings_are_refused(model_type, wrong):
+    with pytest.raises(ValueError):
+        config_class(model_type)(**wrong)
