@@ -2,8 +2,8 @@
 
 All train the same pairs with the same vocabulary, dimension and batch size. A turn is a run of the Trainer from its
 start; its rate is that of the steps after the first tenth, so neither start-up nor the final checkpoint counts.
-sentence-transformers trains a `StaticEmbedding` with its `MultipleNegativesRankingLoss`, whose cost is that of our loss
-with the hardest negative: all cosines of a batch. Ratios are of row-wise Adam without mega-batches.
+sentence-transformers trains a `StaticEmbedding` with its `MultipleNegativesRankingLoss`, whose cost is that of our
+loss with the hardest negative: all cosines of a batch. Ratios are of row-wise Adam without mega-batches.
 
 Started by `torchrun --nproc-per-node 2`, the contestants of this package train in two processes with a joint batch
 twice as large, and a rate is that of both together; dense Adam then exchanges whole gradients of the table, as

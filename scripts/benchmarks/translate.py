@@ -1,8 +1,8 @@
 """Times beam search and training of RNNsearch against JoeyNMT, in one run.
 
 JoeyNMT cannot share our environment: it runs in its own interpreter, `--joeynmt-python`, as a worker that is idle
-while others have their turn. Its model has no maxout layer and attends once more; sizes, batches, random weights and the
-number of threads are the same.
+while others have their turn. Its model has no maxout layer and attends once more; sizes, batches, random weights and
+the number of threads are the same.
 
 Search: a turn translates one batch with the encoder; no hypothesis may end before the last step, so all do the same
 number of hypothesis-steps (sentences * beams * steps), and leaving out finished sentences earns nothing here. The
