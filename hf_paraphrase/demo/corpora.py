@@ -23,8 +23,6 @@ from .model_catalogue import ModelCatalogue
 
 MOST_SENTENCES = 1_000_000
 """The first sentences of a corpus that are used."""
-_EXACT_UP_TO = 100_000
-"""A larger corpus gets an approximate index."""
 _BLOCK = 8_192
 """Sentences between two updates of the progress bar."""
 SAMPLE = "the English sentences of the built-in sample"
@@ -38,12 +36,7 @@ def no_progress(share: float, text: str) -> None:
 
 
 class SentenceMap:
-    """Sentences of an index on the first two principal components of their vectors.
-
-    Attributes:
-        kept: The share of the variance that the components keep, from 0 to 1.
-        num_points: How many sentences are on the map, some thousands drawn at random from a larger index.
-    """
+    """Sentences of an index on the first two principal components of their vectors."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
@@ -78,18 +71,10 @@ class SentenceMap:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search with one encoder found.
-
-    Attributes:
-        seconds: How long the query took, including its embedding.
-        recall: The share of the true neighbours that the index finds; None for an exact index.
-        points: The map with the query and its neighbours.
-        caption: What the map shows.
-    """
+    """What a search with one encoder found."""
 
     neighbours: list[Neighbour]
     seconds: float
-    recall: float | None
     points: pd.DataFrame
     caption: str
 
@@ -134,17 +119,17 @@ class UserCorpus:
         """Finds the sentences nearest to a query, by one encoder."""
         indexed = self._indexed(model, progress)
         index, shown = indexed.index, indexed.map
-        with self._catalogue.work(), indexed.lock:
+        with indexed.lock:
             begin = time.perf_counter()
             (neighbours,) = index.neighbours([query], k)
             seconds = time.perf_counter() - begin
             points = shown.points(query, index.encoder.encode(query, normalize=True), neighbours)
         some = "all" if shown.num_points == len(index) else f"{shown.num_points:,} of the {len(index):,}"
         caption = f"{some} sentences on two principal components, {shown.kept:.0%} of the variance"
-        return SearchResult(neighbours, seconds, index.settings.recall, points, caption)
+        return SearchResult(neighbours, seconds, points, caption)
 
     def _indexed(self, model: str, progress: Progress) -> _Indexed:
-        with self._catalogue.work(), self._lock:
+        with self._lock:
             if model not in self._indexes:
                 self._indexes[model] = self._build(model, progress)
             return self._indexes[model]
@@ -154,20 +139,15 @@ class UserCorpus:
         encoder = self._catalogue.new_encoder(model)
         folder = Path(self._folder.name) / str(len(self._indexes))
         folder.mkdir(exist_ok=True)
-        approximate = self.count > _EXACT_UP_TO
-        total = self.count * (2 if approximate else 1)
         done = 0
 
         def report(rows: int) -> None:
             nonlocal done
-            self._catalogue.check_open()
             done += rows
-            progress(min(1.0, done / total), f"{model}: {min(done, self.count):,} of {self.count:,} sentences read")
+            progress(done / self.count, f"{model}: {done:,} of {self.count:,} sentences read")
 
         with _named_shortly(self.source):
-            build_index(
-                encoder, self._blocks(), folder, approximate=approximate, progress=report, place_progress=report
-            )
+            build_index(encoder, self._blocks(), folder, progress=report)
         index = SearchIndex(folder, encoder)
         # The first query opens files and starts threads, which its time should not include.
         list(index.neighbours(["a"], 1))

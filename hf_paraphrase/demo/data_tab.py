@@ -8,20 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import open_shard
 from ..data.sample import sample_paraphrases
 from ..errors import HfParaphraseError, InputError
 from .answers import answered, show_example, source_of
-from .pair_measures import MOST_MEASURES, USUAL, Cut, PairMeasures, available_measures, read_measures
+from .pair_measures import MOST_MEASURES, USUAL, PairMeasures, available_measures, read_measures
 from .pictures import BAR_COLOURS, escaped, note
 
 if TYPE_CHECKING:
     import gradio
 
-_LONGEST = 300
+_LONGEST, _EXAMPLES = 300, 5
 _JUDGED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int64())])
 _NEEDS_A_FOLDER = "YOUR_FOLDER"
 
@@ -61,14 +63,15 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     gradio_progress = gr.Progress()
     outputs = [result, *charts, *tables]
 
-    def updates_of(pairs: PairMeasures, cut: Cut) -> list[Any]:
-        updates: list[Any] = [shown(pairs, cut)]
+    def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
+        kept, comparisons = pairs.cut(ranges)
+        updates: list[Any] = [shown(pairs, kept, comparisons)]
         for measure in pairs.measures.values():
-            updates.append(gr.BarPlot(value=measure.histogram(cut.kept), x_bin=measure.width, x_title=measure.name))
+            updates.append(gr.BarPlot(value=measure.histogram(kept), x_bin=measure.width, x_title=measure.name))
         updates += [gr.skip()] * (MOST_MEASURES - len(pairs.measures))
         headers = ["sentence1", "sentence2", *pairs.measures]
-        for rows in cut.nearest:
-            examples = examples_of(pairs, rows.tolist())
+        for part in (kept, ~kept):
+            examples = examples_of(pairs, part)
             updates.append(gr.Dataframe(value=examples, headers=headers, visible=bool(examples)))
         return updates
 
@@ -87,14 +90,14 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
         sliders += [gr.skip()] * (len(ends) - len(sliders))
         visible = [gr.update(visible=number < len(pairs.measures)) for number in range(MOST_MEASURES)]
         picked = gr.update(choices=available, value=list(pairs.measures))
-        return note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, pairs.cut({}))
+        return note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, {})
 
     @answered([gr.skip()] * (len(outputs) - 1))
     def on_move(pairs: PairMeasures | None, *values: float) -> list[Any]:
         if pairs is None:
             return [gr.skip()] * len(outputs)
         ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=False)
-        return updates_of(pairs, pairs.cut(dict(ranges)))
+        return updates_of(pairs, dict(ranges))
 
     gr.on([button.click, path.submit], on_read, inputs, read_outputs, api_visibility="private")
     show_example(gr, tab, on_read, inputs, read_outputs)
@@ -112,11 +115,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
 def open_data(
     file: str | None, place: str, split: str, names: Sequence[str], progress: Any
 ) -> tuple[PairMeasures, list[str], str]:
-    """Reads pairs from what a user gave.
-
-    Returns:
-        The pairs, the measures that they have or could have, and a line about them.
-    """
+    """Reads pairs from what a user gave."""
     source = source_of(file, place)
     title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
@@ -149,20 +148,19 @@ def open_data(
     return pairs, available, text
 
 
-def shown(pairs: PairMeasures, cut: Cut) -> str:
+def shown(pairs: PairMeasures, kept: NDArray[np.bool_], comparisons: Sequence[str]) -> str:
     """Draws how many pairs ranges keep, and the command that keeps the same."""
-    kept = int(cut.kept.sum())
-    count = f"<h3>{kept:,} of {pairs.count:,} pairs are kept ({kept / pairs.count:.1%})</h3>"
-    if not kept:
+    number = int(kept.sum())
+    count = f"<h3>{number:,} of {pairs.count:,} pairs are kept ({number / pairs.count:.1%})</h3>"
+    if not number:
         return count + note("nothing is kept: filter would refuse that", error=True)
-    nearest = "<p>Below: pairs next to the borders of the ranges.</p>" if cut.comparisons else ""
-    return f'{count}<code class="hfp-command">{escaped(pairs.command(cut.comparisons))}</code>{nearest}'
+    return f'{count}<code class="hfp-command">{escaped(pairs.command(comparisons))}</code>'
 
 
-def examples_of(pairs: PairMeasures, rows: Sequence[int]) -> list[list[Any]]:
-    """Returns some pairs with their measures, as rows for a table on the page."""
+def examples_of(pairs: PairMeasures, part: NDArray[np.bool_]) -> list[list[Any]]:
+    """Returns the first pairs of a part of all (pairs,) with their measures, as rows for a table on the page."""
     examples = []
-    for row in rows:
+    for row in np.flatnonzero(part[: pairs.texts.num_rows])[:_EXAMPLES].tolist():
         texts = [str(pairs.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in ("sentence1", "sentence2")]
         values = [float(measure.values[row]) for measure in pairs.measures.values()]
         examples.append([*texts, *(None if value != value else round(value, 3) for value in values)])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Lock, Semaphore
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.files import read_json_object
@@ -27,11 +26,8 @@ _SETTINGS, _MODULES, _TOKENIZER = "config.json", "modules.json", "tokenizer_conf
 _TRANSLATORS = ("ForConditionalGeneration", "MTModel")
 """How the names of the classes of sequence-to-sequence models end."""
 _DEEPEST = 6
-_MOST_WORKERS = 8
 MOST_PARAPHRASES = 10
 """Paraphrases of a sentence, at most."""
-_MOST_OPEN = 6
-"""Models that stay open; the least recently used one is closed first."""
 
 
 @dataclass(frozen=True)
@@ -69,28 +65,6 @@ class ModelCatalogue:
         self.translators = [name for name, model in self.models.items() if model.translates]
         self._open: dict[tuple[str, ...], tuple[Any, Lock]] = {}
         self._lock = Lock()
-        self._workers, self._closed = Semaphore(_MOST_WORKERS), False
-
-    def close(self, timeout: float = 10.0) -> None:
-        """Lets no more work begin, and waits at most `timeout` seconds for work in progress to end."""
-        self._closed = True
-        deadline = time.monotonic() + timeout
-        remaining = (max(0.0, deadline - time.monotonic()) for _ in range(_MOST_WORKERS))
-        for is_free in [self._workers.acquire(timeout=seconds) for seconds in remaining]:
-            if is_free:
-                self._workers.release()
-
-    @contextmanager
-    def work(self) -> Iterator[None]:
-        """Counts the block as work in progress."""
-        self.check_open()
-        with self._workers:
-            yield
-
-    def check_open(self) -> None:
-        """Ends long work once the page is closed."""
-        if self._closed:
-            raise UsageError("the page is closed", remedy="open it again")
 
     def place_of(self, name: str | None, names: list[str]) -> str:
         """Returns the folder or repository of a model, which must be among `names`."""
@@ -140,15 +114,12 @@ class ModelCatalogue:
 
     @contextmanager
     def _opened(self, key: tuple[str, ...], opener: Callable[[], Any]) -> Iterator[Any]:
-        with self.work():
-            with self._lock:
-                entry = self._open.pop(key, None) or (opener(), Lock())
-                while len(self._open) >= _MOST_OPEN:
-                    del self._open[next(iter(self._open))]
-                self._open[key] = entry
-            model, lock = entry
-            with lock:
-                yield model
+        with self._lock:
+            if key not in self._open:
+                self._open[key] = opener(), Lock()
+        model, lock = self._open[key]
+        with lock:
+            yield model
 
 
 def _models_of(place: str) -> Iterator[FoundModel]:

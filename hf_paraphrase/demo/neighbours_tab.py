@@ -109,9 +109,8 @@ def status_of(corpus: UserCorpus) -> str:
 
 def heading_of(name: str, result: SearchResult) -> str:
     """Names an encoder and how long it took."""
-    exact = "" if result.recall is None else f", {result.recall:.0%} of the true neighbours are found"
     unknown = "" if result.neighbours else note("none of the words of the query is in the encoder's vocabulary")
-    return f"<h3>{escaped(name)}</h3><p>{result.seconds * 1000:.1f} ms{exact}</p>{unknown}"
+    return f"<h3>{escaped(name)}</h3><p>{result.seconds * 1000:.1f} ms</p>{unknown}"
 
 
 def _shown(progress: Any) -> Progress:

@@ -33,9 +33,8 @@ _MOST_TEXTS = 200_000
 """Pairs whose sentences stay in memory, for examples."""
 _BARS, _STEPS = 25, 200
 """About how many bars and slider positions the range of a measure has."""
-_LARGEST = 1e300
-"""Numbers beyond it are not drawn, like infinite ones: the difference of two may be infinite."""
-_SMALLEST = 1e-290
+_LARGEST = 1e15
+"""Larger numbers are not drawn, like infinite ones."""
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 """What `filter --keep` takes for the name of a column."""
 
@@ -50,8 +49,6 @@ class MeasureValues:
         high: The greatest position, not below the greatest value.
         step: The distance between two positions.
         width: The width of a bar of the histogram.
-        centres: The centres of the bars that have values (bars,); NaN for what is not drawn.
-        bars: The bar of each value (pairs,).
     """
 
     name: str
@@ -60,35 +57,32 @@ class MeasureValues:
     high: float
     step: float
     width: float
-    centres: NDArray[np.float64]
-    bars: NDArray[np.int64]
 
     @classmethod
     def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
         """Finds the range and the steps of some values."""
-        finite = values[np.abs(values) <= _LARGEST]
-        least, greatest = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        whole = bool((finite == np.round(finite)).all())
-        span, magnitude = greatest - least, max(abs(least), abs(greatest))
-        if span <= max(_SMALLEST, magnitude * 1e-9):
+        drawn = values[np.abs(values) <= _LARGEST]
+        least, greatest = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
+        whole = bool((drawn == np.round(drawn)).all())
+        span = greatest - least
+        if span <= max(abs(least), abs(greatest)) * 1e-9:
             # Values that are nearly the same have a range too, wide enough for steps in float64.
-            span = max(1.0, magnitude * 1e-6)
-        step, width = _step(span / _STEPS, whole), _step(span / _BARS, whole)
+            span = max(1.0, abs(greatest) * 1e-6)
+        step = _step(span / _STEPS, whole)
         low, high = _rounded(math.floor(least / step) * step, step), _rounded(math.ceil(greatest / step) * step, step)
         # A multiple may be off by rounding.
         low = low if low <= least else _rounded(low - step, step)
         high = high if high >= greatest and high > low else _rounded(high + step, step)
-        drawn = np.where(np.abs(values) <= _LARGEST, values, np.nan)
-        starts, bars = np.unique(np.floor(drawn / width), return_inverse=True)
-        return cls(name, values, low, high, step, width, (starts + 0.5) * width, bars)
+        return cls(name, values, low, high, step, _step(span / _BARS, whole))
 
     def histogram(self, kept: NDArray[np.bool_]) -> pd.DataFrame:
         """Counts the pairs in each bar, by whether they are kept: columns `value`, `pairs` and `part`."""
+        drawn = np.abs(self.values) <= _LARGEST
         parts = []
-        for part, rows in (("kept", kept), ("left out", ~kept)):
-            counts = np.bincount(self.bars[rows], minlength=len(self.centres))
-            parts.append(pd.DataFrame({"value": self.centres, "part": part, "pairs": counts}))
-        return pd.concat(parts).dropna()
+        for part, rows in (("kept", kept & drawn), ("left out", ~kept & drawn)):
+            bars, counts = np.unique(np.floor(self.values[rows] / self.width), return_counts=True)
+            parts.append(pd.DataFrame({"value": (bars + 0.5) * self.width, "part": part, "pairs": counts}))
+        return pd.concat(parts, ignore_index=True)
 
     def comparison(self, low: float, high: float) -> str | None:
         """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""
@@ -97,21 +91,6 @@ class MeasureValues:
         if above and below:
             return f"{_text(low)}<={self.name}<={_text(high)}"
         return f"{self.name}>={_text(low)}" if above else f"{self.name}<={_text(high)}" if below else None
-
-
-@dataclass(frozen=True)
-class Cut:
-    """What ranges keep.
-
-    Attributes:
-        kept: Which pairs (pairs,).
-        comparisons: The ranges as `filter --keep` reads them.
-        nearest: The numbers of some kept pairs and of some others, nearest to the borders first.
-    """
-
-    kept: NDArray[np.bool_]
-    comparisons: list[str]
-    nearest: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -129,32 +108,19 @@ class PairMeasures:
     measures: dict[str, MeasureValues]
     texts: pa.Table
 
-    def cut(self, ranges: Mapping[str, tuple[float, float]], *, examples: int = 5) -> Cut:
-        """Finds what ranges keep."""
+    def cut(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[NDArray[np.bool_], list[str]]:
+        """Finds which pairs ranges keep (pairs,), and the ranges as `filter --keep` reads them."""
         kept = np.ones(self.count, bool)
-        distance = np.full(self.count, np.inf)
         comparisons = []
         for name, (low, high) in ranges.items():
             measure = self.measures[name]
             if low > high:
                 problem = f"the range of {name} begins at {_text(low)} and ends at {_text(high)}"
                 raise UsageError(problem, remedy="exchange them")
-            if (text := measure.comparison(low, high)) is None:
-                continue
-            comparisons.append(text)
-            kept &= parse_selection(text).mask(measure.values)
-            sides = np.minimum(
-                measure.values - low if low > measure.low else np.inf,
-                high - measure.values if high < measure.high else np.inf,
-            )
-            distance = np.minimum(distance, np.nan_to_num(sides / (measure.high - measure.low), nan=-np.inf))
-        has_text = np.arange(self.count) < self.texts.num_rows
-        inside, outside = np.flatnonzero(kept & has_text), np.flatnonzero(~kept & has_text)
-        nearest = (
-            inside[np.argsort(distance[inside], kind="stable")[:examples]],
-            outside[np.argsort(-distance[outside], kind="stable")[:examples]],
-        )
-        return Cut(kept, comparisons, nearest)
+            if (text := measure.comparison(low, high)) is not None:
+                comparisons.append(text)
+                kept &= parse_selection(text).mask(measure.values)
+        return kept, comparisons
 
     def command(self, comparisons: Sequence[str]) -> str:
         """Writes the command that keeps what comparisons keep."""

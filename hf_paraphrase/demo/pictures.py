@@ -74,15 +74,7 @@ def heat_map(
 def coloured_words(
     words: Sequence[str], values: NDArray[np.floating], *, largest: float, smallest: float = 0.0, unit: str = ""
 ) -> str:
-    """Draws the words of a sentence, each on a background that shows its number, which is below it.
-
-    Args:
-        words: The words.
-        values: Their numbers (words,); NaN for none.
-        largest: The number of the strongest colour.
-        smallest: The number of no colour.
-        unit: What the numbers are, for the words' tool tips.
-    """
+    """Draws the words of a sentence, each on a background that shows its number, which is below it."""
     drawn = []
     for word, value in zip(words, values.tolist(), strict=True):
         shown = "–" if math.isnan(value) else number(value)

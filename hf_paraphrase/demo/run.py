@@ -53,11 +53,7 @@ class DemoSettings(DeviceSettings):
 
 @recipe(DemoSettings)
 def launch_demo(settings: DemoSettings) -> Path | None:
-    """Opens the page and serves it until it is interrupted, or writes the folder of a Space.
-
-    Returns:
-        The folder; None without `output`.
-    """
+    """Opens the page and serves it until it is interrupted, or writes the folder of a Space."""
     if settings.output is not None:
         folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
         log(f"Space saved to {folder}. Send it with: hf-paraphrase push --path {folder} --repo-id namespace/name")
@@ -97,7 +93,6 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
             yield url.rstrip("/")
         finally:
             page.close(verbose=False)
-            catalogue.close()
 
 
 def _wait() -> None:

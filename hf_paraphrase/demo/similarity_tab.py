@@ -72,13 +72,7 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
 
 
 def explained(sentences: Sequence[str], cosines: NDArray[np.float32], words: Sequence[WordVectors]) -> str:
-    """Draws for each pair of sentences, the most similar first, what their words add to the cosine.
-
-    Args:
-        sentences: The sentences.
-        cosines: Their cosines (sentences, sentences).
-        words: What their words are.
-    """
+    """Draws for each pair of sentences, the most similar first, what their words add to the cosine."""
     pairs = sorted(combinations(range(len(sentences)), 2), key=lambda pair: -float(cosines[pair]))
     drawn = []
     all_shares = [word_shares(words[first], words[second]) for first, second in pairs]

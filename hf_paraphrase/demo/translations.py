@@ -107,11 +107,7 @@ def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Atte
 
 
 def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -> int:
-    """Adds pairs to a data folder, which is created if necessary; existing pairs are not added again.
-
-    Returns:
-        How many pairs the folder then has.
-    """
+    """Adds pairs to a data folder, which is created if necessary; existing pairs are not added again."""
     if not pairs.num_rows:
         raise UsageError("no translation is marked", remedy="mark those to keep")
     if any(not text.strip() for text in pairs.column("sentence1").to_pylist()):

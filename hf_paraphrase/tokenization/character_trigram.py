@@ -16,14 +16,14 @@ microseconds each. `SentenceEncoder` and `trigram_vocabulary` compute the same w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError
-from .character_windows import MARKS, character_windows
 from .tokenizer_parts import settings_of_part, tokens_around
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
@@ -31,19 +31,35 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer, normalizers
     from transformers import PreTrainedTokenizerFast
 
-_BEFORE, _BEHIND = MARKS[0], MARKS[1]
+MARKS = "\x01\x02"
+"""Two control characters that are taken out of every text, because the tokenizer needs them for itself."""
+_BEFORE, _BEHIND = MARKS
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
 
 
-@dataclass(frozen=True)
-class TrigramRules:
-    """What a character-trigram tokenizer does.
+class CharacterWindows(NamedTuple):
+    """The windows of three characters of several texts, each with a space before it and one behind.
 
     Attributes:
-        skip_unknown: Whether trigrams outside the vocabulary are left out; otherwise they are the unknown token.
-        trigrams: The vocabulary without special tokens, with the ids.
+        points: The code points of all texts in a row, with a space before each and behind all, uint8 or uint32.
+        centres: The place in the row of the middle character of each window (windows,), int64.
+        offsets: Text i has the windows from `offsets[i]` up to `offsets[i + 1]`, int64 (texts + 1,).
     """
+
+    points: NDArray[np.unsignedinteger]
+    centres: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    def packed(self) -> NDArray[np.int64]:
+        """Packs each window into one number, 21 bits a character, whose order is that of the strings (windows,)."""
+        wide = self.points.astype(np.int64)
+        first, second, third = (wide[self.centres + place] for place in (-1, 0, 1))
+        return first << 2 * _CHARACTER_BITS | second << _CHARACTER_BITS | third
+
+
+class TrigramRules(NamedTuple):
+    """What a character-trigram tokenizer does; its trigrams have their ids, those of special tokens left out."""
 
     lower_case: bool
     skip_unknown: bool
@@ -55,12 +71,8 @@ def trigram_vocabulary(
 ) -> list[str]:
     """Lists the character trigrams of a text, the most frequent first and in order of code points among equals.
 
-    Args:
-        sentences: The text; it is streamed.
-        lower_case: As for :func:`build_character_trigram_tokenizer`.
-        min_frequency: Trigrams that occur less often are left out.
-        max_size: The greatest number of trigrams (200,000 in Wieting et al. 2019, "Simple and Effective Paraphrastic
-            Similarity from Parallel Translations"); None for all, as in ParaNMT-50M.
+    200,000 are those of Wieting et al. (2019, "Simple and Effective Paraphrastic Similarity from Parallel
+    Translations"); `max_size=None` takes all, as ParaNMT-50M does.
     """
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
@@ -71,7 +83,8 @@ def trigram_counts(
     """Counts the character trigrams of a text; takes and orders them as :func:`trigram_vocabulary`."""
     normalize = text_normalizer(lower_case=lower_case)
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    for block in _blocks(sentences):
+    stream = iter(sentences)
+    while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
         packed = character_windows(block, normalize, lower_case=lower_case).packed()
         new_keys, new_counts = np.unique(packed, return_counts=True)
         keys, where = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
@@ -88,17 +101,10 @@ def trigram_counts(
 def build_character_trigram_tokenizer(
     trigrams: Iterable[str], *, lower_case: bool = True, skip_unknown: bool = False
 ) -> PreTrainedTokenizerFast:
-    """Builds a tokenizer over a list of trigrams, e.g. that of :func:`trigram_vocabulary`.
+    """Builds a tokenizer over a list of trigrams in the order of their ids, e.g. that of :func:`trigram_vocabulary`.
 
-    Args:
-        trigrams: The trigrams in the order of their ids; repeated ones are passed over. Id 0 is `[PAD]`.
-        lower_case: Whether text is lower-cased.
-        skip_unknown: Leave trigrams outside the vocabulary out of the mean, as the encoders of Wieting et al. (2019).
-            Otherwise each of them is the token `[UNK]`, id 1, with one trained vector, as in ParaNMT-50M.
-
-    Returns:
-        A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
-        :func:`~.word_level.save_tokenizer` writes, with equal results.
+    With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019).
+    Otherwise each of them is the token `[UNK]`, id 1, with one trained vector, as in ParaNMT-50M. Id 0 is `[PAD]`.
     """
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
@@ -130,10 +136,35 @@ def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
     sequence = normalizers.Sequence(_text_steps(lower_case))
 
     def normalize(text: str) -> str:
-        normal: str = sequence.normalize_str(text)
+        try:
+            normal: str = sequence.normalize_str(text)
+        except UnicodeEncodeError as error:
+            raise TypeError(f"a text is not valid Unicode: {error}") from error
         return normal
 
     return normalize
+
+
+def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool) -> CharacterWindows:
+    """Finds the windows of some texts, which :func:`text_normalizer` normalises; plain ASCII needs less for that."""
+    for kind in set(map(type, texts)):
+        if not issubclass(kind, str):
+            raise TypeError(f"every text must be a string, not {kind.__name__}")
+    cased = str.lower if lower_case else str
+    plain = [
+        " ".join(cased(text).split()) if text.isascii() and text.isprintable() else normalize(text) for text in texts
+    ]
+    row = f" {' '.join(plain)} "
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, plain), np.int64, len(plain)), out=offsets[1:])
+    is_centre = np.ones(int(offsets[-1]) + len(texts) + 1, np.bool_)
+    is_centre[offsets + np.arange(len(offsets))] = False
+    points: NDArray[np.unsignedinteger]
+    if row.isascii():
+        points = np.frombuffer(row.encode("ascii"), np.uint8)
+    else:
+        points = np.frombuffer(row.encode("utf-32-le"), np.uint32)
+    return CharacterWindows(points, np.flatnonzero(is_centre), offsets)
 
 
 def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
@@ -205,14 +236,3 @@ def _normalizer(neighbours: Sequence[str], *, lower_case: bool) -> normalizers.S
 def _neighbours(trigrams: Iterable[str]) -> list[str]:
     """Lists the characters, except the space, that stand first or last in a trigram, in order."""
     return sorted({character for trigram in trigrams for character in (trigram[0], trigram[2])} - {" "})
-
-
-def _blocks(sentences: Iterable[str]) -> Iterator[list[str]]:
-    block: list[str] = []
-    for sentence in sentences:
-        block.append(sentence)
-        if len(block) == _SENTENCES_PER_BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
+from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerFast
 
 SPACE = "▁"
@@ -71,9 +70,6 @@ def train_encoder_unigram(
         sentences: The text; it is streamed.
         vocabulary_size: The greatest number of pieces, the two special ones included.
         lower_case: As for :func:`train_encoder_bpe`.
-
-    Returns:
-        A fast tokenizer in which id 0 is `[PAD]` and id 1 is `[UNK]`.
     """
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import Unigram
@@ -99,26 +95,20 @@ def train_encoder_unigram(
     return _finished(_without_mark(tokenizer), vocabulary_size)
 
 
-def piece_splitting() -> PreTokenizer:
-    """Makes what splits a text into words, each marked with the space before it, and punctuation marks."""
-    from tokenizers import Regex, pre_tokenizers
+def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
+    """Sets what normalises a text, splits it into words, each marked with the space before it, and joins pieces."""
+    from tokenizers import Regex, decoders, pre_tokenizers
 
-    return pre_tokenizers.Sequence(
+    tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
+    marking = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.WhitespaceSplit(),
-            pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always", split=True),
+            pre_tokenizers.Metaspace(**marking),
             pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
         ]
     )
-
-
-def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
-    from tokenizers import decoders, normalizers
-
-    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
-    tokenizer.pre_tokenizer = piece_splitting()
-    tokenizer.decoder = decoders.Metaspace(replacement=SPACE, prepend_scheme="always", split=True)
+    tokenizer.decoder = decoders.Metaspace(**marking)
 
 
 def _with_text(sentences: Iterable[str]) -> Iterable[str]:

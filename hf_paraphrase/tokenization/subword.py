@@ -68,15 +68,7 @@ def train_separate_bpe_tokenizer(
     lowercase: bool = False,
     max_length: int = 1_000,
 ) -> RnnSearchTokenizer:
-    """Learns a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`.
-
-    Args:
-        sources: Source sentences.
-        targets: Target sentences.
-        vocab_size: Upper bound on the number of units of a side, the four special ones included.
-        lowercase: Whether to lower-case both sides.
-        max_length: `model_max_length` of the tokenizer, in units.
-    """
+    """Learns a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`."""
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
     return RnnSearchTokenizer(

@@ -12,15 +12,7 @@ from .token_ids import TokenIds
 
 _SLOWNESS_OF_TRIGRAMS = 16
 """How much dearer a character is to `tokenizers` as a trigram than as part of a word, by order of magnitude."""
-_MODEL_SETTINGS = {
-    "WordLevel": ("unk_token",),
-    "WordPiece": ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word"),
-    "BPE": (
-        *("unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
-        *("dropout", "fuse_unk", "byte_fallback", "ignore_merges"),
-    ),
-    "Unigram": ("alpha", "nbest_size"),
-}
+_MODEL_SETTINGS = ("unk_token", "dropout", "alpha", "nbest_size")
 _SHOWS_NORMALIZATION = " A\u0301\ufb01\u00a0\t\u2460 \x01\u4e2d\u017f\u03a3\uff21"
 _SHOWN = 60
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
@@ -66,11 +58,10 @@ def state_of(backend: Any) -> tuple[Any, ...]:
     if hasattr(backend, "parts"):
         return tuple(map(state_of, backend.parts))
     model = backend.model
-    kind = type(model).__name__
     return (
         backend.get_vocab_size(with_added_tokens=False),
-        kind,
-        [getattr(model, name, None) for name in _MODEL_SETTINGS.get(kind, ())],
+        type(model).__name__,
+        [getattr(model, name, None) for name in _MODEL_SETTINGS],
         # They can be added, not changed nor removed.
         len(backend.get_added_tokens_decoder()),
         _state_of_normalizer(backend.normalizer),

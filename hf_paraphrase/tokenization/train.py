@@ -16,6 +16,7 @@ from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_line
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
+from .morfessor import check_installed, count_words, learn_morphs, morfessor_tokenizer, read_morphs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -61,6 +62,8 @@ class TrainTokenizerSettings(Settings):
         "many times (not for unigram) [default: 2, for morfessor 1]",
         None,
         at_least=1,
+        only_with={"kind": ("word", "bpe", "morfessor")},
+        excludes="segmentation",
     )
     corpus_weight: float | None = setting(
         "of morfessor: weight of the cost of the words against that of the lexicon; above 1 splits words less, below "
@@ -88,12 +91,15 @@ class TrainTokenizerSettings(Settings):
     seed: int = seed_setting("of morfessor: seed of the order in which it goes over the words")
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = setting(
-        "split English contractions as the Penn Treebank does (do n't); for word only", True
+        "split English contractions as the Penn Treebank does (do n't); for word only",
+        True,
+        only_with={"kind": "word"},
     )
     treebank_words: bool = setting(
         "split and keep whole all that the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each); for "
         "word only",
         False,
+        only_with={"kind": "word"},
     )
     license: str | None = setting(
         "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is stated]",
@@ -110,7 +116,10 @@ class TrainTokenizerSettings(Settings):
         if self.min_frequency is None:
             self.min_frequency = 1 if self.kind == "morfessor" else 2
         if self.kind == "morfessor":
-            self._complete_morfessor()
+            if self.segmentation is None:
+                check_installed()
+                self.corpus_weight = 1.0 if self.corpus_weight is None else self.corpus_weight
+                self.dampening = self.dampening or "none"
             return
         if self.vocabulary_size is None:
             self.vocabulary_size = _SIZES[self.kind]
@@ -122,24 +131,19 @@ class TrainTokenizerSettings(Settings):
                 remedy="[PAD] and [UNK] are among them",
             )
 
-    def _complete_morfessor(self) -> None:
-        if self.segmentation is not None:
-            return
-        from .morfessor_words import check_installed
-
-        check_installed()
-        self.corpus_weight = 1.0 if self.corpus_weight is None else self.corpus_weight
-        self.dampening = self.dampening or "none"
-
 
 @recipe(TrainTokenizerSettings)
 def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast:
-    """Learns a tokenizer from text and writes its folder, with card and record.
-
-    Returns:
-        The tokenizer.
-    """
+    """Learns a tokenizer from text and writes its folder, with card and record."""
     from .word_level import save_tokenizer
+
+    sentence_count = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal sentence_count
+        for sentence in _sentences_of(settings.text, settings.pairs):
+            sentence_count += 1
+            yield sentence
 
     segmentation = [] if settings.segmentation is None else [settings.segmentation]
     inputs = [*settings.text, *([] if settings.pairs is None else [settings.pairs]), *segmentation]
@@ -148,15 +152,17 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     with Artefact(
         settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
-        counter = _Counted(_sentences_of(settings.text, settings.pairs))
         try:
-            tokenizer, learnt = _learn(settings, counter)
+            if settings.kind == "morfessor":
+                tokenizer, learnt = _learn_morphs(settings, counted())
+            else:
+                tokenizer, learnt = _learn_tokens(settings, counted()), {}
         except InputError as error:
             if error.path is not None:
                 raise
             raise InputError(error.message, path=inputs[0], remedy=error.remedy) from error
         results: dict[str, Any] = {
-            "sentences": counter.number,
+            "sentences": sentence_count,
             "vocabulary": len(tokenizer),
             **learnt,
             **_measure(tokenizer, _sentences_of(settings.text, settings.pairs)),
@@ -176,7 +182,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
         }
         artefact.finish(results=results, card=Card("tokenizer", card, kind="model_cards", report=True))
     log(
-        f"{settings.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
+        f"{settings.kind}: {len(tokenizer)} tokens from {sentence_count} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
     if learnt:
@@ -194,34 +200,10 @@ def _sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
             yield from chain(first, second)
 
 
-class _Counted:
-    """Counts what passes through."""
-
-    def __init__(self, sentences: Iterable[str]) -> None:
-        self.sentences = sentences
-        self.number = 0
-
-    def __iter__(self) -> Iterator[str]:
-        for sentence in self.sentences:
-            self.number += 1
-            yield sentence
-
-
-def _learn(
-    settings: TrainTokenizerSettings, sentences: Iterable[str]
-) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
-    """Makes the tokenizer; for Morfessor also the vocabulary sizes before and after, as in paper 003's Table 8."""
-    if settings.kind == "morfessor":
-        return _learn_morphs(settings, sentences)
-    return _learn_tokens(settings, sentences), {}
-
-
 def _learn_morphs(
     settings: TrainTokenizerSettings, sentences: Iterable[str]
 ) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
-    from .morfessor_tokenizer import morfessor_tokenizer
-    from .morfessor_words import count_words, learn_morphs, read_morphs
-
+    """Makes a tokenizer of morphs; the vocabulary sizes before and after are those of paper 003's Table 8."""
     counts = count_words(sentences, lower_case=settings.lower_case)
     if not counts:
         raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
@@ -246,8 +228,7 @@ def _learn_morphs(
             seed=settings.seed,
             progress=lambda number, cost: log(f"round {number}: {cost:,.0f} nats"),
         )
-    alphabet = {letter for word in counts for letter in word}
-    tokenizer = morfessor_tokenizer(morphs, alphabet, lower_case=settings.lower_case)
+    tokenizer = morfessor_tokenizer(morphs, "".join(counts), lower_case=settings.lower_case)
     sizes = {
         "words": len(counts),
         "learnt_words": morphs.words,

@@ -12,15 +12,15 @@ The ids are exactly those of `tokenizers`:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrow_arrays import int64_array, places_in, set_of
-from .character_trigram import text_normalizer, trigram_rules
-from .character_windows import character_windows
+from .character_trigram import TrigramRules, character_windows, text_normalizer, trigram_rules
 from .token_ids import TokenIds
 from .word_level import UNKNOWN_ID
 
@@ -38,20 +38,12 @@ class TrigramLookup:
     Made by :meth:`for_tokenizer`. It reads nothing but its arguments, so several threads may use it at a time.
     """
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        *,
-        lower_case: bool,
-        trigrams: Mapping[str, int],
-        unknown_id: int | None,
-        special: Sequence[str],
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer, rules: TrigramRules) -> None:
         self.tokenizer = tokenizer
-        self.lower_case = lower_case
-        self.unknown_id = unknown_id
-        self.special = list(special)
-        self._normalize = text_normalizer(lower_case=lower_case)
+        self.rules = rules
+        self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+        self._normalize = text_normalizer(lower_case=rules.lower_case)
+        trigrams = rules.trigrams
         points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32).reshape(-1, 3)
         characters, numbers = np.unique(points, return_inverse=True)
         # 0 stands for every character that is in no trigram.
@@ -74,15 +66,7 @@ class TrigramLookup:
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
         """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
         rules = trigram_rules(tokenizer)
-        if rules is None:
-            return None
-        return cls(
-            tokenizer,
-            lower_case=rules.lower_case,
-            trigrams=rules.trigrams,
-            unknown_id=None if rules.skip_unknown else UNKNOWN_ID,
-            special=[token.content for token in tokenizer.get_added_tokens_decoder().values()],
-        )
+        return None if rules is None else cls(tokenizer, rules)
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation.
@@ -90,18 +74,18 @@ class TrigramLookup:
         It takes some sixty bytes of memory for each character, so pass texts in blocks.
         """
         row = "\n".join(texts)
-        present = [text for text in self.special if text in row]
+        present = [text for text in self._special if text in row]
         if not present:
             return self._of_windows(texts)
         special = [any(text in item for text in present) for item in texts]
-        plain = self._of_windows([item for item, is_special in zip(texts, special, strict=True) if not is_special])
-        slow = [item for item, is_special in zip(texts, special, strict=True) if is_special]
+        plain = self._of_windows(list(compress(texts, [not is_special for is_special in special])))
+        slow = list(compress(texts, special))
         encodings = self.tokenizer.encode_batch_fast(slow, add_special_tokens=False)
         others = TokenIds.of_lists([encoding.ids for encoding in encodings])
         return plain.merged(others, np.array(special, np.bool_))
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
-        windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
+        windows = character_windows(texts, self._normalize, lower_case=self.rules.lower_case)
         numbers = self._number[windows.points].astype(np.int64)
         centres = windows.centres
         keys = self._keys((numbers[centres - 1], numbers[centres], numbers[centres + 1]))
@@ -110,8 +94,8 @@ class TrigramLookup:
         else:
             ids = self._ids[places_in(int64_array(keys), self._set)]
         unknown = ids < 0
-        if self.unknown_id is not None:
-            ids[unknown] = self.unknown_id
+        if not self.rules.skip_unknown:
+            ids[unknown] = UNKNOWN_ID
             return TokenIds(ids, windows.offsets)
         kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
         return TokenIds(ids[~unknown], kept[windows.offsets])

@@ -19,7 +19,7 @@ from ..errors import InputError
 from .treebank import TREEBANK_WORDS
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer, normalizers
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 PAD_TOKEN = "[PAD]"  # noqa: S105
@@ -47,17 +47,7 @@ def sentence_vocabulary(
 ) -> list[str]:
     """Lists the words of a text, the most frequent first and in alphabetical order among equals.
 
-    Args:
-        sentences: The text; it is streamed.
-        lower_case: As for :func:`build_word_level_tokenizer`.
-        contractions: As for :func:`build_word_level_tokenizer`.
-        treebank: As for :func:`build_word_level_tokenizer`.
-        digits: As for :func:`build_word_level_tokenizer`.
-        min_frequency: Words that occur less often are left out.
-        max_size: The greatest number of words; None for all.
-
-    Returns:
-        The words, without special tokens.
+    Words are split as :func:`build_word_level_tokenizer` does. At most `max_size` are listed, without special tokens.
     """
     from tokenizers.trainers import WordLevelTrainer
 
@@ -87,10 +77,6 @@ def build_word_level_tokenizer(
         contractions: Whether English contractions are split in the manner of the Penn Treebank.
         treebank: Whether all is split in its manner, contractions among it.
         digits: One of :data:`DIGITS`: whether each digit, of any script, stays, becomes a 0 or is left out.
-
-    Returns:
-        A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
-        :func:`save_tokenizer` writes, with equal results.
     """
     vocabulary = {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     for word in words:
@@ -99,6 +85,18 @@ def build_word_level_tokenizer(
         raise InputError("the vocabulary has no words", remedy="give sentences with words, or lower the min_frequency")
     backend = _backend(vocabulary, lower_case=lower_case, contractions=contractions, treebank=treebank, digits=digits)
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
+
+
+def basic_normalizer(*, lower_case: bool, digits: str = "keep") -> normalizers.Sequence:
+    """Makes what normalises text: NFKC, curly apostrophes straightened, lower case if asked for, digits replaced."""
+    from tokenizers import Regex, normalizers
+
+    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
+    if lower_case:
+        steps.append(normalizers.Lowercase())
+    if digits != "keep":
+        steps.append(normalizers.Replace(Regex(r"\p{Nd}"), _DIGITS[digits]))
+    return normalizers.Sequence(steps)
 
 
 def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTokenizerFast:
@@ -152,16 +150,11 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike
 def _backend(
     vocabulary: dict[str, int], *, lower_case: bool, contractions: bool, treebank: bool, digits: str = "keep"
 ) -> Tokenizer:
-    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
+    from tokenizers import Regex, Tokenizer, pre_tokenizers
     from tokenizers.models import WordLevel
 
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN))
-    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
-    if lower_case:
-        steps.append(normalizers.Lowercase())
-    if digits != "keep":
-        steps.append(normalizers.Replace(Regex(r"\p{Nd}"), _DIGITS[digits]))
-    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.normalizer = basic_normalizer(lower_case=lower_case, digits=digits)
     pattern = Regex(TREEBANK_WORDS if treebank else (_CONTRACTIONS if contractions else "") + _WORDS)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(pattern, "isolated")]

@@ -31,7 +31,7 @@ import numpy as np
 
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.tables import format_table
-from interleaved import argument_parser, check_least, exit_code, write, write_ratios
+from interleaved import argument_parser, run_benchmark, write
 
 _VOCABULARY = 30_000
 _QUERIES = 100
@@ -114,27 +114,14 @@ NAMES = [name for stage in STAGES for name in ((stage, f"{stage} x2") if STAGES[
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, rounds=None)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="sizes, ascending")
     parser.add_argument("--start", type=int, default=500, help="rows of the runs that stand for starting")
     parser.add_argument("--stages", nargs="+", default=NAMES, help="stages by their names")
     parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
     parser.add_argument("--record", type=Path, default=None, help="file to keep all measurements in, e.g. growth.json")
-    arguments = parser.parse_args()
-
-    def work() -> None:
-        check_least(arguments, {"start": 2, "most_seconds": 1})
-        if arguments.rows != sorted(set(arguments.rows)) or arguments.rows[0] <= arguments.start:
-            raise UsageError("--rows must ascend from more than --start")
-        for name in set(arguments.stages) - set(NAMES):
-            raise UsageError(f"--stages: there is no stage `{name}`", remedy=f"one of {', '.join(NAMES)}")
-        if arguments.work is not None:
-            arguments.work.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-            run(arguments, Path(folder))
-
-    return exit_code("benchmarks/growth", work)
+    return run_benchmark(parser, run, {"start": 2, "most_seconds": 1})
 
 
 def write_pairs(folder: Path, rows: int) -> None:
@@ -196,46 +183,60 @@ def exponent(costs: Sequence[Cost], of: Callable[[Cost], float]) -> float:
     return float(np.log(most / less) / np.log(more / fewer))
 
 
-def run(arguments: argparse.Namespace, work: Path) -> None:
-    """Measures all stages at all sizes, and writes a table and the exponents."""
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Measures all stages at all sizes, writes a table, and returns the exponents."""
+    if arguments.rows != sorted(set(arguments.rows)) or arguments.rows[0] <= arguments.start:
+        raise UsageError("--rows must ascend from more than --start")
+    for name in set(arguments.stages) - set(NAMES):
+        raise UsageError(f"--stages: there is no stage `{name}`", remedy=f"one of {', '.join(NAMES)}")
     costs: dict[str, list[Cost]] = {name: [] for name in NAMES}
     last = max(map(NAMES.index, arguments.stages))
     # What a stage reads, earlier ones make with one process.
     needed = [name for name in NAMES[: last + 1] if name in arguments.stages or name in STAGES]
-    stopped: set[str] = set()
-    kept = work / "encoder"
+    encoder = folder / "encoder"
+    if arguments.work is not None:
+        arguments.work.mkdir(parents=True, exist_ok=True)
     for rows in (arguments.start, *arguments.rows):
-        folder = work / str(rows)
-        folder.mkdir()
-        write_pairs(folder, rows)
-        if kept.exists():
-            kept.rename(folder / "encoder")
-        for name in needed:
-            stage = STAGES[name.removesuffix(" x2")]
-            if name in stopped or not all((folder / need).exists() for need in stage.needs):
-                continue
-            if (expected := expected_seconds(costs[name], rows)) > arguments.most_seconds:
-                stopped.add(name)
-                write(f"{name}: {rows:,} rows are left out, about {expected:,.0f} s")
-                continue
-            output = folder / (stage.output or "nothing")
-            shutil.rmtree(output, ignore_errors=True)
-            cost = measured(stage.commands(folder, rows, twice=name.endswith(" x2")), rows, output)
-            costs[name].append(cost)
-            if arguments.record is not None:
-                record = {name: [asdict(cost) for cost in found] for name, found in costs.items()}
-                arguments.record.write_text(json.dumps(record, indent=1) + "\n")
-            write(
-                f"{name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors, "
-                f"{cost.peak / 2**20:,.0f} MiB, {cost.written / 2**20:,.0f} MiB written"
-            )
-        if (folder / "encoder").exists():
-            (folder / "encoder").rename(kept)
-        shutil.rmtree(folder)
+        with tempfile.TemporaryDirectory(dir=arguments.work or folder) as name:
+            measure_all(arguments, Path(name), rows, needed, costs, encoder)
     shown = {name: found for name, found in costs.items() if name in arguments.stages and len(found) > 1}
     write(summary(shown))
     exponents = {name: exponent(found, lambda cost: cost.processors) for name, found in shown.items()}
-    write_ratios({name: value for name, value in exponents.items() if np.isfinite(value)})
+    return {name: value for name, value in exponents.items() if np.isfinite(value)}
+
+
+def measure_all(
+    arguments: argparse.Namespace,
+    work: Path,
+    rows: int,
+    needed: list[str],
+    costs: dict[str, list[Cost]],
+    encoder: Path,
+) -> None:
+    """Measures the stages at one size, those left out that would take too long or lack what they read."""
+    write_pairs(work, rows)
+    if encoder.exists():
+        shutil.copytree(encoder, work / "encoder")
+    for name in needed:
+        stage = STAGES[name.removesuffix(" x2")]
+        if not all((work / need).exists() for need in stage.needs):
+            continue
+        if (expected := expected_seconds(costs[name], rows)) > arguments.most_seconds:
+            write(f"{name}: {rows:,} rows are left out, about {expected:,.0f} s")
+            continue
+        output = work / (stage.output or "nothing")
+        shutil.rmtree(output, ignore_errors=True)
+        cost = measured(stage.commands(work, rows, twice=name.endswith(" x2")), rows, output)
+        costs[name].append(cost)
+        if stage.output == "encoder":
+            shutil.copytree(output, encoder, dirs_exist_ok=True)
+        if arguments.record is not None:
+            record = {name: [asdict(cost) for cost in found] for name, found in costs.items()}
+            arguments.record.write_text(json.dumps(record, indent=1) + "\n")
+        write(
+            f"{name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors, "
+            f"{cost.peak / 2**20:,.0f} MiB, {cost.written / 2**20:,.0f} MiB written"
+        )
 
 
 def expected_seconds(costs: Sequence[Cost], rows: int) -> float:

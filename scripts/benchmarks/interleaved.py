@@ -1,9 +1,7 @@
 """What the benchmarks share: their arguments, taking turns, the table, the ratios and the way they end.
 
-The contestants of a benchmark take turns in one run, so that a slow minute of the machine meets all of them; the first
-turn of each warms up and is not counted. Ratios are of the median rates. Beside the rates stands what memory the timed
-turns took at most, above what the process held when they began: where Linux tells it, and without programs that a
-contestant starts.
+The contestants of a benchmark take turns in one run, so that a slow minute of the machine affects all of them; the
+first turn of each warms up and is not counted. Ratios are of the median rates, above 1 = this package is faster.
 """
 
 from __future__ import annotations
@@ -13,21 +11,17 @@ import gc
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.messages import is_main_process
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
-CLOCK = "wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine"
-"""What `--clock` means."""
-ROUNDS = "timed turns of each contestant, after one to warm up"
-"""What `--rounds` means."""
-
 Result = TypeVar("Result")
 
 
@@ -44,35 +38,49 @@ class Contestant(NamedTuple):
     rate: Callable[[], float]
 
 
-class Turns(NamedTuple):
-    """What the timed turns of a contestant gave.
-
-    Attributes:
-        mebibytes: The most memory that one of them took, above what the process held before it; None where the system
-            does not tell.
-    """
-
-    rates: list[float]
-    mebibytes: float | None
-
-    @property
-    def memory(self) -> str:
-        """The memory as the tables say it."""
-        return "-" if self.mebibytes is None else format(self.mebibytes, ",.0f")
-
-
-def argument_parser(documentation: str | None) -> argparse.ArgumentParser:
+def argument_parser(
+    documentation: str | None, *, rounds: int | None = 5, clock: bool = False
+) -> argparse.ArgumentParser:
     """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
-    return argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=(documentation or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
+    if rounds is not None:
+        parser.add_argument(
+            "--rounds", type=int, default=rounds, help="timed turns of each contestant, after one more"
+        )
+    if clock:
+        words = "wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine"
+        parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=words)
+    return parser
 
 
-def check_least(arguments: argparse.Namespace, least: Mapping[str, int]) -> None:
-    """Refuses numbers that make no sense."""
-    for name, bound in least.items():
-        if getattr(arguments, name) < bound:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
+def run_benchmark(
+    parser: argparse.ArgumentParser,
+    run: Callable[[argparse.Namespace, Path], Mapping[str, Any]],
+    least: Mapping[str, float],
+) -> int:
+    """Runs a benchmark in a temporary folder and writes what it returns as one JSON object, ratios rounded.
+
+    Numbers below the bounds of `least`, and other errors that the user can fix, become one line.
+
+    Returns:
+        The exit code: 0 done, 2 bad usage or bad input.
+    """
+    arguments = parser.parse_args()
+    try:
+        for name, bound in {"rounds": 1, **least}.items():
+            if getattr(arguments, name, bound) < bound:
+                problem = f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}"
+                raise UsageError(problem)
+        with tempfile.TemporaryDirectory() as folder:
+            found = run(arguments, Path(folder))
+        shown = {key: round(value, 3) if isinstance(value, float) else value for key, value in found.items()}
+        write(json.dumps(shown, ensure_ascii=False))
+    except HfParaphraseError as error:
+        sys.stderr.write(f"{parser.prog}: error: {error}\n")
+        return 2
+    return 0
 
 
 def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Result]:
@@ -85,41 +93,22 @@ def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Resul
 
 def take_turns(
     contestants: Sequence[Contestant], rounds: int, *, warm: Callable[[], None] = lambda: None
-) -> list[Turns]:
-    """Lets the contestants take turns.
+) -> list[list[float]]:
+    """Lets the contestants take turns; `warm` is called after the first.
 
     Returns:
-        What the timed turns of each contestant gave.
+        The rates of the timed turns of each contestant.
     """
     rates: list[list[float]] = [[] for _ in contestants]
-    taken: list[list[float]] = [[] for _ in contestants]
     for turn in range(rounds + 1):
-        for contestant, column, memory in zip(contestants, rates, taken, strict=True):
+        for contestant, column in zip(contestants, rates, strict=True):
             gc.collect()
-            before = _forgotten_peak()
             rate = contestant.rate()
             if turn:
                 column.append(rate)
-                if before is not None:
-                    memory.append((_of_status("VmHWM") - before) / 1024)
         if not turn:
             warm()
-    return [Turns(column, max(memory, default=None)) for column, memory in zip(rates, taken, strict=True)]
-
-
-def _forgotten_peak() -> int | None:
-    """Lets the peak of this process's memory start again; returns what it holds now, in KiB."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-        return _of_status("VmRSS")
-    except OSError:
-        return None
-
-
-def _of_status(name: str) -> int:
-    """Reads a size in KiB that Linux tells of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+    return rates
 
 
 def measure(
@@ -129,28 +118,18 @@ def measure(
     *,
     heading: str = "ours/this",
     over_last: bool = False,
-    width: int = 40,
     warm: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """Lets the contestants take turns and writes a table of their rates and of the memory that their turns took.
+    """Lets the contestants take turns, writes a table of their rates and returns the medians.
 
-    The column of ratios has the first rate over each, or with `over_last` each over the last; without `heading` it is
-    left out.
+    The column of ratios has the first rate over each, or with `over_last` each over the last.
     """
     turns = take_turns(contestants, rounds, warm=warm)
-    medians = [statistics.median(found.rates) for found in turns]
-    header = f"{unit:{width}}{'median':>12}{'min':>12}{'max':>12}{'MiB':>9}"
-    rows = [
-        f"{contestant.name:{width}}{median:12,.0f}{min(found.rates):12,.0f}{max(found.rates):12,.0f}{found.memory:>9}"
-        for contestant, found, median in zip(contestants, turns, medians, strict=True)
-    ]
-    if heading:
-        breadth = len(heading) + 2
-        header += f"{heading:>{breadth}}"
-        ratios = [median / medians[-1] if over_last else medians[0] / median for median in medians]
-        rows = [f"{row}{ratio:{breadth}.2f}" for row, ratio in zip(rows, ratios, strict=True)]
-    for row in (header, *rows):
-        write(row)
+    medians = [statistics.median(rates) for rates in turns]
+    write(f"{unit:46}{'median':>12}{'min':>12}{'max':>12}{heading:>14}")
+    for contestant, rates, median in zip(contestants, turns, medians, strict=True):
+        ratio = median / medians[-1] if over_last else medians[0] / median
+        write(f"{contestant.name:46}{median:12,.0f}{min(rates):12,.0f}{max(rates):12,.0f}{ratio:14.2f}")
     return medians
 
 
@@ -168,22 +147,3 @@ def write(line: str) -> None:
     if is_main_process():
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
-
-
-def write_ratios(ratios: Mapping[str, float]) -> None:
-    """Writes the last line of the report: the ratios as one JSON object."""
-    write(json.dumps({key: round(ratio, 3) for key, ratio in ratios.items()}))
-
-
-def exit_code(name: str, work: Callable[[], None]) -> int:
-    """Runs a benchmark; an error that the user can fix becomes one line.
-
-    Returns:
-        The exit code: 0 done, 2 bad usage or bad input.
-    """
-    try:
-        work()
-    except HfParaphraseError as error:
-        sys.stderr.write(f"{name}: error: {error}\n")
-        return 2
-    return 0

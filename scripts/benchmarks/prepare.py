@@ -3,9 +3,8 @@
 All read the same tab-separated file, leave out rows with an empty side, identical sides, too long ones, those of too
 different length and repeats, and write Parquet. The peer is what one writes by hand: `load_dataset("csv")` without
 quoting, a `map` over batches that keeps the good rows of each, `to_parquet`; it runs once in one process and once with
-one process a core. They take turns, so that a slow minute of the machine meets all of them, and must all keep the same
-rows. Start-up and imports do not count. Ratios are of the medians, above 1 = this package is faster; the last line
-gives the one to the faster of the two peers.
+one process a core. All must keep the same rows. Start-up and imports do not count. The ratio is the one to the faster
+of the two peers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import argparse
 import random
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -31,18 +29,7 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
-from interleaved import (
-    ROUNDS,
-    Contestant,
-    argument_parser,
-    check_least,
-    exit_code,
-    measure,
-    ratios_to_best,
-    timed,
-    write,
-    write_ratios,
-)
+from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
 
 KEY = "prepare_vs_datasets"
 MOST_WORDS = 40
@@ -54,24 +41,11 @@ Prepare = Callable[[Path, Path], list[Path]]
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    arguments = read_arguments()
-    datasets.disable_progress_bars()
-
-    def work() -> None:
-        check_least(arguments, {"rows": 1, "rounds": 1})
-        with tempfile.TemporaryDirectory() as folder:
-            run(arguments, Path(folder))
-
-    return exit_code("benchmarks/prepare", work)
-
-
-def read_arguments() -> argparse.Namespace:
-    """Reads the command line."""
     parser = argument_parser(__doc__)
     parser.add_argument("--tsv", help="source and target, tab-separated; none = made from the sample")
     parser.add_argument("--rows", type=int, default=500_000, help="rows of the file that is made from the sample")
-    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
-    return parser.parse_args()
+    datasets.disable_progress_bars()
+    return run_benchmark(parser, run, {"rows": 1})
 
 
 def sample_file(path: Path, rows: int) -> Path:
@@ -164,8 +138,8 @@ def prepare_datasets(path: Path, folder: Path, processes: int | None) -> list[Pa
     return [folder / "train.parquet"]
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> None:
-    """Measures everything and writes the report, the ratio as one JSON object on its last line."""
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Measures everything and returns the ratio."""
     path = Path(arguments.tsv) if arguments.tsv else sample_file(folder / "sample.tsv", arguments.rows)
     with path.open("rb") as stream:
         lines = sum(block.count(b"\n") for block in iter(partial(stream.read, 1 << 20), b""))
@@ -183,7 +157,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         for name, prepare in preparing.items()
     ]
     medians = measure("rows/s", contestants, arguments.rounds, warm=lambda: check_same(kept))
-    write_ratios(ratios_to_best(contestants, medians))
+    return ratios_to_best(contestants, medians)
 
 
 def take_turn(name: str, prepare: Prepare, path: Path, lines: int, folder: Path, kept: dict[str, list[str]]) -> float:

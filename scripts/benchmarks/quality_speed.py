@@ -9,8 +9,8 @@ apart because settings are chosen on it, the dev part of the STS benchmark, the 
 data folders of `--labelled`, and with `--transfer` the accuracy on transfer tasks. Speed is sentences a second from
 text to vectors, on the same sentences in one run; the contestants take turns, and a peer is timed with its defaults
 and with settings that may suit it better, of which the fastest count. A slow one gets fewer sentences: so many that a
-turn takes `--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files on
-the disk.
+turn takes about `--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files
+on the disk.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ import os
 import random
 import statistics
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.numpy import save_file
 
@@ -42,15 +41,14 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
 from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
-from hf_paraphrase.evaluation.figures import check_plots
+from hf_paraphrase.evaluation.figures import COLOURS, check_plots, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tables import format_table, number
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 from hf_paraphrase.training.word_vectors import read_word_vectors
-from interleaved import ROUNDS, Contestant, argument_parser, check_least, exit_code, take_turns, timed, write
-from quality_speed_picture import draw_picture
+from interleaved import Contestant, argument_parser, run_benchmark, take_turns, timed, write
 
 TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 _FEWEST = 256
@@ -108,7 +106,7 @@ class Row:
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, rounds=7)
     named = "; NAME=PLACE gives it another name than that of the folder or file"
     parser.add_argument("--model", nargs="*", default=[], help="folders of our encoders, or builtin" + named)
     parser.add_argument(
@@ -121,26 +119,16 @@ def main() -> int:
     parser.add_argument("--transfer", help="folder below which transfer tasks are; takes minutes an encoder")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
-    parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
     parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
-    arguments = parser.parse_args()
-
-    def work() -> None:
-        check_least(arguments, {"sentences": 2, "rounds": 1})
-        if not arguments.seconds > 0:
-            raise UsageError(f"--seconds must be above 0, not {arguments.seconds}")
-        if arguments.plot is not None:
-            if arguments.plot.suffix != ".png":
-                raise UsageError(f"--plot {arguments.plot} is no PNG file", remedy="end its name in .png")
-            check_plots()
-        with tempfile.TemporaryDirectory() as folder:
-            run(arguments, Path(folder))
-
-    return exit_code("benchmarks/quality_speed", work)
+    return run_benchmark(parser, run, {"sentences": 2, "seconds": 0.001})
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> None:
-    """Opens, scores and times everything, and writes table, picture and the last line."""
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Opens, scores and times everything, writes table and picture, and returns all figures."""
+    if arguments.plot is not None:
+        if arguments.plot.suffix != ".png":
+            raise UsageError(f"--plot {arguments.plot} is no PNG file", remedy="end its name in .png")
+        check_plots()
     sets = find_sts_sets(arguments.data).sets
     sentences = list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
     random.Random(0).shuffle(sentences)
@@ -151,21 +139,17 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     cores = len(os.sched_getaffinity(0))
     write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
     qualities = [quality(item, arguments, folder / "scores.json") for item in found]
+    timings = time_all(found, sentences, arguments.rounds, arguments.seconds)
     rows = [
         Row(item, scores, rates, settings)
-        for item, scores, (settings, rates) in zip(
-            found, qualities, time_all(found, sentences, arguments.rounds, arguments.seconds), strict=True
-        )
+        for item, scores, (settings, rates) in zip(found, qualities, timings, strict=True)
     ]
     columns = list(dict.fromkeys(name for row in rows for name in row.quality))
     rows.sort(key=lambda row: -row.quality[columns[0]])
     write(table(rows, columns))
     if arguments.plot is not None:
-        points = [
-            (row.encoder.name, row.encoder.ours, row.rate, row.quality[columns[0]], row.encoder.size) for row in rows
-        ]
-        draw_picture(points, columns[0], arguments.plot)
-    write(json.dumps({row.encoder.name: row.figures() for row in rows}, ensure_ascii=False))
+        draw_picture(rows, columns[0], arguments.plot)
+    return {row.encoder.name: row.figures() for row in rows}
 
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> list[Compared]:
@@ -325,22 +309,16 @@ def time_all(
     ]
     timings: list[list[tuple[str, list[float]]]] = [[] for _ in found]
     for (place, name, _), taken in zip(turns, take_turns(contestants, rounds), strict=True):
-        timings[place].append((name, taken.rates))
+        timings[place].append((name, taken))
     return [max(each, key=lambda timing: statistics.median(timing[1])) for each in timings]
 
 
 def fitting_number(way: Way, sentences: list[str], seconds: float) -> int:
-    """Finds how many sentences take so long, by trying with more and more; all where they take less."""
-    count = min(_FEWEST, len(sentences))
-    while True:
-        start = time.perf_counter()
-        way(sentences[:count])
-        rate = count / max(time.perf_counter() - start, 1e-9)
-        wanted = min(max(int(rate * seconds), _FEWEST), len(sentences))
-        # The first call may be slow for reasons of its own; a rate of a few hundred sentences is not that of many.
-        if wanted <= 2 * count:
-            return wanted
-        count = min(8 * count, wanted)
+    """Finds about how many sentences take so long, by the second turn with a few; all where they take less."""
+    few = sentences[:_FEWEST]
+    way(few)
+    taken = timed(lambda: way(few))[0]
+    return min(max(int(len(few) * seconds / taken), _FEWEST), len(sentences))
 
 
 def rate_of(way: Way, sentences: list[str]) -> Callable[[], float]:
@@ -369,6 +347,40 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
         for row in rows
     ]
     return format_table(header, lines)
+
+
+def draw_picture(rows: Sequence[Row], column: str, path: Path) -> None:
+    """Draws quality against speed as PNG, with the size of each encoder as the area of its mark."""
+    speeds, qualities = [row.rate for row in rows], [row.quality[column] for row in rows]
+    sizes = np.array([row.encoder.size for row in rows])
+    colours = [COLOURS[0] if row.encoder.ours else COLOURS[1] for row in rows]
+    figure, axes = new_figure(8.6, 5.2)
+    axis = axes[0, 0]
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter("{x:,.0f}")
+    axis.set_xlabel("sentences a second, from text to vectors (logarithmic)")
+    axis.set_ylabel(f"STS, {column}: Pearson's r × 100")
+    axis.grid(axis="x", alpha=0.25)
+    axis.scatter(speeds, qualities, s=np.maximum(900 * sizes / sizes.max(), 18), c=colours, alpha=0.75, linewidths=0)
+    room = max(max(qualities) - min(qualities), 1.0)
+    axis.set_ylim(min(qualities) - 0.14 * room, max(qualities) + 0.14 * room)
+    axis.set_xlim(min(speeds) / 1.8, max(speeds) * 2.6)
+    for colour, label in zip(COLOURS, ("this package", "others"), strict=False):
+        axis.scatter([], [], s=60, c=colour, alpha=0.75, linewidths=0, label=label)
+    axis.legend(loc="lower left", frameon=False, title="area: size on the disk", alignment="left")
+    # From below to above, each label at least a line above the one before.
+    height = -np.inf
+    for place in np.argsort(qualities):
+        height = max(qualities[place], height + 0.09 * room)
+        axis.annotate(
+            f"{plot_label(rows[place].encoder.name)}, {sizes[place] / 1e6:.3g} MB",
+            (speeds[place], qualities[place]),
+            xytext=(speeds[place] * 1.25, height),
+            fontsize=9,
+            color=colours[place],
+            arrowprops={"arrowstyle": "-", "color": colours[place], "linewidth": 0.7, "alpha": 0.6},
+        )
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

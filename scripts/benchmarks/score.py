@@ -3,11 +3,7 @@
 The measures are length, overlap, BLEU, edit distance and repetition. The loop splits both sides with the same regular
 expression, calls `sacrebleu.sentence_bleu` (tokens as they are, add-one smoothing), counts shared n-grams and
 repetition with sets, and takes the edit distance from the same library as `score`, pair by pair, so that what is
-compared is the work around it. Both sides hold the pairs in memory. The contestants take turns, so that a slow minute
-of the machine meets all of them.
-
-Then the whole job, from a data folder to a data folder, runs with one process and with several. Ratios are of median
-rates, above 1 = this package is faster.
+compared is the work around it. Both sides hold the pairs in memory.
 """
 
 from __future__ import annotations
@@ -15,32 +11,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
-from collections.abc import Callable
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
+from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
-from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
-from interleaved import (
-    ROUNDS,
-    Contestant,
-    argument_parser,
-    check_least,
-    exit_code,
-    measure,
-    ratios_to_best,
-    timed,
-    write,
-    write_ratios,
-)
+from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 Row = tuple[float, ...]
@@ -48,33 +30,34 @@ Row = tuple[float, ...]
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    arguments = read_arguments()
-
-    def work() -> None:
-        check_least(arguments, {"rows": 1, "loop_rows": 1, "rounds": 1, "workers": 0})
-        table = read_pairs(arguments.pairs, arguments.rows)
-        with tempfile.TemporaryDirectory() as folder:
-            run(arguments, table, Path(folder))
-
-    return exit_code("benchmarks/score", work)
-
-
-def read_arguments() -> argparse.Namespace:
-    """Reads the command line."""
     parser = argument_parser(__doc__)
     parser.add_argument("--pairs", help="data folder of pairs; none = pairs of the built-in sample")
     parser.add_argument("--rows", type=int, default=100_000, help="pairs to score; fewer are repeated")
     parser.add_argument("--loop-rows", type=int, default=4_000, help="of these the first that the plain loop scores")
-    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
-    parser.add_argument("--workers", type=int, default=2, help="processes of the whole job; below 2 = leave it out")
-    return parser.parse_args()
+    return run_benchmark(parser, run, {"rows": 1, "loop_rows": 1})
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Measures everything and returns the ratio."""
+    table = read_pairs(arguments.pairs, arguments.rows)
+    loop_table = table.slice(0, arguments.loop_rows)
+    columns = (loop_table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
+    pairs = [(first or "", second or "") for first, second in zip(*columns, strict=True)]
+    tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
+    write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
+    compare_values(table, plain_loop(pairs))
+    contestants = [
+        Contestant("", "hf_paraphrase", lambda: table.num_rows / timed(lambda: add_measures(table, MEASURES))[0]),
+        Contestant(
+            "score_vs_plain_loop", "plain Python loop", lambda: len(pairs) / timed(lambda: plain_loop(pairs))[0]
+        ),
+    ]
+    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds, heading="first/this"))
 
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:
     """Reads the first pairs of a data folder, or makes some of the sample's sentences."""
     if folder is None:
-        from hf_paraphrase.data.sample import sample_bitext
-
         texts = [pair.english for pair in sample_bitext()["train"]]
         table = pa.table({"sentence1": texts, "sentence2": texts[1:] + texts[:1]})
     else:
@@ -126,52 +109,6 @@ def compare_values(table: pa.Table, rows: list[Row]) -> None:
     if max(different.values()) > 1e-9:
         raise ValueError(f"the loop gives other values: {different}")
     write(f"all values of {len(rows):,} pairs but BLEU, whose smoothing differs, agree to 1e-9")
-
-
-def compare_rates(contestants: list[Contestant], rounds: int) -> dict[str, float]:
-    """Lets the contestants take turns, writes a table and returns the ratio of the first to each that has a key."""
-    medians = measure("pairs/s", contestants, rounds, heading="first/this", width=34)
-    return ratios_to_best(contestants, medians)
-
-
-def contestant(key: str, name: str, pairs: int, work: Callable[[], Any]) -> Contestant:
-    """Describes what to time, and how many pairs that scores."""
-    return Contestant(key, name, lambda: pairs / timed(work)[0])
-
-
-def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
-    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
-    loop_table = table.slice(0, arguments.loop_rows)
-    columns = (loop_table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
-    pairs = [(first or "", second or "") for first, second in zip(*columns, strict=True)]
-    tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
-    write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
-    compare_values(table, plain_loop(pairs))
-    ratios = compare_rates(
-        [
-            contestant("", "hf_paraphrase, one process", table.num_rows, lambda: add_measures(table, MEASURES)),
-            contestant("score_vs_plain_loop", "plain Python loop", len(pairs), lambda: plain_loop(pairs)),
-        ],
-        arguments.rounds,
-    )
-    if arguments.workers > 1:
-        write_split(folder / "pairs", "train", table.to_batches(max_chunksize=10_000), table.schema)
-        job = ShardJob(DataFolder(folder / "pairs"), {"train": PairScorer(tuple(MEASURES), Measures())}, 10_000)
-        shards = cut("train", table.num_rows, max(1, table.num_rows // (8 * arguments.workers)))
-
-        def whole_job(workers: int) -> None:
-            with tempfile.TemporaryDirectory(dir=folder) as output:
-                list(run_shards(job, shards, Path(output), workers=workers))
-
-        several = f"whole job, {arguments.workers} processes"
-        ratios |= compare_rates(
-            [
-                contestant("", several, table.num_rows, partial(whole_job, arguments.workers)),
-                contestant("score_processes_vs_one", "whole job, one process", table.num_rows, partial(whole_job, 1)),
-            ],
-            arguments.rounds,
-        )
-    write_ratios(ratios)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Times the training of a word-averaging encoder: row-wise Adam, dense Adam and sentence-transformers, in one run.
 
-All train the same pairs with the same vocabulary, dimension and batch size and take turns, so that a slow minute of
-the machine meets all of them. A turn is a run of the Trainer from its start; its rate is that of the steps after the
-first tenth, so neither start-up nor the final checkpoint counts. sentence-transformers trains a `StaticEmbedding` with
-its `MultipleNegativesRankingLoss`, whose cost is that of our loss with the hardest negative: all cosines of a batch.
-Ratios are of the medians, above 1 = this package, with row-wise Adam and no mega-batches, is faster.
+All train the same pairs with the same vocabulary, dimension and batch size. A turn is a run of the Trainer from its
+start; its rate is that of the steps after the first tenth, so neither start-up nor the final checkpoint counts.
+sentence-transformers trains a `StaticEmbedding` with its `MultipleNegativesRankingLoss`, whose cost is that of our
+loss with the hardest negative: all cosines of a batch. Ratios are of row-wise Adam without mega-batches.
 
 Started by `torchrun --nproc-per-node 2`, the contestants of this package train in two processes with a joint batch
 twice as large, and a rate is that of both together; dense Adam then exchanges whole gradients of the table, as
@@ -37,19 +36,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.devices import AcceleratorSettings
-from interleaved import (
-    CLOCK,
-    CLOCKS,
-    ROUNDS,
-    Contestant,
-    argument_parser,
-    check_least,
-    exit_code,
-    measure,
-    ratios_to_best,
-    write,
-    write_ratios,
-)
+from interleaved import CLOCKS, Contestant, argument_parser, measure, ratios_to_best, run_benchmark, write
 
 
 class StepTimes(TrainerCallback):
@@ -73,21 +60,7 @@ class StepTimes(TrainerCallback):
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    arguments = read_arguments()
-    # The Trainers' advice about settings is not what is measured.
-    logging.getLogger("transformers").setLevel(logging.ERROR)
-
-    def work() -> None:
-        check(arguments)
-        with tempfile.TemporaryDirectory() as folder:
-            run(arguments, Path(folder))
-
-    return exit_code("benchmarks/train", work)
-
-
-def read_arguments() -> argparse.Namespace:
-    """Reads the command line."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, clock=True)
     parser.add_argument("--pairs", help="data folder with sentence1 and sentence2; none = made from the sample")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=256, help="components of a vector")
@@ -95,15 +68,10 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--mega-batch", type=int, default=20, help="mini-batches in a mega-batch; 1 = not timed")
     parser.add_argument("--steps", type=int, default=600, help="updates in a turn of row-wise training")
     parser.add_argument("--slow-steps", type=int, default=60, help="updates in a turn of the others")
-    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
-    parser.add_argument("--clock", choices=CLOCKS, default="wall", help=CLOCK)
-    return parser.parse_args()
-
-
-def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense."""
-    least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10, "rounds": 1}
-    check_least(arguments, least)
+    # The Trainers' advice about settings is not what is measured.
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10}
+    return run_benchmark(parser, run, least)
 
 
 def sample_pairs(folder: Path) -> Path:
@@ -179,8 +147,8 @@ def train_sentence_transformers(
     return times.rate(arguments.batch)
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> None:
-    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Measures everything and returns the ratios."""
     source = sample_pairs(folder / "pairs") if arguments.pairs is None else Path(arguments.pairs)
     texts = [item for first, second in iterate_pairs(source) for item in zip(first, second, strict=True) if all(item)]
     sides = (side for item in texts for side in item)
@@ -211,7 +179,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         rate = partial(train_sentence_transformers, arguments, tokenizer, texts, library)
         name = f"sentence-transformers {library.__version__}"
         contestants.append(Contestant("avg_train_vs_sentence_transformers", name, rate))
-    write_ratios(ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds)))
+    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Times beam search and training of RNNsearch against JoeyNMT, in one run.
 
-All take turns, so that a slow minute of the machine meets all of them. JoeyNMT cannot share our environment: it runs
-in its own interpreter, `--joeynmt-python`, as a worker that is idle while others have their turn. Its model has no
-maxout layer and attends once more; sizes, batches, random weights and the number of threads are the same.
+JoeyNMT cannot share our environment: it runs in its own interpreter, `--joeynmt-python`, as a worker that is idle
+while others have their turn. Its model has no maxout layer and attends once more; sizes, batches, random weights and
+the number of threads are the same.
 
 Search: a turn translates one batch with the encoder; no hypothesis may end before the last step, so all do the same
 number of hypothesis-steps (sentences * beams * steps), and leaving out finished sentences earns nothing here. The
@@ -10,8 +10,8 @@ full-vocabulary search in bf16 rescores its final lists in fp32 (`rescored`), th
 With candidates the search is in bf16 over the candidates alone, its scores its own; JoeyNMT has no such restriction.
 Both are done in 8 bits too where the processor has instructions for it.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
-Ratios are of the medians, above 1 = this package is faster. On a machine that others use too, `--cpu-time` counts the
-processor's seconds of a single thread on both sides instead of the wall's.
+On a machine that others use too, `--cpu-time` counts the processor's seconds of a single thread on both sides instead
+of the wall's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import statistics
 import subprocess
 import sys
 from functools import partial
@@ -34,20 +33,11 @@ from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGene
 from hf_paraphrase.translation.decoder_steps import DecoderMatrices, int8_is_fast
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
-from interleaved import (
-    ROUNDS,
-    Contestant,
-    argument_parser,
-    check_least,
-    exit_code,
-    measure,
-    take_turns,
-    timed,
-    write,
-    write_ratios,
-)
+from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
 
 END = 2
+BEAMS = (5, 10, 20, 50, 100)
+"""The widths of `--scaling`."""
 
 
 class JoeyNmt:
@@ -60,14 +50,13 @@ class JoeyNmt:
         greeting = self._answer()
         if "error" in greeting:
             raise OSError(greeting["error"])
-        self.version: str = greeting["version"]
+        self.name = f"JoeyNMT {greeting['version']}"
 
     def seconds(self, **order: Any) -> float:
         """Lets it take a turn and returns the seconds it measured."""
         assert self.process.stdin is not None
-        self.process.stdin.write(
-            json.dumps({"threads": torch.get_num_threads(), "cpu_time": self.clock == "processor", **order}) + "\n"
-        )
+        order |= {"threads": torch.get_num_threads(), "cpu_time": self.clock == "processor", "seed": 0}
+        self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         return float(self._answer()["seconds"])
 
@@ -88,40 +77,6 @@ class JoeyNmt:
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    arguments = read_arguments()
-    return exit_code("benchmarks/translate", lambda: run(arguments))
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
-    check(arguments)
-    if arguments.cpu_time:
-        torch.set_num_threads(1)
-    write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
-    if arguments.scaling:
-        scaling(arguments)
-        return
-    joey = None
-    try:
-        if arguments.joeynmt_python is None:
-            raise OSError("--joeynmt-python is not given")
-        joey = JoeyNmt(arguments.joeynmt_python, clock_of(arguments))
-    except OSError as error:
-        write(f"JoeyNMT is left out: {error}")
-    try:
-        ratios = {}
-        if not arguments.only_train:
-            ratios.update(measure_search(arguments, joey))
-        if not arguments.only_search:
-            ratios.update(measure_training(arguments, joey))
-        write_ratios(ratios)
-    finally:
-        if joey is not None:
-            joey.close()
-
-
-def read_arguments() -> argparse.Namespace:
-    """Reads the command line."""
     parser = argument_parser(__doc__)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
     parser.add_argument("--hidden", type=int, default=1000, help="hidden units of the searched model")
@@ -137,29 +92,44 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--train-batch", type=int, default=80, help="pairs in a mini-batch")
     parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
     parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
-    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
     parser.add_argument("--only-search", action="store_true", help="leave training out")
     parser.add_argument("--only-train", action="store_true", help="leave the search out")
     parser.add_argument(
         "--cpu-time", action="store_true", help="one thread, and its processor seconds instead of the wall's"
     )
-    parser.add_argument(
-        "--scaling", action="store_true", help="instead, how our cost grows with beam width, vocabulary and length"
-    )
-    return parser.parse_args()
-
-
-def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense."""
-    least = dict.fromkeys(["hidden", "embedding", "batch", "source", "steps", "train_batch", "updates", "rounds"], 1)
+    parser.add_argument("--scaling", action="store_true", help="instead, how our search slows down with wider beams")
+    least = dict.fromkeys(["hidden", "embedding", "batch", "source", "steps", "train_batch", "updates"], 1)
     least |= {"vocabulary": 10, "candidates": 10, "beams": 2, "train_vocabulary": 10, "train_length": 2}
-    check_least(arguments, least)
+    return run_benchmark(parser, run, least)
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Measures everything and returns the ratios."""
     if arguments.candidates > arguments.vocabulary:
         raise UsageError(f"--candidates must be at most --vocabulary, {arguments.vocabulary}")
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
     if arguments.only_search and arguments.only_train:
         raise UsageError("--only-search and --only-train leave nothing to do")
+    if arguments.cpu_time:
+        torch.set_num_threads(1)
+    write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    if arguments.scaling:
+        measure_beams(arguments)
+        return {}
+    joey = None
+    try:
+        if arguments.joeynmt_python is None:
+            raise OSError("--joeynmt-python is not given")
+        joey = JoeyNmt(arguments.joeynmt_python, clock_of(arguments))
+    except OSError as error:
+        write(f"JoeyNMT is left out: {error}")
+    try:
+        ratios = {} if arguments.only_train else measure_search(arguments, joey)
+        return ratios | ({} if arguments.only_search else measure_training(arguments, joey))
+    finally:
+        if joey is not None:
+            joey.close()
 
 
 def clock_of(arguments: argparse.Namespace) -> str:
@@ -168,27 +138,13 @@ def clock_of(arguments: argparse.Namespace) -> str:
 
 
 def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForConditionalGeneration:
-    """Makes a model of random weights."""
+    """Makes a model of random weights, whose translations never end by themselves."""
     torch.manual_seed(0)
     sizes = {"vocab_size": vocabulary, "embedding_size": embedding, "hidden_size": hidden}
-    return RnnSearchForConditionalGeneration(RnnSearchConfig(initialization="xavier", **sizes)).eval()
-
-
-def find(
-    model: RnnSearchForConditionalGeneration, sources: torch.Tensor, beams: int, steps: int, **chosen: Any
-) -> list[list[int]]:
-    """Searches a batch and returns the units of the lists, without the start token."""
-    found: torch.Tensor = model.generate(
-        sources,
-        attention_mask=torch.ones_like(sources),
-        num_beams=beams,
-        num_return_sequences=beams,
-        max_new_tokens=steps,
-        length_penalty=0.0,
-        do_sample=False,
-        **chosen,
-    )
-    return found[:, 1:].tolist()
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(initialization="xavier", **sizes)).eval()
+    with torch.no_grad():
+        model.lm_head.bias[END] = -1e4
+    return model
 
 
 def search(
@@ -207,10 +163,20 @@ def search(
     fast: dict[str, Any] = {"custom_generate": fast_beam_search, "candidates": candidates, "matrices": matrices}
 
     def work() -> None:
-        found = find(model, sources, beams, steps, **({} if plain else fast))
+        found: torch.Tensor = model.generate(
+            sources,
+            attention_mask=torch.ones_like(sources),
+            num_beams=beams,
+            num_return_sequences=beams,
+            max_new_tokens=steps,
+            length_penalty=0.0,
+            do_sample=False,
+            **({} if plain else fast),
+        )
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]
-            prefix_tree_scores(scorer, sources, torch.ones_like(sources), rows, found, candidates=candidates)
+            mask = torch.ones_like(sources)
+            prefix_tree_scores(scorer, sources, mask, rows, found[:, 1:].tolist(), candidates=candidates)
 
     with torch.inference_mode():
         return len(sources) * beams * steps / timed(work, clock)[0]
@@ -219,48 +185,38 @@ def search(
 def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
     """Times the search and returns the ratios."""
     model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden)
-    with torch.no_grad():
-        model.lm_head.bias[END] = -1e4
     rounded = copy.deepcopy(model).to(torch.bfloat16)
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
     units = torch.randperm(arguments.vocabulary - 3)[: arguments.candidates - 1] + 3
     candidates = torch.cat([torch.tensor([END]), units])
     turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=clock_of(arguments))
     few = f"{arguments.candidates:,} candidates"
-    int8 = []
-    if int8_is_fast():
-        eight = partial(turn, rounded, matrices=DecoderMatrices(rounded, int8=True))
-        int8 = [
-            Contestant("candidates_int8", f"{few}, int8", partial(eight, candidates=candidates)),
-            Contestant("", f"{few}, int8, rescored", partial(eight, candidates=candidates, scorer=model)),
-            Contestant("", "full vocabulary, int8", eight),
-            Contestant("full_int8", "full vocabulary, int8, rescored", partial(eight, scorer=model)),
+    contestants = []
+    for kind in ["int8", "bf16"] if int8_is_fast() else ["bf16"]:
+        matrices = DecoderMatrices(rounded, int8=True) if kind == "int8" else None
+        low = partial(turn, rounded, matrices=matrices)
+        key = "candidates_int8" if kind == "int8" else "candidates"
+        contestants += [
+            Contestant(key, f"{few}, {kind}", partial(low, candidates=candidates)),
+            Contestant("", f"{few}, {kind}, rescored", partial(low, candidates=candidates, scorer=model)),
+            Contestant("", f"full vocabulary, {kind}", low),
+            Contestant(f"full_{kind}", f"full vocabulary, {kind}, rescored", partial(low, scorer=model)),
         ]
-    contestants = [
-        *int8,
-        Contestant("candidates", f"{few}, bf16", partial(turn, rounded, candidates=candidates)),
-        Contestant("", f"{few}, bf16, rescored", partial(turn, rounded, candidates=candidates, scorer=model)),
-        Contestant("", "full vocabulary, bf16", partial(turn, rounded)),
-        Contestant("full_bf16", "full vocabulary, bf16, rescored", partial(turn, rounded, scorer=model)),
+    contestants += [
         Contestant("full_fp32", "full vocabulary, fp32", partial(turn, model)),
         Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
     ]
     if joey is not None:
-        contestants.append(Contestant("", f"JoeyNMT {joey.version}", partial(joey_search, joey, arguments)))
+        names = ("vocabulary", "embedding", "hidden", "batch", "source", "beams")
+        order = {"do": "search", "target": arguments.steps, **{name: getattr(arguments, name) for name in names}}
+        done = arguments.batch * arguments.beams * arguments.steps
+        contestants.append(Contestant("", joey.name, lambda: done / joey.seconds(**order)))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
     )
     ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
     return {f"beam50_{name}_vs_joeynmt": ratio for name, ratio in ratios.items()}
-
-
-def joey_search(joey: JoeyNmt, arguments: argparse.Namespace) -> float:
-    """Lets JoeyNMT search a batch and returns hypothesis-steps per second."""
-    names = ("vocabulary", "embedding", "hidden", "batch", "source", "beams")
-    order = {name: getattr(arguments, name) for name in names}
-    seconds = joey.seconds(do="search", target=arguments.steps, seed=0, **order)
-    return float(arguments.batch * arguments.beams * arguments.steps / seconds)
 
 
 def train(
@@ -299,7 +255,6 @@ def joey_train(joey: JoeyNmt, arguments: argparse.Namespace, hidden: int) -> flo
         source=arguments.train_length,
         target=arguments.train_length,
         updates=arguments.updates,
-        seed=0,
     )
     return float(arguments.updates * arguments.train_batch * arguments.train_length / seconds)
 
@@ -316,7 +271,7 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
             Contestant("fp32", "training, fp32", partial(turn, bf16=False)),
         ]
         if joey is not None:
-            contestants.append(Contestant("", f"JoeyNMT {joey.version}", partial(joey_train, joey, arguments, hidden)))
+            contestants.append(Contestant("", joey.name, partial(joey_train, joey, arguments, hidden)))
         write(
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
             f"batch {arguments.train_batch} x {arguments.train_length}"
@@ -330,39 +285,26 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
 
 def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
     """Lets the contestants take turns, writes a table and returns the rates over that of the last one, by key."""
-    medians = measure(unit, contestants, rounds, heading="this/JoeyNMT" if compared else "", over_last=True)
+    medians = measure(unit, contestants, rounds, heading="this/JoeyNMT" if compared else "this/last", over_last=True)
     if not compared:
         return {}
     pairs = zip(contestants, medians, strict=True)
     return {contestant.key: median / medians[-1] for contestant, median in pairs if contestant.key}
 
 
-def scaling(arguments: argparse.Namespace) -> None:
-    """Writes how the time of a sentence grows when one of width, vocabulary and length changes."""
-    base = {"beams": arguments.beams, "vocabulary": arguments.vocabulary, "source": arguments.source}
-    cases = [{**base, "beams": beams} for beams in (5, 10, 20, 50, 100)]
-    cases += [{**base, "vocabulary": size} for size in (3_000, 10_000, 30_000, 60_000)]
-    cases += [{**base, "source": length} for length in (5, 10, 20, 40)]
-    header = f"{'beams':>6}{'vocabulary':>12}{'source':>8}{'steps':>7}"
-    write(f"search in bf16, hidden {arguments.hidden}, {arguments.batch} sentences at once")
-    write(f"{header}{'ms/sentence':>13}{'min':>9}{'max':>9}{'hypothesis-steps/s':>20}{'MiB':>9}")
-    models: dict[int, RnnSearchForConditionalGeneration] = {}
-    for case in cases:
-        steps = case["source"] * 3 // 2
-        size = case["vocabulary"]
-        if size not in models:
-            models.clear()
-            models[size] = random_model(size, arguments.embedding, arguments.hidden).to(torch.bfloat16)
-            with torch.no_grad():
-                models[size].lm_head.bias[END] = -1e4
-        sources = torch.randint(3, size, (arguments.batch, case["source"]))
-        turn = partial(search, models[size], sources, case["beams"], steps, clock=clock_of(arguments))
-        (taken,) = take_turns([Contestant("", "", turn)], arguments.rounds)
-        per_sentence = sorted(1e3 * case["beams"] * steps / rate for rate in taken.rates)
-        row = f"{case['beams']:6}{size:12,}{case['source']:8}{steps:7}{statistics.median(per_sentence):13.1f}"
-        write(
-            f"{row}{per_sentence[0]:9.1f}{per_sentence[-1]:9.1f}{statistics.median(taken.rates):20,.0f}{taken.memory:>9}"
-        )
+def measure_beams(arguments: argparse.Namespace) -> None:
+    """Writes how many sentences a second a search in bf16 translates with beams of several widths."""
+    model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden).to(torch.bfloat16)
+    sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
+    steps, clock = arguments.steps, clock_of(arguments)
+
+    def sentences_per_second(beams: int) -> float:
+        return search(model, sources, beams, steps, clock=clock) / (beams * steps)
+
+    contestants = [Contestant("", f"beam {beams}", partial(sentences_per_second, beams)) for beams in BEAMS]
+    medians = measure("sentences/s", contestants, arguments.rounds)
+    milliseconds = (f"beam {beams} {1e3 / rate:.0f}" for beams, rate in zip(BEAMS, medians, strict=True))
+    write(f"milliseconds a sentence: {', '.join(milliseconds)}")
 
 
 if __name__ == "__main__":

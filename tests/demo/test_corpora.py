@@ -11,9 +11,9 @@ import pytest
 from hf_paraphrase.demo import corpora
 from hf_paraphrase.demo.corpora import UserCorpus
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-from hf_paraphrase.demo.neighbours_tab import chosen, heading_of, status_of
+from hf_paraphrase.demo.neighbours_tab import heading_of, status_of
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 
 LINES = ["the doctor bought a car .", "it is raining .", "", "the farmer sold the old horse .", "it is raining ."]
 
@@ -38,23 +38,13 @@ def test_neighbours_are_those_of_the_encoder_and_the_index_is_deleted_with_the_c
     encoder = SentenceEncoder.from_pretrained(models / "avg")
     cosines = encoder.similarity(query, [line for line in LINES[:4] if line])[0]
     assert [item.score for item in result.neighbours] == pytest.approx(sorted(cosines, reverse=True)[:2], abs=1e-6)
-    assert result.seconds > 0 and result.recall is None
+    assert result.seconds > 0
     assert reports[-1] == (1.0, "avg: 5 of 5 sentences read")
     assert corpus.search("it is raining .", "avg", k=1, progress=lambda *given: pytest.fail("read twice")).neighbours
     folder = Path(corpus._folder.name)
     assert folder.is_dir()
     corpus.close()
     assert not folder.exists()
-
-
-def test_a_larger_corpus_gets_an_approximate_index_with_its_recall(catalogue, text_file, monkeypatch):
-    monkeypatch.setattr(corpora, "_EXACT_UP_TO", 2)
-    shares = []
-    corpus = UserCorpus(catalogue, text_file)
-    result = corpus.search("it is raining .", "avg", k=1, progress=lambda share, text: shares.append(share))
-    assert result.recall is not None and result.neighbours[0].sentence == "it is raining ."
-    assert 0.5 in shares and 0.5 < shares[-1] <= 1
-    assert "% of the true neighbours are found" in heading_of("avg", result)
 
 
 @pytest.mark.parametrize(("limit", "count", "is_cut"), [(3, 3, True), (4, 4, True), (5, 5, False)])
@@ -66,11 +56,6 @@ def test_a_file_above_the_limit_is_indexed_up_to_the_limit(catalogue, text_file,
     assert ("the others are left out" in status_of(corpus)) == is_cut
     nonempty = {line for line in LINES[:limit] if line}
     assert {item.sentence for item in corpus.search("it is", "avg", k=9).neighbours} == nonempty
-
-
-def test_a_data_folder_and_the_sample_are_corpora(catalogue, pairs):
-    assert UserCorpus(catalogue, pairs).count == 80
-    assert UserCorpus(catalogue).count == 31_600
 
 
 @pytest.mark.parametrize(
@@ -121,10 +106,3 @@ def test_a_map_of_one_sentence_and_of_a_query_of_unknown_words_is_finite(catalog
     for query in ("it is", "quark"):
         assert np.isfinite(corpus.search(query, "avg", k=3).points[["x", "y"]].to_numpy()).all()
     assert "none of the words of the query" in heading_of("avg", corpus.search("quark", "avg", k=3))
-
-
-def test_encoders_are_counted():
-    assert chosen(["a", "b"]) == ["a", "b"]
-    for names in ([], None, ["a", "b", "c", "d"]):
-        with pytest.raises(UsageError, match="chosen"):
-            chosen(names)

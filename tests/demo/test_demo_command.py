@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import urllib.request
-from threading import Timer
 from urllib.error import HTTPError
 
 import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.demo import run
-from hf_paraphrase.demo.run import DemoSettings, free_port, served_page
+from hf_paraphrase.demo.run import free_port
 
 
 def error_of(capfd):
@@ -42,20 +40,6 @@ def test_the_page_is_served_until_it_is_interrupted_and_leaves_nothing(gradio, m
     with socket.socket() as after:
         after.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that ended linger
         after.bind(("127.0.0.1", port))
-
-
-def test_sigterm_ends_the_page_like_an_interruption(gradio, models, capfd, monkeypatch, tmp_path):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    wait = run._wait
-
-    def told_to_end():
-        Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
-        wait()
-
-    monkeypatch.setattr(run, "_wait", told_to_end)
-    assert main(["demo", "--models", str(models), "--port", str(free_port())]) == 0
-    assert "the page is closed" in capfd.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_the_page_is_for_this_machine_alone_and_gives_no_file_away(gradio, page_url, models):
@@ -86,8 +70,3 @@ def test_a_folder_without_models_and_a_missing_package_are_refused(models, tmp_p
     pytest.importorskip("gradio")
     assert main(["demo", "--models", str(tmp_path)]) == 2
     assert "no sentence encoder or translation model in this folder" in error_of(capfd)
-
-
-def test_a_page_without_translation_models_reports_it(gradio):
-    with served_page(DemoSettings(port=0)) as url, urllib.request.urlopen(f"{url}/config") as answer:
-        assert "there is no translation model among the --models" in answer.read().decode()

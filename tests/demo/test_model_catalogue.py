@@ -9,7 +9,6 @@ from threading import Event, Thread
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from hf_paraphrase.demo.corpora import UserCorpus
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
@@ -83,35 +82,6 @@ def test_a_second_user_of_a_model_waits_for_the_first_and_of_another_model_does_
     assert done.is_set()
     with catalogue.encoder("avg") as again:
         assert again is first and catalogue.new_encoder("avg") is not first
-
-
-def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_path):
-    catalogue, begun, go_on, ended = ModelCatalogue([str(models)]), Event(), Event(), []
-    (tmp_path / "corpus.txt").write_text("it is raining .\n")
-    corpus = UserCorpus(catalogue, tmp_path / "corpus.txt")
-
-    def progress(share, text):
-        begun.set()
-        go_on.wait(10)
-
-    def read():
-        with pytest.raises(UsageError, match="the page is closed"):
-            corpus.search("it", "avg", k=1, progress=progress)
-        ended.append("read")
-
-    thread = Thread(target=read)
-    thread.start()
-    assert begun.wait(10)
-    catalogue.close(timeout=0.05)
-    assert not ended
-    go_on.set()
-    catalogue.close()
-    assert ended == ["read"]
-    thread.join()
-    with pytest.raises(UsageError, match="the page is closed"):
-        corpus.search("it", "gran", k=1)
-    with pytest.raises(UsageError, match="the page is closed"), catalogue.encoder("avg"):
-        pass
 
 
 def test_models_compute_on_the_given_device(models):

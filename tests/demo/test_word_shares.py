@@ -43,12 +43,6 @@ def test_gates_are_those_of_the_study(models):
     assert word_vectors(SentenceEncoder.from_pretrained(models / "avg"), TEXTS[0]).gates is None
 
 
-def test_a_text_of_which_nothing_is_known_has_no_shares(models):
-    encoder = SentenceEncoder.from_pretrained(models / "avg")
-    nothing = word_vectors(encoder, " ")
-    assert nothing.words == [] and word_shares(nothing, word_vectors(encoder, TEXTS[0])).shape == (0, 6)
-
-
 def test_tokens_of_no_word_stay_separate(models):
     encoder = SentenceEncoder.from_pretrained(models / "avg")
     from tokenizers.processors import TemplateProcessing

@@ -7,20 +7,10 @@ import signal
 import pytest
 
 import campaign
-from campaign import KINDS, Probes, damaged
+from campaign import KINDS, Probes
 from cases import CASES
 from comparison import differences, left_over
 from forks import fill_the_disk, kill, run, run_here
-
-
-def test_what_a_case_reads_is_made_first(artefacts):
-    paths = artefacts.paths(CASES["filter"])
-    assert (paths["bt"] / "data").is_dir() and artefacts["translator"].is_dir()
-
-
-def test_a_case_resumes_where_its_run_has_all_that_resuming_is_for():
-    assert CASES["avg"].resumes and CASES["embedded"].resumes
-    assert not CASES["encode"].resumes and not CASES["pairs"].resumes
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,13 +62,6 @@ def test_records_are_compared_without_times_and_interruptions(tmp_path):
         (tmp_path / name / "provenance.json").write_text(json.dumps(record))
     assert differences(tmp_path / "a", tmp_path / "b") == []
     assert differences(tmp_path / "b", tmp_path / "c") == ["provenance.json"]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_damage_is_the_same_for_the_same_seed(seed):
-    content = b'---\nlicense: mit\n---\n{"a": 1}\n'
-    assert damaged(content, random.Random(seed)) == damaged(content, random.Random(seed))
-    assert damaged(b"", random.Random(seed)) is not None
 
 
 def test_the_script_prints_a_line_for_each_kind(monkeypatch, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from pathlib import Path
 
 import pytest
@@ -76,12 +75,6 @@ def test_every_call_is_understood_learns_from_no_test_set_and_is_not_made_again(
         return
     done, again = driver(name, TOKENS="1")
     assert [words for words in again if not words[0].startswith("evaluate")] == []
-
-
-@pytest.mark.parametrize("name", DRIVERS)
-def test_a_driver_says_in_its_first_lines_how_long_it_takes(name):
-    first = " ".join((STUDIES / name).read_text(encoding="utf-8").splitlines()[1:4])
-    assert re.search(r"\b(seconds|minutes?|hours?)\b", first.lower())
 
 
 def test_a_step_that_fails_ends_a_study_and_the_next_run_continues_there(driver):

@@ -48,14 +48,6 @@ def test_a_part_that_must_be_left_to_tokenizers_leaves_the_whole_to_it():
     assert ids.lengths[1] == 0 and len(ids.lengths) == len(TEXTS)
 
 
-def test_the_state_changes_with_any_part():
-    backend = ConcatenationTokenizer(parts=parts()[:2]).backend_tokenizer
-    before = state_of(backend)
-    assert state_of(backend) == before
-    backend.parts[1].add_special_tokens(["<m>"])
-    assert state_of(backend) != before
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import collections
-import json
 import re
 
 import pytest
@@ -20,11 +19,8 @@ from hf_paraphrase.tokenization.word_level import (
 SENTENCES = ["The cat sat.", "the cat ran, the dog sat!", "A dog"]
 
 
-def test_vocabulary_is_by_frequency_then_alphabet():
-    assert sentence_vocabulary(SENTENCES) == ["the", "cat", "dog", "sat", "!", ",", ".", "a", "ran"]
-
-
 def test_vocabulary_obeys_min_frequency_size_and_case():
+    assert sentence_vocabulary(SENTENCES) == ["the", "cat", "dog", "sat", "!", ",", ".", "a", "ran"]
     assert sentence_vocabulary(SENTENCES, min_frequency=2) == ["the", "cat", "dog", "sat"]
     assert sentence_vocabulary(SENTENCES, max_size=2) == ["the", "cat"]
     assert "The" in sentence_vocabulary(SENTENCES, lower_case=False)
@@ -61,11 +57,6 @@ def test_english_is_split_as_the_penn_treebank_does(text, words):
     assert build_word_level_tokenizer(words).tokenize(text) == words
 
 
-def test_contractions_stay_separate_at_the_apostrophe_when_not_asked_for():
-    tokenizer = build_word_level_tokenizer(["don", "'", "t"], contractions=False)
-    assert tokenizer.tokenize("don't") == ["don", "'", "t"]
-
-
 def test_reachable_words_are_those_the_tokenizer_can_produce():
     words = ["cat", "London", "new york", "well-known", "n't", "'s", ".", "...", "l'", "naïve", "½", "x9"]
     kept = reachable_words(words)
@@ -82,19 +73,6 @@ def test_reachable_means_one_token(word):
     # Text that looks like a special token is one, whatever the words are.
     if "[PAD]" not in word and "[UNK]" not in word:
         assert (reachable_words([word]) == [word]) == (tokenizer.tokenize(word) == [word])
-
-
-def test_saved_tokenizer_opens_with_auto_tokenizer_and_is_exactly_the_same(tmp_path):
-    tokenizer = build_word_level_tokenizer(sentence_vocabulary(SENTENCES))
-    save_tokenizer(tokenizer, tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
-    assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
-    texts = ["The cat's DOG, ran…", "", "[PAD] unknown"]
-    first, second = (item(texts, padding=True) for item in (tokenizer, loaded))
-    assert first["input_ids"] == second["input_ids"] and first["attention_mask"] == second["attention_mask"]
-    assert loaded.model_max_length > 10**9 and loaded.padding_side == "right"
-    settings_file = json.loads((tmp_path / "tokenizer_config.json").read_text())
-    assert settings_file["tokenizer_class"] == "PreTrainedTokenizerFast"
 
 
 def test_an_empty_vocabulary_is_an_input_error():
@@ -115,4 +93,5 @@ def test_digits_are_treated_by_the_tokenizer_and_so_in_a_saved_one(digits, words
     assert sorted(sentence_vocabulary([text], digits=digits)) == sorted(set(words))
     save_tokenizer(build_word_level_tokenizer(words, digits=digits), tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    assert tokenizer.model_max_length > 10**9 and tokenizer.padding_side == "right"
     assert tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"]) == words

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.bootstrap import bootstrap_means
 from ...evaluation.figures import COLOURS, new_figure, save_figure
-from ...evaluation.verdicts import LITTLE, Difference, difference, mean_difference, spread
+from ...evaluation.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
 from ...tables import format_table, number
 from .settings import RANDOM
 

@@ -1,8 +1,10 @@
-"""The words of Morfessor Baseline: counted as the tokenizer will cut them, learnt from, or read from a segmentation.
+"""Morfessor Baseline: learnt from text or read from a segmentation, and carried over to a fast tokenizer.
 
 Morfessor Baseline (Creutz and Lagus 2002; Virpioja et al. 2013) finds the lexicon of morphs that describes a list of
-words, and itself, in the fewest bits. Its training is that of the package `morfessor`; :mod:`.morfessor_tokenizer`
-carries the result over to a fast tokenizer.
+words, and itself, in the fewest bits. Its training is that of the package `morfessor`. Its Viterbi search without
+smoothing gives a morph of count c the cost log(tokens + boundaries) - log(c), where tokens and boundaries are those of
+all morphs and words it was trained on. A Unigram model whose scores are the negative costs makes the same choice for
+every word.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from typing import TYPE_CHECKING
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
+from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from tokenizers.pre_tokenizers import PreTokenizer
+    from transformers import PreTrainedTokenizerFast
 
 DAMPENINGS: dict[str, Callable[[int], int]] = {
     "none": lambda count: count,
@@ -32,10 +35,11 @@ DAMPENINGS: dict[str, Callable[[int], int]] = {
     "ones": lambda count: 1,
 }
 """How often a word counts in training that the text has so often: `none` learns from tokens, `ones` from types."""
-
 FINISH_THRESHOLD = 0.005
 """Training ends when a round over all words saves fewer nats than this, a word: the default of Morfessor."""
-
+LONGEST = 30
+"""Characters in a morph at most: the `maxlen` of Morfessor's search, which finds no longer one."""
+_LAST_RESORT = -1e5
 _WORDS = r"[^\W_]+|[^\w\s]|_"
 _COUNT = re.compile(r"[0-9]{1,18}")
 _REMEDY = "write a count, a space, and the morphs of one word with ` + ` between them, e.g. `12 talo + ssa`"
@@ -64,28 +68,19 @@ class Morphs:
 
 
 def word_splitter(*, lower_case: bool) -> Tokenizer:
-    """Makes a tokenizer without vocabulary that normalises text and cuts it into words.
+    """Makes a tokenizer without vocabulary that normalises text and cuts it into words and punctuation marks.
 
-    Normalisation is that of :mod:`.encoder_pieces` (NFKC, curly apostrophes straightened, lower case if asked for);
-    text is split at white space, and every punctuation mark is a word of its own. A word carries no mark of the space
-    before it, so that a morph is the same at the beginning of a word and inside one, as it is for Morfessor.
+    A word carries no mark of the space before it, so that a morph is the same at the beginning of a word and inside
+    one, as it is for Morfessor.
     """
-    from tokenizers import Tokenizer, normalizers
+    from tokenizers import Regex, Tokenizer, pre_tokenizers
     from tokenizers.models import Unigram
 
     tokenizer = Tokenizer(Unigram())
-    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
-    tokenizer.pre_tokenizer = word_splitting()
-    return tokenizer
-
-
-def word_splitting() -> PreTokenizer:
-    """Makes what splits a text into words without white space, and punctuation marks."""
-    from tokenizers import Regex, pre_tokenizers
-
+    tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
     # Half as fast again as splitting at spaces and then at punctuation, with the same result.
-    return pre_tokenizers.Split(Regex(_WORDS), behavior="removed", invert=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), behavior="removed", invert=True)
+    return tokenizer
 
 
 def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter[str]:
@@ -105,7 +100,7 @@ def learn_morphs(
     dampening: str = "none",
     min_frequency: int = 1,
     seed: int = 0,
-    progress: Callable[[int, float], object] | None = None,
+    progress: Callable[[int, float], object] = lambda number, cost: None,
 ) -> Morphs:
     """Trains Morfessor Baseline by its recursive algorithm, to the end.
 
@@ -118,13 +113,9 @@ def learn_morphs(
         seed: Of the order in which the words are gone over, which is drawn again in every round.
         progress: Called after every round with its number and the cost in nats.
     """
-    if not corpus_weight > 0:
-        raise UsageError(f"the corpus weight must be above 0, not {corpus_weight}")
-    if dampening not in DAMPENINGS:
-        raise UsageError(f"unknown dampening `{dampening}`", remedy=f"one of {', '.join(DAMPENINGS)}")
     modify = DAMPENINGS[dampening]
     # In a fixed order, because the order of training is drawn from it.
-    data = [(modify(counts[word]), word) for word in sorted(counts) if counts[word] >= min_frequency and word]
+    data = [(modify(counts[word]), word) for word in sorted(counts) if counts[word] >= min_frequency]
     if not data:
         raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
     check_installed()
@@ -138,8 +129,7 @@ def learn_morphs(
             previous = cost
             _, cost = model.train_batch(finish_threshold=FINISH_THRESHOLD, max_epochs=1)
             rounds += 1
-            if progress is not None:
-                progress(rounds, cost)
+            progress(rounds, cost)
             # As in `train_batch`, whose first round never is the last.
             if rounds > 1 and cost >= previous - FINISH_THRESHOLD * sum(count for count, _ in data):
                 break
@@ -175,6 +165,42 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
     if not words:
         raise InputError("the file has no segmented words", path=path, remedy=_REMEDY)
     return Morphs(dict(sorted(counts.items())), boundaries, len(words))
+
+
+def morfessor_tokenizer(
+    morphs: Morphs, alphabet: Iterable[str] = (), *, lower_case: bool = True
+) -> PreTrainedTokenizerFast:
+    """Carries a Morfessor Baseline model over to a fast tokenizer.
+
+    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, with these exceptions: a run
+    of characters that are neither morphs nor in the alphabet is one `[UNK]`; of several segmentations with equal cost
+    either may win; and words of more than some 5,000 characters that contain characters which are not morphs.
+
+    Args:
+        morphs: The model.
+        alphabet: Characters to know though they are not morphs, e.g. those of rare words that were left out of
+            training; those of the morphs are known in any case.
+        lower_case: Whether text is lower-cased before it is split; the tokenizer does it by itself.
+
+    Returns:
+        A fast tokenizer in which id 0 is `[PAD]`, id 1 is `[UNK]`, and the morphs follow, the most frequent first and
+        in alphabetical order among equals, then the rest of the alphabet. Decoding puts a space between all morphs.
+    """
+    from tokenizers.models import Unigram
+
+    # Longer ones, which only training can find, Morfessor's search does not give.
+    known = {morph: count for morph, count in morphs.counts.items() if len(morph) <= LONGEST}
+    if not known:
+        raise InputError("the model has no morphs", remedy="train it on more words")
+    total = math.log(morphs.tokens + morphs.boundaries)
+    vocabulary = [(PAD_TOKEN, 0.0), (UNKNOWN_TOKEN, 0.0)]
+    # Written as Morfessor computes its costs, so that they are equal to the last bit.
+    vocabulary += [(morph, -(total - math.log(known[morph]))) for morph in sorted(known, key=lambda m: (-known[m], m))]
+    letters = {letter for morph in morphs.counts for letter in morph} | set("".join(alphabet))
+    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - known.keys())]
+    backend = word_splitter(lower_case=lower_case)
+    backend.model = Unigram(vocabulary, 1, False)
+    return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
 def check_installed() -> None:

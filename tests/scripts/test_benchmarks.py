@@ -1,0 +1,270 @@
+"""The benchmarks on tiny data: what is compared is equal, and the last line has the ratios by their names."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import datasets
+import pyarrow as pa
+import pytest
+from hf_paraphrase.translation.int8_products import int8_is_fast
+from study_runs import parsed
+
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.errors import HfParaphraseError
+
+
+@pytest.fixture(autouse=True)
+def kept_settings(monkeypatch):
+    """Puts back what benchmarks change in this process."""
+    logger = logging.getLogger("transformers")
+    level = logger.level
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+    yield
+    logger.setLevel(level)
+    datasets.enable_progress_bars()
+
+
+@pytest.fixture
+def ratios(run_script, capsys):
+    """Runs a benchmark; gives its lines and the object of the last one."""
+
+    def of(name, *words):
+        assert run_script(f"benchmarks/{name}", *words) == 0
+        lines = capsys.readouterr().out.splitlines()
+        return lines, json.loads(lines[-1])
+
+    return of
+
+
+# --- what they share
+
+
+@pytest.fixture
+def turns(load_script):
+    return load_script("benchmarks/interleaved")
+
+
+def recorded(turns, log, key, name, rates):
+    """A contestant whose turns have these rates, one after the other."""
+    left = iter(rates)
+
+    def rate():
+        log.append(name)
+        return next(left)
+
+    return turns.Contestant(key, name, rate)
+
+
+def test_contestants_take_turns_and_the_first_turn_of_each_does_not_count(turns):
+    log = []
+    contestants = [recorded(turns, log, "", "one", [9, 1, 2]), recorded(turns, log, "", "two", [8, 3, 4])]
+    assert turns.take_turns(contestants, 2, warm=lambda: log.append("warm")) == [[1, 2], [3, 4]]
+    assert log == ["one", "two", "warm", "one", "two", "one", "two"]
+
+
+@pytest.mark.parametrize(("over_last", "column"), [(False, ["1.00", "4.00"]), (True, ["4.00", "1.00"])])
+def test_the_table_has_median_minimum_maximum_and_ratios_to_the_first_or_the_last(turns, capsys, over_last, column):
+    contestants = [
+        recorded(turns, [], "", "ours", [9_999, 3_000, 1_000, 2_000]),
+        recorded(turns, [], "x", "peer", [9_999, 400, 500, 600]),
+    ]
+    assert turns.measure("pairs/s", contestants, 3, over_last=over_last) == [2_000, 500]
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][:4] == ["pairs/s", "median", "min", "max"]
+    assert lines[1] == ["ours", "2,000", "1,000", "3,000", column[0]]
+    assert lines[2] == ["peer", "500", "400", "600", column[1]]
+
+
+def test_a_ratio_is_that_to_the_best_rate_with_its_key(turns):
+    contestants = [turns.Contestant(key, key, float) for key in ("", "a", "b", "a", "")]
+    assert turns.ratios_to_best(contestants, [12.0, 2.0, 24.0, 3.0, 1.0]) == {"a": 4.0, "b": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "problem"),
+    [
+        ("encode", ["--rounds", "0"], "--rounds must be at least 1, not 0"),
+        ("encode", ["--text", "absent.txt"], "absent.txt: no such file"),
+        ("growth", ["--rows", 1000, 900], "--rows must ascend from more than --start"),
+        ("growth", ["--stages", "sleep"], "--stages: there is no stage `sleep` (one of prepare, score"),
+        ("prepare", ["--rows", 0], "--rows must be at least 1, not 0"),
+        ("score", ["--loop-rows", 0], "--loop-rows must be at least 1"),
+        ("train", ["--batch", 1], "--batch must be at least 2, not 1"),
+        ("translate", ["--candidates", "41", "--vocabulary", 40], "--candidates must be at most --vocabulary"),
+        ("translate", ["--train-hidden", "5"], "must be even"),
+        ("translate", ["--only-search", "--only-train"], "leave nothing to do"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(run_script, capsys, name, words, problem):
+    assert run_script(f"benchmarks/{name}", *words) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"{name}: error: ") and printed.err.count("\n") == 1
+    assert printed.out == "" and problem in printed.err
+
+
+# --- encode
+
+SENTENCES = ["--sentences", "30", "--vocabulary", "200", "--dimension", "6", "--rounds", "1"]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("A cat sat.\n\nIt isn't a dog\n", encoding="utf-8")
+    return path
+
+
+def test_absent_peers_of_encode_are_named_and_gran_has_its_ratio(ratios, text, monkeypatch):
+    monkeypatch.setitem(sys.modules, "model2vec", None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    lines, found = ratios("encode", "--text", text, *SENTENCES, "--gran-sentences", "4")
+    assert list(found) == ["gran_encode_vs_bare_lstm"] and found["gran_encode_vs_bare_lstm"] >= 0
+    assert sum(" is left out: " in line for line in lines) == 2
+    assert "30 sentences of 4.5 tokens (100.00% known), 200 x 6 vectors" in lines[0]
+
+
+def test_installed_peers_of_encode_give_equal_vectors_and_a_ratio_each(ratios, text):
+    pytest.importorskip("model2vec")
+    pytest.importorskip("sentence_transformers")
+    lines, found = ratios("encode", "--text", text, *SENTENCES, "--gran-sentences", "0")
+    assert set(found) == {"avg_encode_vs_model2vec", "avg_encode_vs_sentence_transformers"}
+    assert any("all vectors of 30 sentences" in line for line in lines)
+
+
+def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_own(ratios, text):
+    pytest.importorskip("model2vec")
+    words = ["--text", text, *SENTENCES, "--vocabulary", "400", "--gran-sentences", "0", "--peers", "model2vec"]
+    lines, found = ratios("encode", *words, "--tokenizers", "words", "byte-level")
+    calls = ["", "_calls_of_1", "_calls_of_10", "_calls_of_100"]
+    assert list(found) == [f"avg_encode_vs_model2vec{kind}{call}" for kind in ("", "_byte_level") for call in calls]
+    assert sum("all vectors of 30 sentences" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("kind", ["words", "word-level", "wordpiece", "byte-level", "unigram"])
+def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script, kind):
+    from hf_paraphrase.tokenization.token_lookup import lookup_for
+
+    sentences = ["A cat sat.", "It isn't a dog", "cats and dogs"] * 9
+    tokenizer = load_script("benchmarks/encode").learnt_tokenizer(kind, sentences, 400)
+    found = lookup_for(tokenizer.backend_tokenizer)(sentences)
+    assert tokenizer.unk_token_id not in found.ids
+    assert found.ids.tolist() == [number for text in sentences for number in tokenizer(text)["input_ids"]]
+
+
+# --- prepare, score and train
+
+
+def test_all_ways_of_preparing_keep_the_same_rows(ratios, monkeypatch):
+    # One peer is enough: a process for each core takes seconds to start.
+    monkeypatch.setattr("hf_paraphrase.data.parallel.available_cores", lambda: 1)
+    lines, found = ratios("prepare", "--rows", 300, "--rounds", 1)
+    assert lines[0].startswith("300 rows, ") and lines[1].startswith("all keep the same ")
+    assert int(lines[1].split()[4]) < 300 and found["prepare_vs_datasets"] > 0
+
+
+def test_a_peer_that_keeps_other_rows_ends_the_benchmark(load_script):
+    module = load_script("benchmarks/prepare")
+    with pytest.raises(HfParaphraseError, match="peer keeps 1 rows that are not our 2"):
+        module.check_same({"ours": ["a", "b"], "peer": ["a"]})
+
+
+def test_the_loop_agrees_with_the_measures(ratios, tmp_path):
+    table = pa.table({"sentence1": ["A cat sat .", "dogs bark", ""], "sentence2": ["the cat sat .", "dogs", "x y z"]})
+    write_split(tmp_path, "train", [table], table.schema)
+    lines, found = ratios("score", "--pairs", tmp_path, "--rows", 50, "--loop-rows", 9, "--rounds", 1)
+    assert any("agree to 1e-9" in line for line in lines) and found["score_vs_plain_loop"] > 0
+
+
+def test_every_way_of_training_is_timed_and_an_absent_peer_is_named(ratios, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    sizes = ["--vocabulary", 3_000, "--dimension", 4, "--batch", 10, "--mega-batch", 2, "--rounds", 1]
+    lines, found = ratios("train", *sizes, "--steps", 20, "--slow-steps", 10)
+    assert list(found) == ["avg_train_vs_dense"]
+    assert any("sentence-transformers is left out" in line for line in lines)
+    names = [line[:46].strip() for line in lines]
+    assert {"row-wise Adam", "row-wise Adam, mega-batches of 2", "dense Adam"} <= set(names)
+
+
+# --- translate
+
+SEARCH = ["--hidden", 8, "--embedding", 4, "--vocabulary", 40, "--candidates", 12, "--beams", 3, "--batch", 2]
+UPDATES = ["--train-hidden", 4, 8, "--train-vocabulary", 30, "--train-batch", 2, "--train-length", 4, "--updates", 1]
+TRANSLATION = [*SEARCH, "--source", 4, "--steps", 3, *UPDATES, "--rounds", 1]
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """An interpreter whose JoeyNMT takes 1,000 s for everything."""
+    path = tmp_path / "python"
+    path.write_text(
+        '#!/bin/sh\necho \'{"version": "0.0"}\'\nwhile read order; do echo "$order" >> "$0.orders"; '
+        "echo '{\"seconds\": 1000}'; done\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_without_joeynmt_all_of_ours_are_timed_and_the_peer_is_named_and_left_out(ratios):
+    lines, found = ratios("translate", *TRANSLATION)
+    assert "JoeyNMT is left out: --joeynmt-python is not given" in lines and found == {}
+    names = [line[:46].strip() for line in lines]
+    for name in ("12 candidates, bf16", "full vocabulary, bf16, rescored", "plain generate, fp32"):
+        assert names.count(name) == 1
+    assert names.count("training, bf16") == names.count("training, fp32") == 2
+
+
+def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidden_sizes(ratios, stand_in):
+    lines, found = ratios("translate", *TRANSLATION, "--joeynmt-python", stand_in)
+    eight = ["candidates_int8", "full_int8"] if int8_is_fast() else []
+    search = [*eight, "candidates", "full_bf16", "full_fp32"]
+    training = ["nmt_train_bf16_vs_joeynmt", "nmt_train_fp32_vs_joeynmt"]
+    assert list(found) == [*(f"beam50_{name}_vs_joeynmt" for name in search), *training]
+    for key in training:
+        column = [float(line.split()[-1]) for line in lines if line.startswith(f"training, {key[10:14]}")]
+        assert len(column) == 2 and found[key] == pytest.approx(min(column), abs=0.01)
+    # A turn to warm up and one that counts, of the search and of training at both sizes.
+    orders = [json.loads(line) for line in (stand_in.parent / "python.orders").read_text().splitlines()]
+    assert [order["do"] for order in orders] == ["search"] * 2 + ["train"] * 4
+    assert [order["hidden"] for order in orders] == [8, 8, 4, 4, 8, 8]
+
+
+def test_the_widths_of_the_beam_have_a_row_each(ratios):
+    lines, _ = ratios("translate", *TRANSLATION, "--scaling")
+    assert sum(line.startswith("beam ") for line in lines) == 5 and "milliseconds a sentence: beam 5 " in lines[-2]
+
+
+# --- growth
+
+
+def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(ratios, tmp_path):
+    work, record = tmp_path / "new" / "work", tmp_path / "growth.json"
+    sizes = ["--start", 200, "--rows", 600, 1200, "--work", work, "--record", record]
+    lines, found = ratios("growth", *sizes, "--stages", "prepare")
+    assert sum(line.startswith("prepare: ") for line in lines) == 3 and any("| prepare" in line for line in lines)
+    assert set(found) <= {"prepare"} and len(json.loads(record.read_text())["prepare"]) == 3
+    assert not list(work.iterdir())
+
+
+def test_exponents_are_those_of_what_grows_above_the_start(load_script):
+    growth = load_script("benchmarks/growth")
+
+    def costs(power):
+        return [growth.Cost(rows, 2 + rows**power, 3 + 7 * (rows - 10) ** power, 0, 5) for rows in (10, 110, 1_010)]
+
+    for power in (1, 2):
+        assert growth.exponent(costs(power), lambda cost: cost.processors) == pytest.approx(power)
+    assert growth.exponent(costs(1), lambda cost: cost.written) != growth.exponent(costs(1), lambda cost: cost.written)
+    assert growth.expected_seconds(costs(2)[:1], 100) == 0
+    last = costs(2)[-1].processors
+    assert 3.9 * last < growth.expected_seconds(costs(2), 2_020) < 5 * last
+
+
+def test_every_stage_is_one_that_its_verb_understands(load_script, tmp_path):
+    growth = load_script("benchmarks/growth")
+    for name in growth.NAMES:
+        stage = growth.STAGES[name.removesuffix(" x2")]
+        for words in stage.commands(tmp_path, 100, twice=name.endswith(" x2")):
+            assert parsed(words[words.index("hf_paraphrase") + 1 :])
