@@ -12,9 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..artefacts.artefact import Card, output_file
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
@@ -27,7 +24,9 @@ from ..settings import recipe, setting
 from ..training.devices import CPU, DeviceSettings
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from .sentence_encoder import SentenceEncoder
 
