@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_paraphrase.commands import shown_messages
+from hf_paraphrase.commands.results import show
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError, error_of_the_system
 from hf_paraphrase.messages import (
     LOGGER,
@@ -17,9 +19,7 @@ from hf_paraphrase.messages import (
     log,
     printable,
     process_count,
-    show,
     shown_line,
-    shown_messages,
     without_secrets,
 )
 from hf_paraphrase.tables import format_table

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..registry import import_missing, imported_files
+from ..registry import import_file, imported_files
 from ..settings import check_type
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class BatchFunction(ABC):
 
 
 def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: list[str]) -> BatchFunction:
-    import_missing(files)
+    for path in files:
+        if path not in imported_files():
+            import_file(path)
     return kind(**fields)
 
 

@@ -84,10 +84,6 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     return choice
 
 
-class NothingLeftError(InputError):
-    """A filter leaves nothing."""
-
-
 def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
     """Refuses a filter that leaves nothing."""
     counts = choice.funnel.counts or {"read": 0}
@@ -96,7 +92,7 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
         reason, remedy = f"nothing is left after `{step}`", "loosen that step; nothing was written"
         if step == "read":
             reason, remedy = "there are no pairs", "give a folder or a --split that has some"
-        raise NothingLeftError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
+        raise InputError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
 
 
 def _compared(passed: _Passed, steps: FilterSteps, choice: Choice) -> Iterator[tuple[str, np.ndarray]]:

@@ -171,7 +171,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         )
         state.wait_for_everyone()
         if state.is_main_process and output.is_whole(shards):
-            results = merged_reports(output.place, reports(shards, output.place), _COUNTS)
+            results = merged_reports(output.current, reports(shards, output.current), _COUNTS)
             results["lower_case"] = bool(getattr(model.config, "lowercase", False))
             _finish(settings, options, device, output, results)
             log(f"back-translated pairs: {settings.output}")
@@ -239,7 +239,7 @@ def _finish(
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    described = values_of_data(DataFolder(output.place))
+    described = values_of_data(DataFolder(output.current))
     candidates = {name.removeprefix("candidates_"): value for name, value in settings.candidates.items()}
     values = {
         **described,

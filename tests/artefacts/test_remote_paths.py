@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import pickle
-import re
 import zipfile
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hf_paraphrase.artefacts import remote_paths
 from hf_paraphrase.artefacts.provenance import fingerprint, inherited_metadata, languages_read, write_provenance
 from hf_paraphrase.artefacts.remote_paths import to_path
 from hf_paraphrase.commands import main
@@ -164,15 +162,6 @@ def test_the_card_at_a_url_is_read_and_its_credentials_are_in_no_record(secret, 
     assert inherited_metadata(secret) == {"license": ["cc0-1.0"], "language": ["en"]}
     for url in ("memory://me:secret@host", "http://me:secret@host", "http://host/?key=secret"):
         assert "secret" not in to_path(url).name
-
-
-def test_no_name_of_an_input_is_that_of_a_pathlib_path_which_may_be_the_password_of_a_url():
-    package = Path(remote_paths.__file__).parents[1]
-    # What a run itself has written is not at a URL, nor is a model; `(folder)` are artefacts that get a card.
-    harmless = r"teacher\)|(?:self\.)?settings\.output\)|folder\)|prefix\)|item\[|self\.state\.|name\)\.name in "
-    wrong = re.compile(rf"Path\((?!{harmless})[^()]*(?:\([^()]*\)[^()]*)?\)(?:\.resolve\(\))?\.name\b")
-    found = {path.name: names for path in package.rglob("*.py") if (names := wrong.findall(path.read_text("utf-8")))}
-    assert not found, "use to_path(…).name"
 
 
 def test_credentials_of_a_url_are_in_no_output(secret, tmp_path):

@@ -11,7 +11,6 @@ import pytest
 from tqdm.auto import tqdm
 from train_nmt_runs import SMALL
 
-from comparison import contents, left_over
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -104,30 +103,6 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
     assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "output"),
-    [
-        (["encode", "--input", "{text}"], "made.npy"),
-        (["encode", "--input", "{pairs}", "--columns", "sentence1"], "made"),
-        (["fingerprint", "--text", "{text}"], "made.txt"),
-    ],
-)
-def test_a_message_names_the_output_as_the_command_line_does(
-    words, output, pairs, held_out, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    assert run([word.format(text=held_out, pairs=pairs) for word in words], output) == 0
-    error = capsys.readouterr().err
-    assert f" {output}" in error and str(tmp_path) not in error
-
-
-def test_columns_to_embed_are_named_with_commas_or_spaces(pairs, tmp_path):
-    for name, columns in (("spaces", ["sentence2", "sentence1"]), ("commas", ["sentence2,", "sentence1"])):
-        assert run(["encode", "--input", pairs, "--columns", *columns], tmp_path / name) == 0
-    assert rows_of(tmp_path / "commas") == rows_of(tmp_path / "spaces")
-    assert "sentence1_embedding" in rows_of(tmp_path / "commas")["test"]
-
-
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
 def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed(words, tmp_path, monkeypatch, capsys):
     words = [*words, "--precision", "auto", *([] if "--shard-size" in words else ["--shard-size", 11])]
@@ -139,22 +114,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert "the incomplete run had other settings: bf16" in capsys.readouterr().err
     monkeypatch.undo()
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
-
-
-@pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
-def test_a_part_may_name_its_device(words, tmp_path):
-    words = [*words, *([] if "--shard-size" in words else ["--shard-size", 11])]
-    assert run(words, tmp_path / "out", "--shard", "1/2") == 0
-    assert run(words, tmp_path / "out", "--shard", "2/2", "--device", "cpu") == 0
-    assert (tmp_path / "out").is_dir()
-
-
-@pytest.mark.parametrize("words", ["back-translate"], indirect=True)
-def test_parts_in_bf16_and_in_8_bits_are_not_mixed(words, tmp_path, monkeypatch, capsys):
-    assert run([*words, "--precision", "bf16"], tmp_path / "out", "--shard", "1/2") == 0
-    monkeypatch.setattr("hf_paraphrase.translation.translator.int8_is_fast", lambda device: True)
-    assert run([*words, "--precision", "int8"], tmp_path / "out", "--shard", "2/2") == 2
-    assert "the incomplete run had other settings: int8" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -199,17 +158,6 @@ def test_a_filter_by_parts_that_leaves_nothing_names_the_step_and_leaves_no_work
     assert run(words, tmp_path / "out", "--shard", "2/2") == 2
     assert "split `train`: nothing is left after `number>100`" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("words", ["filter"], indirect=True)
-def test_a_filter_without_parts_leaves_the_work_of_parts_alone(words, tmp_path, capsys):
-    output = tmp_path / "out"
-    assert run(words, output, "--shard-size", 11, "--shard", "1/2") == 0
-    before = contents(tmp_path)
-    capsys.readouterr()
-    assert run(words, output) == 2
-    assert capsys.readouterr().err.count("\n") == 1 and contents(tmp_path) == before
-    assert run(words, output, "--overwrite") == 0 and left_over(tmp_path, output) == []
 
 
 def work():

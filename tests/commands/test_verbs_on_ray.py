@@ -90,7 +90,7 @@ def pairs(tmp_path_factory):
 @pytest.fixture
 def score_lively(pairs, tmp_path, cluster, monkeypatch):
     """Gives the words that score the pairs with the measure `lively`, in shards of four."""
-    monkeypatch.setattr(MEASURES, "_entries", dict(MEASURES._entries))
+    monkeypatch.setattr(MEASURES, "data", dict(MEASURES.data))
 
     def words(output, *more, on_ray=True, pause=0.0, deadly=None):
         mine = tmp_path / "mine.py"

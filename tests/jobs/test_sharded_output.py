@@ -120,7 +120,7 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
             second.finish(results={}, card=card)
         second.__exit__(None, None, None)
         # This one was still at work on a shard that it had made before.
-        assert not first.is_whole([one, two]) and first.place == tmp_path / "made"
+        assert not first.is_whole([one, two]) and first.current == tmp_path / "made"
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
     with part(tmp_path, "2/2") as late:
         assert late.finished

@@ -186,7 +186,7 @@ def _table(
             values = [found.mean, found.deviation, *map(found.quantile, (0.5, 0.99, 0.999)), found.high]
             peaks = ", ".join(f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in found.peaks())
             rows.append(
-                [plain_markdown(query, 40, in_table=True), name, f"{found.size:,}"]
+                [plain_markdown(query, 40), name, f"{found.size:,}"]
                 + [*(_fixed(value, 3) for value in values), peaks]
                 + [_percent(found.above[limit], found.size) for limit in limits]
             )
@@ -207,7 +207,7 @@ def _bands_table(item: QuerySimilarities) -> str:
     edges, counts = item.distribution.grouped(BANDS)
     rows = []
     for band in reversed(np.flatnonzero(counts).tolist()):
-        texts = (plain_markdown(text, LONGEST // 2, in_table=True) for text in item.bands.sentences[band])
+        texts = (plain_markdown(text, LONGEST // 2) for text in item.bands.sentences[band])
         share = _percent(int(counts[band]), item.distribution.size)
         rows.append([f"{edges[band]:.1f} to {edges[band + 1]:.1f}", share, " · ".join(texts)])
     return format_table(["cosine", "sentences (%)", "some of them"], rows)
