@@ -5,3 +5,13 @@ be passed on; `publishing` sends. Start reading at `run`, the recipe of the verb
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..registry import lazy_exports
+
+if TYPE_CHECKING:
+    from .publishing import Plan, Pushed, check_licence, plan_push, send
+    from .run import Push, PushSettings, push
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,7 +1,6 @@
 """The files that a push sends, with their content on the Hub, and the checks of them.
 
-By-products (hidden files, checkpoints, byte code, logs) are left out. A pickle or a link is refused until the user
-removes it or leaves it out by name.
+By-products are left out. A pickle or a link is refused until the user removes it or leaves it out by name.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import zipfile
 from dataclasses import replace
 from hashlib import sha256
@@ -304,31 +303,6 @@ def test_an_evaluation_is_added_and_its_repetition_replaces_it(model):
         (model / "provenance.json").write_text(json.dumps({"evaluations": {"sts": record}}))
         add_results(model, "sts", {}, measured(a=4.5), section="s", text="t")
         assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5), ("data b", 3.5), ("data a", 4.5)}
-
-
-def test_two_runs_that_record_at_the_same_time_are_both_in_card_record_and_report(model, monkeypatch):
-    read_card = cards.read_card
-
-    def record(name):
-        add_results(model, name, {}, measured(**{name: 1.5}), section=name, text=f"of {name}")
-
-    def meanwhile(folder):
-        card = read_card(folder)
-        if not other.ident:
-            other.start()
-            # Long enough for a run that does not wait to be done.
-            other.join(0.5)
-        return card
-
-    other = threading.Thread(target=record, args=("b",))
-    monkeypatch.setattr(cards, "read_card", meanwhile)
-    record("a")
-    other.join()
-    assert results_of(model) == {("dev set", 60.5), ("data a", 1.5), ("data b", 1.5)}
-    assert set(json.loads((model / "provenance.json").read_text())["evaluations"]) == {"a", "b"}
-    for name in ("README.md", "report.html"):
-        text = (model / name).read_text()
-        assert "of a" in text and "of b" in text
 
 
 # ----- installed

@@ -75,26 +75,6 @@ def test_a_url_is_read_like_a_local_folder(folder, stored):
     assert pickle.loads(pickle.dumps(there)).table() == here.table()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "score --measures length,bleu --shard-size 9 --pairs",
-        "filter --keep bleu<0.9 --pairs",
-        "encode --columns sentence1 --shard-size 9 --input",
-    ],
-)
-def test_each_verb_makes_of_a_url_what_it_makes_of_the_folder(line, folder, stored, tmp_path):
-    def run(source, output):
-        assert main([*line.split(), str(source), "--output", str(output / "made")]) == 0
-        files = {path.relative_to(output): path.read_bytes() for path in output.rglob("*") if path.is_file()}
-        return {
-            name: content.replace(str(output).encode(), b"").replace(str(source).encode(), b"pairs")
-            for name, content in files.items()
-        }
-
-    assert run(stored, tmp_path / "a") == run(folder, tmp_path / "b")
-
-
 def test_damage_and_a_missing_file_at_a_url_are_named(stored, memory):
     with pytest.raises(InputError, match="memory://bucket/absent: no such file or folder"):
         fingerprint("memory://bucket/absent")

@@ -137,21 +137,6 @@ def test_what_does_not_go_with_a_part_is_one_line_and_nothing_is_written(words, 
     assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("flags", "problem"),
-    [
-        (["--columns", "sentence1"], "--columns makes a data folder (give its name as --output)"),
-        (["--columns", "sentence1", "--output", "v.npy"], "--columns makes a data folder"),
-        (["--output", "v.npy", "--shard", "1/2"], "--shard is for data folders (give --columns too)"),
-        (["--output", "v.npy", "--resume"], "--resume"),
-    ],
-)
-def test_folders_and_files_are_not_mixed_up(pairs, flags, problem, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["encode", "--input", str(pairs), *flags]) == 2
-    assert problem in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
 def test_a_filter_by_parts_that_leaves_nothing_names_the_step_and_leaves_no_work(pairs, tmp_path, capsys):
     words = ["filter", "--pairs", pairs, "--keep", "length>=1", "number>100", "--shard-size", 40]
     assert run(words, tmp_path / "out", "--shard", "1/2") == 0
@@ -193,17 +178,6 @@ def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):
     out, err = capfd.readouterr()
     assert out == "" and "\r" not in err and "\x1b" not in err and "%|" not in err and "{" not in err
     assert len(re.findall(r"^epoch \d\.\d\d: dev BLEU \d", err, re.MULTILINE)) == 2
-
-
-def test_a_watched_training_is_one_line_with_its_figures_without_colours(tiny_bitext, tmp_path, monkeypatch, watch):
-    watched = watch()
-    monkeypatch.setenv("NO_COLOR", "1")
-    words = [f"{flag}={value}" for flag, value in {**SMALL, "--epochs": 1, "--evaluations": 2}.items()]
-    assert main(["train-nmt", "--bitext", str(tiny_bitext), "--output", str(tmp_path / "model"), *words]) == 0
-    text = watched.getvalue()
-    assert re.search(r"train: 100%\|.*8/8 \[\d\d:\d\d<\d\d:\d\d, .*(steps/s|s/ steps).*dev bleu=", text), text[-2000:]
-    assert not re.search(r"\x1b\[\d*m", text) and "{'" not in text
-    assert "Loading weights" not in text and "Writing model shards" not in text
 
 
 def test_lines_of_a_plain_file_are_estimated_from_some_of_them(tmp_path):

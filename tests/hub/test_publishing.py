@@ -91,7 +91,10 @@ def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub, model_fold
 def test_data_that_may_not_be_passed_on_is_not_sent_unless_allowed(hub, data_folder, head, capsys):
     card = data_folder / "README.md"
     card.write_text(card.read_text().replace("license: cc-by-2.0\n", head))
-    with pytest.raises(InputError, match=r"the data is not sent: .*write it into the head of the card, as `license: .*--allow-any-license"):
+    with pytest.raises(
+        InputError,
+        match=r"the data is not sent: .*write it into the head of the card, as `license: .*--allow-any-license",
+    ):
         push_here(data_folder)
     with pytest.raises(InputError, match="the data is not sent"):
         push_here(data_folder, repo_type="model")  # calling it a model does not make it one
