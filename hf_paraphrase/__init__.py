@@ -1,7 +1,6 @@
 """Paraphrase data from bitext and small, fast sentence embeddings, native to the Hugging Face libraries.
 
-Importing the package is cheap: public names are loaded at first use, and the model types are registered with the Auto
-classes of transformers as soon as those are imported, before or after this package.
+Public names are imported at first use; models are registered with the Auto classes once transformers is imported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The errors that a user of hf_paraphrase can encounter.
-
-Each is a :class:`HfParaphraseError` and names the file and line where there is one, the wrong value, and what to do.
-The command line prints it as one line and ends with exit code 2.
-"""
+"""The errors that a user can encounter, which the command line prints as one line and ends with exit code 2."""
 
 from __future__ import annotations
 
@@ -18,10 +14,8 @@ from .messages import shown_line
 
 StrPath = str | os.PathLike[str]
 _LONGEST = 1_000
-"""Characters of a name or a message that are shown; a value in it may be of any length."""
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
-# safetensors and tokenizers give the number of a system error in the text alone.
 _NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
 
 
@@ -33,10 +27,7 @@ def choice_of(given: object, names: Iterable[str]) -> str:
 
 
 class HfParaphraseError(Exception):
-    """Base class: a problem that the user can fix, in a file or folder (`path`) where there is one.
-
-    The message says what is wrong, with the offending value, and the remedy what to do about it.
-    """
+    """Base class: the message says what is wrong, with the value, in which file and line; the remedy what to do."""
 
     def __init__(
         self, message: str, *, path: StrPath | None = None, line: int | None = None, remedy: str | None = None
@@ -48,10 +39,10 @@ class HfParaphraseError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        number = "" if self.line is None else f":{self.line}"
-        place = "" if self.path is None else f"{shown_line(self.path, _LONGEST)}{number}: "
+        line = "" if self.line is None else f":{self.line}"
+        file = "" if self.path is None else f"{shown_line(self.path, _LONGEST)}{line}: "
         remedy = "" if self.remedy is None else f" ({shown_line(self.remedy)})"
-        return f"{place}{shown_line(self.message, _LONGEST)}{remedy}"
+        return f"{file}{shown_line(self.message, _LONGEST)}{remedy}"
 
 
 class UsageError(HfParaphraseError, ValueError):
@@ -86,19 +77,15 @@ def naming(path: StrPath) -> Iterator[None]:
 
 def no_folder(path: StrPath, remedy: str) -> InputError:
     """Makes the error for a folder that does not exist, or that is a file."""
-    what = "this is a file, not a folder" if Path(path).exists() else "no such folder"
-    return InputError(what, path=path, remedy=remedy)
+    problem = "this is a file, not a folder" if Path(path).exists() else "no such folder"
+    return InputError(problem, path=path, remedy=remedy)
 
 
 def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
     """Explains a full disk, too little memory or an unusable name, also where it is the cause of an exception."""
-    seen: list[BaseException] = []
-    while error is not None and error not in seen:
-        if (explained := _explained(error)) is not None:
-            return explained
-        seen.append(error)
+    while error is not None and (explained := _explained(error)) is None:
         error = error.__cause__ or error.__context__
-    return None
+    return None if error is None else explained
 
 
 def _explained(error: BaseException) -> HfParaphraseError | None:

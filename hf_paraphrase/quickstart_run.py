@@ -1,7 +1,4 @@
-"""The recipe of the verb `quickstart`: the whole path, through the recipes of the verbs, on the built-in sample.
-
-Read from top to bottom it is the path that one goes with data of one's own.
-"""
+"""The verb `quickstart`: the path that one goes with data of one's own, on the built-in sample."""
 
 from __future__ import annotations
 
@@ -15,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .artefacts.artefact import check_output, is_ours
+from .artefacts.card_heads import CARD, read_card
+from .artefacts.cards import render_card
 from .artefacts.files import locked, read_json, write_text_whole
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .data.folder import DataFolder
@@ -28,33 +27,7 @@ _MODEL_TYPES = ("avg", "gran")
 _BASELINES = {"words": "word overlap *", "weighted-trigrams": "weighted trigrams *"}
 _MEASURES = ("average_precision", "top_1")
 _QUERY = "Could you give me a hand?"
-_RESULTS = "results.json"
 _SCORES = "paraphrases/results.json"
-_REPORT = """
-== Translation, French to English ==
-BLEU {bleu[bleu]:.1f} on {bleu[sentences]:,} held-out sentences, beam {bleu[num_beams]}  [{bleu[bleu_signature]}]
-
-== Ten paraphrase pairs: French, its translation by people, and that by the model ==
-{pairs}
-
-== Filter: pairs left after each step ==
-{steps}
-== Human paraphrases of {judged[paraphrases]} held-out sentences, each among {others} lookalikes (%) ==
-{scores}  * by these two the lookalikes were chosen, which makes it hard for them above all
-
-== Nearest of {neighbours[among]:,} sentences to: {neighbours[query]} (Avg, cosine) ==
-{nearest}
-
-== Outputs in {folder} ({seconds:.0f} s in all) ==
-  bitext, paraphrases/test, back_translated, pairs: load_dataset("{folder}/pairs")
-  rnn_search: AutoModelForSeq2SeqLM.from_pretrained("{folder}/rnn_search")
-  avg, gran: SentenceEncoder.from_pretrained("{folder}/avg").encode(["A sentence."])
-  results.json: everything above, and more
-  (import hf_paraphrase first, so that the Auto classes know the models)
-
-Sentences: tatoeba.org, CC BY 2.0 FR. For longer ones and more words train on bitext of your own, which
-`hf-paraphrase prepare bitext` reads.
-"""
 
 
 @dataclass(kw_only=True)
@@ -62,7 +35,7 @@ class QuickstartSettings(Settings):
     """Run the whole path on the French-English sentences of Tatoeba that the package contains.
 
     Bitext, translation model, back-translated pairs, filtered pairs, sentence encoders, evaluation on human
-    paraphrases: each step is the verb that one runs on data of one's own. The sentences are short and everyday ones.
+    paraphrases: each step is a verb that one runs on data of one's own.
     """
 
     output: str = setting(
@@ -83,19 +56,20 @@ class QuickstartSettings(Settings):
         """Refuses what the back-translation would refuse after the training of the translation model."""
         super().check()
         if self.num_return_sequences > self.num_beams:
-            given = f"--num-return-sequences {self.num_return_sequences}"
-            raise UsageError(f"{given} must be 1 to --num-beams {self.num_beams}")
+            raise UsageError(
+                f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
+            )
 
 
 @dataclass(frozen=True)
 class Quickstart:
-    """The folder that a quickstart made, and its `results.json`; as text it is the report."""
+    """The folder that a quickstart made, and its `results.json`; as text it is the card."""
 
     folder: Path
     results: dict[str, Any]
 
     def __str__(self) -> str:
-        return _report(self.results, self.folder)
+        return read_card(self.folder)
 
 
 @recipe(QuickstartSettings)
@@ -110,17 +84,15 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         _make_data_and_models(settings, steps)
         results = _measure(settings, steps)
         results["seconds"] = round(time.monotonic() - started, 1)
-        write_text_whole(output / _RESULTS, json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+        write_text_whole(output / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+        write_text_whole(output / CARD, _card(results, output))
         sample = {str(output / "sample"): fingerprint(output / "sample")}
         write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)
     return Quickstart(output, results)
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
-    """Prepares the output folder: it keeps what this run may continue, and has our provenance from the start.
-
-    Only a folder of ours is ever emptied.
-    """
+    """Prepares the output folder, which has our provenance from the start: only a folder of ours is ever emptied."""
     if settings.resume and is_ours(output):
         before, now = read_provenance(output).get("settings", {}), settings.record()
         if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):
@@ -128,7 +100,6 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
             remedy = "repeat the original command with --resume, or start again with --overwrite"
             raise OutputError(message, path=output, remedy=remedy)
         return
-    # Else this run, interrupted and continued, would reuse the steps of an earlier one.
     if check_output(output, overwrite=settings.overwrite).is_dir():
         shutil.rmtree(output)
     write_provenance(output, command="quickstart", settings=settings.record())
@@ -145,14 +116,14 @@ class _Steps:
         return str(self.output / name)
 
     def run(self, verb: str, function: Any, name: str, **fields: Any) -> None:
-        """Runs the recipe of a verb, which makes the artefact `name`, and logs the command that does the same."""
         path = self.output / name
         if self.resume and (path.is_file() or (path / "provenance.json").is_file()):
             log(f"{name}: reused")
             return
         fields["output"] = str(path)
-        log(f"\n$ hf-paraphrase {verb} {shlex.join(_flags(fields))}")
-        # Some verbs resume only on several machines; here they start afresh.
+        given = {flag(key): value if isinstance(value, list) else [value] for key, value in fields.items()}
+        words = [str(word) for key, values in given.items() for word in (key, *values) if word is not True]
+        log(f"\n$ hf-paraphrase {verb} {shlex.join(words)}")
         field = function.settings.__dataclass_fields__.get("resume")
         resumes = self.resume and field is not None and not constraints_of(field).only_with
         made = function(**fields, **{"resume" if resumes else "overwrite": True})
@@ -160,25 +131,13 @@ class _Steps:
             log(str(made))
 
 
-def _flags(fields: dict[str, Any]) -> list[str]:
-    """Spells the fields of settings as the command line does."""
-    words: list[str] = []
-    for name, value in fields.items():
-        words.append(flag(name))
-        if value is not True:
-            words += map(str, value if isinstance(value, list) else [value])
-    return words
-
-
 def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
-    """Writes the built-in sample as raw text files, the form in which a user has bitext."""
     from .data.sample import sample_bitext, sample_paraphrases
 
     for split, pairs in sample_bitext(settings.num_pairs, settings.seed).items():
         write_text_whole(folder / f"{split}.fr", "\n".join(pair.french for pair in pairs) + "\n")
         write_text_whole(folder / f"{split}.en", "\n".join(pair.english for pair in pairs) + "\n")
     for split, judged in sample_paraphrases().items():
-        # The label as a score as well: by its correlation with the cosine the epoch is chosen.
         rows = (f"{pair.sentence1}\t{pair.sentence2}\t{pair.label}\t{pair.label}" for pair in judged)
         write_text_whole(folder / f"paraphrases.{split}.tsv", "\n".join(rows) + "\n")
 
@@ -187,7 +146,6 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     from .data.sources import prepare_bitext, prepare_pairs
     from .encoders import train_encoder
     from .filtering import filter_pairs
-    from .filtering.row_choice import NothingLeftError
     from .translation import back_translate, evaluate_translation, train_translation
 
     sample, seed = steps.output / "sample", settings.seed
@@ -209,17 +167,11 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     steps.run("train-nmt", train_translation, "rnn_search", **training)
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
-    names = ("num_beams", "num_return_sequences", "max_sentences")
-    search = {name: getattr(settings, name) for name in names}
+    search = {name: getattr(settings, name) for name in ("num_beams", "num_return_sequences", "max_sentences")}
     steps.run("back-translate", back_translate, "back_translated", **model, **search)
 
     chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}
-    try:
-        steps.run("filter", filter_pairs, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
-    except NothingLeftError as error:
-        # The steps of the filter are no options here.
-        remedy = "the translations are too few or too bad: start afresh with --overwrite and more --num-pairs"
-        raise NothingLeftError(error.message, path=error.path, remedy=f"{remedy} or --nmt-epochs") from error
+    steps.run("filter", filter_pairs, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
     encoder = {"pairs": steps.path("pairs"), "dev_data": steps.path("paraphrases/validation"), "seed": seed}
     for name in _MODEL_TYPES:
         steps.run("train-encoder", train_encoder, f"untrained/{name}", **encoder, model_type=name, epochs=0.0)
@@ -227,9 +179,8 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
 
 
 def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
-    """Collects what the steps measured, and asks the encoders for the test scores and some neighbours."""
     from .encoders import SentenceEncoder
-    from .encoders.search.nearest_neighbours import nearest_neighbours
+    from .encoders.search.semantic_search import semantic_search
     from .evaluation import evaluate
 
     output = steps.output
@@ -239,39 +190,28 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     steps.run("evaluate", evaluate, _SCORES, **asked, **data, suite="paraphrase", seeds=0)
     tested = read_json(output / _SCORES)["results"]
     judged = tested[0]["tasks"][0]["test"]
-    chance = judged["paraphrases"] / judged["pairs"]
     scores = {names[item["name"]]: item["tasks"][0]["cosine"] for item in tested}
-    scores["chance"] = dict.fromkeys(_MEASURES, chance)
+    scores["chance"] = dict.fromkeys(_MEASURES, judged["paraphrases"] / judged["pairs"])
     sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
     encoder = SentenceEncoder.from_pretrained(output / "avg")
-    rows, cosines = nearest_neighbours(encoder.encode([_QUERY]), encoder.encode(sentences), k=5)
-    nearest = [
-        {"sentence": sentences[row], "cosine": round(float(cosine), 4)}
-        for row, cosine in zip(rows[0], cosines[0], strict=True)
-    ]
+    found = semantic_search(encoder.encode([_QUERY]), encoder.encode(sentences), top_k=5)[0]
+    nearest = [{"sentence": sentences[hit["corpus_id"]], "cosine": round(hit["score"], 4)} for hit in found]
     pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
     return {
         "bleu": read_json(output / "bleu.json")[-1],
         "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
         "filter": read_provenance(output / "pairs")["results"],
-        "scores": {name: {measure: found[measure] for measure in _MEASURES} for name, found in scores.items()},
+        "scores": {name: {measure: score[measure] for measure in _MEASURES} for name, score in scores.items()},
         "judged": judged,
         "neighbours": {"query": _QUERY, "among": len(sentences), "found": nearest},
     }
 
 
-def _report(results: dict[str, Any], output: Path) -> str:
-    """Writes what a user wants to see, for standard output."""
-    judged, funnel = results["judged"], results["filter"]["funnel"]
-    return _REPORT.format(
-        **{name: value for name, value in results.items() if name != "scores"},
-        folder=output,
-        others=judged["pairs"] // judged["paraphrases"] - 1,
-        pairs="\n".join("  {source}\n    {sentence1}\n    {sentence2}".format(**pair) for pair in results["examples"]),
-        steps=format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()]),
-        scores=format_table(
-            ["scorer", "average precision", "paraphrase found first"],
-            [[name, *(number(100 * found[item]) for item in _MEASURES)] for name, found in results["scores"].items()],
-        ),
-        nearest="\n".join("  {cosine:.3f}  {sentence}".format(**item) for item in results["neighbours"]["found"]),
+def _card(results: dict[str, Any], folder: Path) -> str:
+    funnel, scores = results["filter"]["funnel"], results["scores"]
+    rows = [[name, *(number(100 * score[item]) for item in _MEASURES)] for name, score in scores.items()]
+    steps = format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()])
+    table = format_table(["scorer", "average precision", "paraphrase found first"], rows)
+    return render_card(
+        "dataset_cards", "quickstart", {**results, "folder": folder, "steps_table": steps, "scores_table": table}
     )

@@ -1,12 +1,9 @@
-"""Objects by name: losses, encoders, measures and whatever else a user's file may add to; and lazily imported names.
+"""Objects by name, imported at first use; a user's file adds to them, also by `hf-paraphrase --import FILE VERB …`.
 
-What the package itself has is a line here, `name: "module:attribute"`, imported at first use. A file of one's own adds
-to it, from Python or through `hf-paraphrase --import FILE VERB …`:
+from hf_paraphrase.registry import LOSSES
 
-    from hf_paraphrase.registry import LOSSES
-
-    @LOSSES.register("mine")
-    class MyLoss(torch.nn.Module): ...
+@LOSSES.register("mine")
+class MyLoss(torch.nn.Module): ...
 """
 
 from __future__ import annotations
@@ -16,11 +13,12 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .errors import HfParaphraseError, InputError, UsageError, choice_of
+from .errors import InputError, UsageError, choice_of
 
 T = TypeVar("T")
 
@@ -28,14 +26,12 @@ BUILTIN = "builtin"
 """The name of the sentence encoder that is installed with the package."""
 TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
 _IMPORTED = "hf_paraphrase_import."
-"""How the names of the modules of the user's files begin."""
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Makes the `__getattr__`, `__dir__` and `__all__` of a package that imports its public names at first use.
 
-    The imports under `if TYPE_CHECKING:` in the package's `__init__.py` are the table of these names, for type
-    checkers and at run time alike (PEP 562).
+    The table of these names are the imports under `if TYPE_CHECKING:` in its `__init__.py`.
     """
     loader: Any = sys.modules[package].__loader__
     blocks = [item for item in ast.parse(loader.get_source(package)).body if isinstance(item, ast.If)]
@@ -49,18 +45,15 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         setattr(sys.modules[package], name, value)
         return value
 
-    def list_attributes() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *modules})
-
-    return get_attribute, list_attributes, list(modules)
+    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *modules}), list(modules)
 
 
-class Registry(Mapping[str, Any]):
+class Registry(UserDict[str, Any]):
     """Objects of one `kind` by their names; an entry `module:attribute` is imported when it is asked for."""
 
     def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
         self.kind = kind
-        self._entries: dict[str, Any] = dict(entries)
+        super().__init__(entries)
 
     def register(self, name: str) -> Callable[[T], T]:
         """Returns a decorator that registers an object or class under a name."""
@@ -70,36 +63,26 @@ class Registry(Mapping[str, Any]):
             if _origin(value).startswith("transformers_modules."):
                 return value
             # A file that is imported anew, as in a notebook, replaces what it registered before.
-            if name in self._entries and _origin(self._entries[name]) != _origin(value):
+            if name in self.data and _origin(self.data[name]) != _origin(value):
                 raise UsageError(f"there is a {self.kind} `{name}` already", remedy="register it under another name")
-            self._entries[name] = value
+            self.data[name] = value
             return value
 
         return add
 
     def __getitem__(self, name: str) -> Any:
         """Returns the object of a name, importing it where that was not done yet."""
-        if name not in self._entries:
-            raise UsageError(f"there is no {self.kind} `{name}`", remedy=choice_of(name, self._entries))
-        value = self._entries[name]
-        if isinstance(value, str):
-            module, _, attribute = value.partition(":")
-            value = self._entries[name] = getattr(importlib.import_module(module), attribute)
-        return value
+        if name not in self.data:
+            raise UsageError(f"there is no {self.kind} `{name}`", remedy=choice_of(name, self.data))
+        if isinstance(self.data[name], str):
+            module, _, attribute = self.data[name].partition(":")
+            self.data[name] = getattr(importlib.import_module(module), attribute)
+        return self.data[name]
 
     def summary(self, name: str) -> str:
         """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring."""
         found = self[name]
         return getattr(found, "SUMMARY", None) or (found.__doc__ or "").strip().partition("\n")[0]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
 
 def _origin(value: Any) -> str:
@@ -116,35 +99,23 @@ def trusts_remote_code() -> bool:
 def import_file(path: str | os.PathLike[str]) -> None:
     """Runs a Python file of the user, which registers what is in it."""
     path = Path(path)
-    # The last part is the name of the file, under which a model of one's own is saved with its code.
+    # Classes are looked up by their module; its last part is the file with which a model of one's own is saved.
     name = f"{_IMPORTED}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
         what = "not a Python file" if path.is_file() else "no such file"
         raise InputError(what, path=path, remedy="--import takes a file that ends in .py")
-    # Classes are looked up by their module, e.g. when a model of one's own is saved with its code.
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        if isinstance(error, HfParaphraseError):
-            raise
         raise InputError(f"cannot be imported: {type(error).__name__}: {error}", path=path) from error
 
 
 def imported_files() -> list[str]:
     """Lists the files of the user that this process has imported, for other processes to import them too."""
-    modules = [module for name, module in sys.modules.items() if name.startswith(_IMPORTED)]
-    return [module.__file__ for module in modules if module.__file__ is not None]
-
-
-def import_missing(paths: Iterable[str]) -> None:
-    """Imports those of the user's files that this process has not imported yet."""
-    known = imported_files()
-    for path in paths:
-        if path not in known:
-            import_file(path)
+    return [str(module.__file__) for name, module in sys.modules.items() if name.startswith(_IMPORTED)]
 
 
 LOSSES = Registry(
@@ -180,8 +151,7 @@ MEASURES = Registry(
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""
 
 SELECTIONS = Registry("selection", {"different": "hf_paraphrase.filtering.selections:different"})
-"""Selections of pairs by name, for `filter --keep NAME`: functions of columns, named like their parameters, that tell
-which rows are kept."""
+"""Selections for `filter --keep NAME`: functions of columns, named like their parameters, of which rows are kept."""
 
 ENCODERS = Registry(
     "type of encoder",
@@ -235,15 +205,3 @@ SOURCES = Registry(
     },
 )
 """Sources of raw data for `prepare SOURCE`, `hf_paraphrase.data.sources.source.Source` classes, or recipes."""
-
-ANALYSES = Registry(
-    "kind of analysis",
-    {
-        "pairs": "hf_paraphrase.studies.analysis.pairs:analyze_pairs",
-        "gates": "hf_paraphrase.studies.gates.analysis:analyze_gates",
-        "neighbours": "hf_paraphrase.studies.detection.neighbours:analyze_neighbours",
-        "similarities": "hf_paraphrase.studies.detection.similarities:analyze_similarities",
-        "human-scores": "hf_paraphrase.studies.detection.human_scores:analyze_human_scores",
-    },
-)
-"""Reports for `analyze KIND`, recipes."""

@@ -1,8 +1,7 @@
-"""How a verb declares its options once, and what follows from that.
+"""How a verb declares its options once.
 
-A field made by :func:`setting` has its type, default, help (with the unit) and constraints in one place. From there
-come the flag of the command line, the check with its error, the value in a YAML file, the parameters of the function
-in Python (:func:`recipe`) and its docstring, and the rule that no output may overlap an input.
+From a field made by :func:`setting` come the flag of the command line, the check with its error, the value in a YAML
+file, the parameter of the function in Python (:func:`recipe`), and the rule that no output may overlap an input.
 """
 
 from __future__ import annotations
@@ -26,32 +25,25 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .errors import HfParaphraseError, InputError, OutputError, UsageError, choice_of, error_of_the_system
+from .errors import HfParaphraseError, InputError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
+from .inputs import copied_inputs
 from .messages import as_given, without_secrets
 from .registry import BUILTIN
-from .streams import copied_streams
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-OUTPUT = "output"
-"""The field that names what a verb makes."""
 URL = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
 """A URL such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
 _URL_AS_PATH = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+:/[^/].*", re.DOTALL)
 _CONSTRAINTS = "constraints"
-_STREAM = "-"
+_BOUNDS = {"above": operator.gt, "at_least": operator.ge, "below": operator.lt, "at_most": operator.le}
 _WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
 _WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
-_NULL = ("", "~", "null")
 _FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
-"""The types of the fields of a dataclass by their names, which Python would compile anew at every call."""
-
-
-# ----- declaring an option
 
 
 @dataclass(frozen=True)
@@ -60,9 +52,8 @@ class Constraints:
 
     Attributes:
         choices: It is one of these names; of a registry, of those in it when the value is checked.
-        only_with: It may differ from its default only where these other fields have one of these values; an empty
-            collection of values stands for anything but the field's default.
-        excludes: It may differ from its default only where these other fields do not.
+        only_with: It may be given only where these other fields have one of these values, or with (), are given.
+        excludes: It may be given only where these other fields are not.
         path: It names a file, folder or model that is read; `NAME=PATH` and `PATH:PATH` do too.
         prefix: It is what the names of files that are read begin with, before a dot.
         written: It names a file or folder that is made; the field `output` does anyway.
@@ -85,15 +76,9 @@ class Constraints:
             return
         if self.choices is not None and value not in (choices := list(self.choices)):
             raise UsageError(f"{name} `{value}` is unknown", remedy=choice_of(value, choices))
-        bounds = (
-            ("above", operator.gt, self.above),
-            ("at least", operator.ge, self.at_least),
-            ("below", operator.lt, self.below),
-            ("at most", operator.le, self.at_most),
-        )
-        stated = [(words, holds, bound) for words, holds, bound in bounds if bound is not None]
-        if not all(holds(value, bound) for _, holds, bound in stated):
-            wanted = " and ".join(f"{words} {bound:.12g}" for words, _, bound in stated)
+        bounds = {bound: getattr(self, bound) for bound in _BOUNDS if getattr(self, bound) is not None}
+        if not all(_BOUNDS[bound](value, limit) for bound, limit in bounds.items()):
+            wanted = " and ".join(f"{bound.replace('_', ' ')} {limit:.12g}" for bound, limit in bounds.items())
             raise UsageError(f"{name} must be {wanted}, not {value}")
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{name} must be a finite number, not {value}")
@@ -110,11 +95,11 @@ def setting(
     alone: Any = None,
     **constraints: Any,
 ) -> Any:
-    """Declares a field of a settings dataclass.
+    """Declares a field of a settings dataclass, which is required without a default.
 
     Args:
         help: What it is, with the unit.
-        default: Its default; required without one. The flag of a list collects the values of all its occurrences.
+        default: Its default; the flag of a list collects the values of all its occurrences.
         only_with: The name of another field, which must be given too, or the values that other fields must have.
         excludes: The names of other fields.
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
@@ -141,8 +126,7 @@ def seed_setting(help: str, default: int | list[int] | None = 0, **constraints: 
 
 def constraints_of(field: dataclasses.Field[Any]) -> Constraints:
     """Returns the constraints of a field; none for a field that :func:`setting` did not make."""
-    found: Constraints = field.metadata.get(_CONSTRAINTS, Constraints())
-    return found
+    return cast(Constraints, field.metadata.get(_CONSTRAINTS, Constraints()))
 
 
 def flag(name: str) -> str:
@@ -156,19 +140,19 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
 
 
 def is_given(settings: Any, name: str) -> bool:
-    """Tells whether a field has another value than its default."""
+    """Returns whether a field has another value than its default."""
     return bool(getattr(settings, name) != default_of(type(settings).__dataclass_fields__[name]))
 
 
 def plain_type(hint: Any) -> tuple[Any, bool]:
-    """Returns the type of the values of a field that may be None, and whether it holds a list of them."""
+    """Returns the type of the values of a field, which may be None, and whether it has a list of them."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(part for part in typing.get_args(hint) if part is not type(None))
     return (typing.get_args(hint)[0], True) if typing.get_origin(hint) is list else (hint, False)
 
 
 def _is_written(field: dataclasses.Field[Any]) -> bool:
-    return field.name == OUTPUT or constraints_of(field).written
+    return field.name == "output" or constraints_of(field).written
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -176,33 +160,23 @@ def _as_list(value: Any) -> list[Any]:
 
 
 class Settings:
-    """Base class of settings dataclasses; a subclass checks what concerns several fields in its own :meth:`check`.
-
-    Attributes:
-        GROUP: The heading in `--help` of the flags that the class itself declares.
-    """
+    """Base class of settings dataclasses; `GROUP` is the heading in `--help` of the flags that a class declares."""
 
     GROUP: ClassVar[str] = "flags"
 
     def check(self) -> None:
-        """Refuses values that do not fit, and sets defaults that depend on other fields."""
+        """Refuses values that do not fit; a subclass adds what concerns several fields."""
         check_fields(self)
 
     def record(self) -> dict[str, Any]:
         """Returns for the provenance every field that determines the output, without credentials."""
         values = json.loads(json.dumps(dataclasses.asdict(cast(Any, self)), default=str))
-
-        def recorded(value: Any) -> Any:
-            if isinstance(value, list):
-                return [recorded(item) for item in value]
-            return without_secrets(as_given(value)) if isinstance(value, str) else value
-
-        return {name: recorded(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
+        return {name: _recorded(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names it derives."""
         names = [field.name for field in dataclasses.fields(cast(Any, self)) if _is_written(field)]
-        return [value for name in names if (value := getattr(self, name)) not in {None, _STREAM}]
+        return [value for name in names if (value := getattr(self, name)) not in {None, "-"}]
 
     def paths_read(self) -> list[tuple[str, str]]:
         """Lists the files, folders and models that are read, each with words for it."""
@@ -216,14 +190,14 @@ class Settings:
         return found
 
 
-# ----- checking values
+def _recorded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_recorded(item) for item in value]
+    return without_secrets(as_given(value)) if isinstance(value, str) else value
 
 
 def check_fields(settings: Any) -> None:
-    """Checks the type of each field that :func:`setting` made, then its constraints.
-
-    A path object is replaced by its name, a value of NumPy by Python's, and one value for a list by a list of it.
-    """
+    """Replaces values by plain ones of Python, and checks the type of each field and its constraints."""
     hints = types_of_fields(type(settings))
     fields = [field for field in dataclasses.fields(settings) if _CONSTRAINTS in field.metadata]
     for field in fields:
@@ -237,16 +211,12 @@ def check_fields(settings: Any) -> None:
             raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
         for item in _as_list(value):
             constraints.check(name, item)
-            # Names of existing files may have any bytes.
-            if isinstance(item, str) and not constraints.path and re.search(r"[\ud800-\udfff]", item):
-                raise UsageError(f"{name} is not valid UTF-8: {item}", remedy="give it as your terminal encodes text")
     for field in fields:
         if is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
 
 
 def _plain(value: Any, *, is_list: bool) -> Any:
-    """Returns a value of NumPy as Python's, a path as its name, and a list for one value or a tuple where asked."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if is_list and isinstance(value, str | int | float | tuple | os.PathLike):
@@ -262,12 +232,10 @@ def _plain(value: Any, *, is_list: bool) -> Any:
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
     for other, values in constraints.only_with.items():
-        if values and getattr(settings, other) not in values:
+        if not (getattr(settings, other) in values if values else is_given(settings, other)):
             spelled = [str(value).lower() if isinstance(value, bool) else value for value in values]
-            wanted = " or ".join(f"{flag(other)} {value}" for value in spelled if value is not None)
+            wanted = " or ".join(f"{flag(other)} {value}" for value in spelled if value is not None) or flag(other)
             raise UsageError(f"{flag(name)} is for {wanted}", remedy="give that too, or leave it out")
-        if not values and not is_given(settings, other):
-            raise UsageError(f"{flag(name)} is for {flag(other)}", remedy="give that too, or leave it out")
     for other in constraints.excludes:
         if is_given(settings, other):
             raise UsageError(f"{flag(name)} and {flag(other)} exclude each other", remedy="leave one of them out")
@@ -277,8 +245,7 @@ def check_count(name: str, value: Any) -> None:
     """Refuses an argument of a Python function that is no whole number, of Python or of NumPy, of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
-    if value < 1:
-        raise UsageError(f"{name} must be at least 1, not {value}")
+    Constraints(at_least=1).check(name, value)
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:
@@ -295,25 +262,17 @@ def _fits(value: Any, hint: Any) -> bool:
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, part) for part in typing.get_args(hint))
-    if hint is Any:
-        return True
     if origin is list:
         return isinstance(value, list) and all(_fits(item, typing.get_args(hint)[0]) for item in value)
     if hint in (int, float):
         return isinstance(value, int | hint) and not isinstance(value, bool)
-    return isinstance(value, origin or hint)
+    return hint is Any or isinstance(value, origin or hint)
 
 
-# ----- outputs and inputs
+def check_overlap(outputs: Iterable[StrPath], inputs: Iterable[tuple[str, StrPath]]) -> None:
+    """Refuses an output that is or contains an input or another output, or lies in a model or data folder.
 
-
-def check_overlap(
-    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[tuple[str, str | os.PathLike[str]]]
-) -> None:
-    """Refuses an output that would destroy an input or another output, or become a part of one.
-
-    Each input, with words for it, may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`,
-    passes. An output may lie in a folder of raw data, but not in a model or data folder.
+    An input may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`, passes.
     """
     read = [(name, path) for name, text in inputs for path in _existing_paths(os.fspath(text))]
     protected = [(name, path, any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)) for name, path in read]
@@ -330,7 +289,6 @@ def check_overlap(
 
 
 def _existing_paths(text: str) -> Iterator[Path]:
-    """Yields each path that a text names, and where it leads if it is a link."""
     for part in filter(None, dict.fromkeys([text, text.partition("=")[2], *text.split(":")])):
         try:
             path = Path(part).expanduser()
@@ -340,32 +298,24 @@ def _existing_paths(text: str) -> Iterator[Path]:
             continue  # not a valid file name, or a loop of links
 
 
-# ----- settings in a YAML file
-
-
 def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
     """Reads a YAML file of `name: value`, as `--config` takes it; what is null is left out.
 
-    Every value is text, as on the command line: YAML would take the language `no` for false and `12:30` for 750.
+    Every value is text, as on the command line: to YAML the language `no` is false, and `12:30` is 750.
     """
     import yaml
 
     try:
         mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
-    except OSError as error:
-        remedy = "check the path"
-        raise InputError(f"cannot read the configuration: {error.strerror}", path=path, remedy=remedy) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"not a YAML file: {error}", path=path) from error
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check it") from error
     if not isinstance(mapping, dict):
         raise InputError("the configuration must be a mapping of `flag: value`", path=path)
     fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
     hints = types_of_fields(settings_class)
-    names = {
-        shown.removeprefix("--"): name
-        for name, field in fields.items()
-        for shown in field.metadata.get("names") or [flag(name)]
-    }
+    flags = {name: field.metadata.get("names") or [flag(name)] for name, field in fields.items()}
+    names = {shown.removeprefix("--"): name for name, listed in flags.items() for shown in listed}
     values: dict[str, Any] = {}
     for key, value in mapping.items():
         name = names.get(str(key).replace("_", "-"))
@@ -374,7 +324,7 @@ def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, An
         separator = fields[name].metadata.get("separator")
         if separator is not None and isinstance(value, list):
             value = separator.join(str(item).strip(separator) for item in value)
-        if value not in _NULL:
+        if value not in ("", "~", "null"):
             try:
                 values[name] = _converted(value, *plain_type(hints[name]))
             except ValueError as error:
@@ -384,7 +334,6 @@ def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, An
 
 
 def _converted(value: Any, hint: Any, is_list: bool) -> Any:
-    """Converts a value of the file to a type, as a flag would; raises ValueError if that is impossible."""
     if is_list:
         return [_converted(item, hint, False) for item in _as_list(value)]
     if isinstance(value, list | dict):
@@ -399,29 +348,17 @@ def truth(word: str) -> bool:
     return _WORDS_OF_TRUTH[word.lower()]
 
 
-# ----- functions of settings
-
-
 class Recipe(Protocol[P, R_co]):
-    """A function that is called with the fields of its settings.
-
-    Attributes:
-        settings: The settings dataclass.
-    """
+    """A function that is called with the fields of its settings dataclass, or run with such settings."""
 
     settings: type[Settings]
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Runs it with settings of these fields."""
-        ...
-
-    def run(self, settings: Any) -> R_co:
-        """Checks settings that exist already, as on the command line, and runs it with them."""
-        ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...  # noqa: D102
+    def run(self, settings: Any) -> R_co: ...  # noqa: D102
 
 
 def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]:
-    """Makes a settings class that also has the options of the dataclasses in a registry, each name once."""
+    """Makes a settings class that also has the options of the dataclasses in a registry."""
     own = {field.name for field in dataclasses.fields(cast(Any, settings_class))}
     added: dict[str, tuple[str, Any, dataclasses.Field[Any]]] = {}
     for entry in entries.values():
@@ -446,11 +383,7 @@ def recipe(settings_class: Callable[[], type[S]]) -> Callable[[Callable[[S], R]]
 
 
 def recipe(settings_class: Any) -> Any:
-    """Turns a function of settings into one of their fields, with their names, types, defaults and help.
-
-    Args:
-        settings_class: The settings dataclass, or a function that makes it, for options of what is registered.
-    """
+    """Turns a function of settings, a dataclass or what makes one, into a function of their fields."""
 
     def current() -> Any:
         return settings_class if isinstance(settings_class, type) else settings_class()
@@ -459,7 +392,7 @@ def recipe(settings_class: Any) -> Any:
         def run(settings: Any) -> Any:
             inputs = [field.name for field in dataclasses.fields(settings) if constraints_of(field).path]
             try:
-                with copied_streams(settings, inputs):
+                with copied_inputs(settings, inputs):
                     settings.check()
                     check_overlap(settings.paths_made(), settings.paths_read())
                     return function(settings)
@@ -474,7 +407,6 @@ def recipe(settings_class: Any) -> Any:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            # More may have been registered since the function was made.
             return run(current()(*args, **kwargs))
 
         made = cast(Any, call)
@@ -490,7 +422,6 @@ def recipe(settings_class: Any) -> Any:
 
 
 def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:
-    """Adds what the fields are to a docstring of Google's style."""
     lines = [inspect.cleandoc(function.__doc__ or ""), "", "Args:"]
     for field in dataclasses.fields(settings_class):
         described = f"{field.name}: {field.metadata.get('help', '')}".rstrip()

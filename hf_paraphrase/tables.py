@@ -11,16 +11,14 @@ _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 # What Markdown takes for a tag or an address, which `0<length<=10` is not; a backslash before it escapes it already,
 # unless that is escaped itself.
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[/!?]|[A-Za-z][\w-]*(?:[\s/>]|$)|[A-Za-z][\w+.-]*[:@])")
+_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 _LINK = re.compile(r"(?<!\\)((?:\\\\)*)\]\(")
 _BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lays out rows of text as a Markdown table whose columns line up: the first to the left, the others to the right.
-
-    A `|` in a cell is escaped, and so is what a terminal would obey.
-    """
-    cells = [[without_tags_and_links(shown_line(cell)).replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    """Lays out rows of any text as a Markdown table: the first column to the left, the others to the right."""
+    cells = [[_PIPE.sub(r"\1\|", without_tags_and_links(shown_line(cell))) for cell in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
 
@@ -32,10 +30,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def harmless_markdown(text: str) -> str:
-    """Puts a text on one line in which nothing is a tag, a link, an image or the beginning of a block.
-
-    In contrast to :func:`plain_markdown` all else stays as it is, so that names look the same in text and in code.
-    """
+    """Puts a text on one line in which nothing is a tag, a link, an image or the beginning of a block."""
     line = without_tags_and_links(printable(_BREAK.sub(" ", text)))
     return _BLOCK.sub(lambda match: f"&#{ord(match[0])};", line)
 
@@ -50,22 +45,10 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def plain_markdown(text: str, longest: int | None = 400, *, in_table: bool = False) -> str:
-    """Escapes what Markdown would take for markup, on one line, cut where it is too long.
-
-    Args:
-        text: Any text.
-        longest: Characters of the result at most; None for no limit.
-        in_table: Leave `|` as it is, for :func:`format_table` escapes it.
-    """
-    special = "\\`*_{}[]<>#~!" if in_table else "\\`*_{}[]<>#|~!"
-    escaped = "".join(f"\\{letter}" if letter in special else letter for letter in shown_line(text))
+def plain_markdown(text: str, longest: int | None = 400) -> str:
+    """Escapes all markup on one line, cut to so many characters."""
+    escaped = re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", shown_line(text))
     return escaped if longest is None or len(escaped) <= longest else escaped[: longest - 1].rstrip("\\") + "…"
-
-
-def one_line(text: str | None) -> str:
-    """Puts a text on one line without tabs, for a tab-separated file; nothing for None."""
-    return "" if text is None else " ".join(text.split())
 
 
 def short_names(names: Sequence[str]) -> list[str]:

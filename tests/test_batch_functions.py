@@ -22,10 +22,8 @@ from hf_paraphrase import (
     SearchOptions,
     SentenceEmbedder,
 )
-from hf_paraphrase.data.batch_function import add_report
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.language_model.estimation import train_language_model
 from hf_paraphrase.filtering.reference_classifier.seen_references import write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -193,17 +191,3 @@ def test_the_verbs_make_what_the_functions_make(functions, pairs, models, tmp_pa
 )
 def test_one_string_stands_for_a_tuple_of_it_and_not_for_its_letters(one, several):
     assert one == several and pickle.loads(pickle.dumps(one)) == several
-
-
-@pytest.mark.parametrize("given", [None, 3, ("de-en", None)])
-def test_what_is_no_string_is_refused_where_names_are_taken(given):
-    with pytest.raises(UsageError, match=r"models is .*, of another type than list"):
-        Paraphraser(given)
-
-
-def test_reports_of_batches_add_up_join_and_keep_their_order():
-    total = {}
-    add_report(total, {"read": 2, "steps": {"b": 1}, "skipped": [{"id": "1"}]})
-    add_report(total, {"read": 3, "steps": {"a": 4, "b": 1}, "skipped": []})
-    assert total == {"read": 5, "steps": {"b": 2, "a": 4}, "skipped": [{"id": "1"}]}
-    assert list(total["steps"]) == ["b", "a"]

@@ -58,14 +58,3 @@ def test_the_picture_has_every_package_and_every_module_at_its_top():
     wanted = [f"{folder.name}/" for folder in packages if folder.parent.name != "metrics"]
     wanted += [path.name for path in package.glob("[!_]*.py")]
     assert len(wanted) > 20 and not [name for name in wanted if f" {name}" not in picture]
-
-
-def test_the_tests_that_are_called_by_name_are_there():
-    root = PAGE.parent
-    for line in "".join(blocks("bash")).splitlines():
-        if "pytest" in line:
-            (path,) = re.findall(r"tests/[\w/]+(?:\.py)?", line)
-            files = [root / path] if path.endswith(".py") else sorted((root / path).rglob("test_*.py"))
-            option = re.search(r"pytest.*? -([km]) (\w+)", line)
-            chosen = "def test_" if option is None else {"k": "", "m": "mark."}[option[1]] + option[2]
-            assert any(chosen in file.read_text() for file in files), line

@@ -19,7 +19,7 @@ LAYERS = (
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"settings", "registry", "streams", "objects"},
+    {"settings", "registry", "inputs"},
     {"errors", "messages", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""

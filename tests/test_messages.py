@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_paraphrase.commands import shown_messages
+from hf_paraphrase.commands.results import show
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError, error_of_the_system
 from hf_paraphrase.messages import (
     LOGGER,
@@ -17,9 +19,7 @@ from hf_paraphrase.messages import (
     log,
     printable,
     process_count,
-    show,
     shown_line,
-    shown_messages,
     without_secrets,
 )
 from hf_paraphrase.tables import format_table
@@ -57,11 +57,6 @@ def test_a_line_of_json_reads_back_as_the_same_after_it(text):
 )
 def test_credentials_are_left_out_and_the_rest_of_an_address_stays(given, shown):
     assert without_secrets(given) == shown
-
-
-@given(st.text(alphabet="://@?&=_-keytoken hf", max_size=200))
-def test_leaving_them_out_twice_changes_nothing_more(text):
-    assert without_secrets(without_secrets(text)) == without_secrets(text)
 
 
 def test_errors_messages_results_and_tables_show_no_control_characters_and_no_credentials(caplog, capsys):

@@ -55,11 +55,6 @@ def test_a_subpackage_says_what_it_holds_and_every_public_name_imports(name):
         assert public in dir(package)
 
 
-def test_the_version_is_the_one_of_the_distribution():
-    configuration = (Path(hf_paraphrase.__file__).parents[1] / "setup.cfg").read_text()
-    assert f"\nversion = {hf_paraphrase.__version__}\n" in configuration
-
-
 # ----- the command line
 
 
@@ -68,11 +63,6 @@ def test_without_a_verb_there_is_an_overview_on_standard_output(capsys):
     out, err = capsys.readouterr()
     listed = re.findall(r"^  ([\w-]+)  +\S", out, flags=re.MULTILINE)
     assert err == "" and listed == [*VERBS] * 3
-
-
-def test_the_version_is_printed(capsys):
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"hf-paraphrase {hf_paraphrase.__version__}\n"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -1,8 +1,7 @@
 """How every output is made: a folder or set of shards that appears under its name whole or not at all.
 
-The work of a run goes into a hidden folder beside the output, `.NAME.<random>.partial`: `output/` becomes the output,
-everything else is the state of the job (`job.json`, checkpoints). At the end `output/` takes the name of the output in
-one step. A run that was killed before that is continued by `resume`; after it there is nothing left to do.
+The work of a run goes into a hidden folder beside the output, `.NAME.<random>.partial`: at the end its `output/` takes
+the name of the output; the rest is the state of the job (`job.json`, checkpoints), which `resume` continues.
 
     with Artefact(output, command="filter", settings=settings, inputs=[pairs]) as artefact:
         ...  # write below artefact.staging
@@ -34,7 +33,6 @@ from .provenance import PROVENANCE, fingerprint, write_provenance
 
 JOB = "job.json"
 """The file in an incomplete run that says what determines its result."""
-_MADE_BY = "hf-paraphrase "
 _NOT_THE_RESULT = frozenset({"output", "license", "report_to"})
 _AT_CWD, _EXCHANGE = -100, 2
 
@@ -46,16 +44,11 @@ class Artefact:
     Args:
         settings: The settings of the verb, or the mapping to record of them.
         inputs: Files, folders and models that are read; their SHA-256 is taken at the start.
-        overwrite: Whether an earlier output that this package made may be replaced.
         resume: None for work that is not worth continuing. For long work, true continues an incomplete run, and false
             refuses to discard one.
         job: What determines the result in addition to settings and inputs.
         free: Names of settings that may differ when a run is continued.
-        shared: Whether other runs make parts of the same output; they hold the lock only to begin and to finish.
-
-    Attributes:
-        target: The output as an absolute path.
-        finished: Whether the output is finished and the run has nothing left to do.
+        shared: Whether other runs make parts of the same output; they lock it only to begin and to finish.
     """
 
     output: str | os.PathLike[str]
@@ -68,7 +61,9 @@ class Artefact:
     free: Iterable[str] = ()
     shared: bool = False
     target: Path = field(init=False)
+    """The output as an absolute path."""
     finished: bool = field(init=False, default=False)
+    """Whether the run has nothing left to do."""
 
     def __post_init__(self) -> None:
         self.inputs = list(dict.fromkeys(os.fspath(item) for item in self.inputs))
@@ -79,7 +74,7 @@ class Artefact:
     def __enter__(self) -> Self:
         if not self.resume and not incomplete_runs(self.target):
             # Nothing is made for a run that is refused; with the lock, what a killed run has left goes first.
-            self._check()
+            check_output(self.output, overwrite=self.overwrite)
         with ExitStack() as stack:
             stack.enter_context(locked(self.target, wait=self.shared))
             self._begin()
@@ -89,8 +84,10 @@ class Artefact:
 
     def __exit__(self, *error: Any) -> None:
         work, self._work = self._work, None
-        if work is not None and not self.shared and not (self.resume is not None and _has_state(work)):
-            shutil.rmtree(work, ignore_errors=True)
+        if work is not None and not self.shared:
+            has_state = (work / JOB).is_file() and any(item.is_file() and item.name != JOB for item in work.rglob("*"))
+            if self.resume is None or not has_state:
+                shutil.rmtree(work, ignore_errors=True)
         self._lock.__exit__(*error)
 
     @property
@@ -99,35 +96,34 @@ class Artefact:
         return self.work / "output"
 
     @property
-    def place(self) -> Path:
-        """Where the content of the output is now: in the incomplete run, or under its own name."""
+    def current(self) -> Path:
+        """The folder that has the content of the output now: the staging folder, or the target."""
         return self.staging if self._work is not None and self._work.is_dir() else self.target
 
     @property
     def work(self) -> Path:
         """The hidden folder of the incomplete run."""
-        if self._work is None:
-            raise RuntimeError("the artefact is not being made")
+        assert self._work is not None, "the artefact is not being made"
         return self._work
 
     def checkpoint(self, name: str) -> Path:
         """Returns where the run may keep state with which a later run continues; it never gets into the output."""
-        if self._work is None and self.shared:
-            with locked(self.target, wait=True):
+        with ExitStack() as stack:
+            is_new = self._work is None
+            if is_new:
+                stack.enter_context(locked(self.target, wait=True))
                 self._work = self._continued(incomplete_runs(self.target)) or self._new_work()
-                self._write_job()
-        elif not self.shared:
             # Where another part has finished a shared job, its folder is not made again.
-            self._write_job()
+            if (is_new or not self.shared) and not (self.work / JOB).is_file():
+                write_text_whole(self.work / JOB, self._described())
         return self.work / name
 
-    def _write_job(self) -> None:
-        if not (self.work / JOB).is_file():
-            write_text_whole(self.work / JOB, json.dumps(self.described_job(), indent=2, ensure_ascii=False) + "\n")
+    def _described(self) -> str:
+        return json.dumps(self.described_job(), indent=2, ensure_ascii=False) + "\n"
 
     def described_job(self) -> dict[str, Any]:
         """Returns all that determines the result: settings with the fingerprints of the inputs in place of names."""
-        # The settings name a stream as the user did, and not its copy.
+        # The settings name an input as the user did, and not its copy.
         fingerprints = {as_given(item): found for item, found in self.fingerprints.items()}
         given = {name: value for name, value in self._record().items() if name not in {*_NOT_THE_RESULT, *self.free}}
         job = {name: _with_fingerprints(value, fingerprints) for name, value in given.items()}
@@ -148,10 +144,7 @@ class Artefact:
         card: Card | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes provenance and card, and gives the output its name: the last thing that a run does.
-
-        `settings` are recorded in place of those of the run.
-        """
+        """Writes provenance (with `settings` in place of those of the run) and card, and gives the output its name."""
         write_provenance(
             self.staging,
             command=self.command,
@@ -165,7 +158,7 @@ class Artefact:
         try:
             for path in self.staging.rglob(".*.partial"):
                 path.unlink()  # what a killed run was writing
-            self._check()
+            check_output(self.output, overwrite=self.overwrite)
             _replace_folder(self.staging, self.target, self.work / "previous")
         except OSError as error:
             raise OutputError(f"cannot replace the output: {error.strerror}", path=self.target) from error
@@ -176,27 +169,20 @@ class Artefact:
     def finishing(self) -> Iterator[bool]:
         """Locks the output of a shared job again; yields whether this run is to finish it, or another one has."""
         with locked(self.target, wait=True):
-            if self.is_made_elsewhere:
+            if not (self.work / JOB).is_file():
                 # What this run was still writing when another one with the same part finished.
                 shutil.rmtree(self.work, ignore_errors=True)
-            yield self._work is not None and self._work.is_dir()
-
-    @property
-    def is_made_elsewhere(self) -> bool:
-        """Whether another run has finished a shared job that this one has begun."""
-        return self.shared and self._work is not None and not (self._work / JOB).is_file()
+            yield self.work.is_dir()
 
     def _record(self) -> dict[str, Any]:
         return self.settings.record() if isinstance(self.settings, Settings) else dict(self.settings)
 
-    def _check(self) -> None:
-        check_output(self.output, overwrite=self.overwrite)
-
     def _begin(self) -> None:
-        """Decides, with the lock, whether there is work to do and where."""
         runs = incomplete_runs(self.target)
         for work in runs:
-            _undo_replacement(work, self.target)
+            previous = work / "previous"
+            if previous.is_dir() and not previous.is_symlink() and not os.path.lexists(self.target):
+                previous.rename(self.target)  # killed between the two renames of a replacement
             if not (work / JOB).is_file():
                 shutil.rmtree(work, ignore_errors=True)  # there is nothing to continue
         runs = [work for work in runs if work.is_dir()]
@@ -204,10 +190,11 @@ class Artefact:
             self.finished = True
             log(f"the output is finished, nothing is left to do: {self.output}")
             # What another job has begun with --overwrite is not discarded.
-            runs = [work for work in runs if self._is_of_this_job(work)]
+            job = self._described()
+            runs = [work for work in runs if (work / JOB).read_text("utf-8", "replace") == job]
         else:
             self._work = self._continued(runs)
-            self._check()
+            check_output(self.output, overwrite=self.overwrite)
         for work in runs:
             if work != self._work:
                 shutil.rmtree(work, ignore_errors=True)
@@ -222,37 +209,22 @@ class Artefact:
         return work
 
     def _was_finished(self) -> bool:
-        """Returns whether the output exists and is the result of this job."""
         record = self.target / PROVENANCE
         known = read_json_object(record, OutputError).get("job") if record.is_file() else None
-        if known is None:
-            return False
-        if known == fingerprint_of_job(self.described_job()):
-            return True
-        if self.overwrite:
-            return False
-        raise OutputError(
-            "the output is finished and was made with other settings or inputs",
-            path=self.output,
-            remedy="give another --output, or --overwrite without --resume",
-        )
-
-    def _is_of_this_job(self, work: Path) -> bool:
-        with suppress(OutputError):
-            return read_json_object(work / JOB, OutputError) == self.described_job()
-        return False
+        is_same = known is not None and known == fingerprint_of_job(self.described_job())
+        if known is not None and not is_same and not self.overwrite:
+            problem = "the output is finished and was made with other settings or inputs"
+            remedy = "give another --output, or --overwrite without --resume"
+            raise OutputError(problem, path=self.output, remedy=remedy)
+        return is_same
 
     def _continued(self, runs: Sequence[Path]) -> Path | None:
-        """Returns the incomplete run to continue, or None where a new one begins."""
         begun = [work for work in runs if (work / JOB).is_file()]
         if not begun or (self.overwrite and not self.resume):
             return None
         if not self.resume:
-            raise OutputError(
-                "an incomplete run for this output exists",
-                path=self.output,
-                remedy="--resume continues it, --overwrite starts again",
-            )
+            remedy = "--resume continues it, --overwrite starts again"
+            raise OutputError("an incomplete run for this output exists", path=self.output, remedy=remedy)
         work, remedy = begun[0], "repeat the original command with --resume, or start again with --overwrite"
         if self.shared:
             remedy = f"repeat the original command, or remove {begun[0]} and start again"
@@ -262,59 +234,42 @@ class Artefact:
             raise OutputError("the state of the incomplete run is damaged", path=work / JOB, remedy=remedy) from error
         now = self.described_job()
         if changed := sorted(name for name in {*before, *now} if before.get(name) != now.get(name)):
-            raise OutputError(
-                f"the incomplete run had other settings: {', '.join(changed)}", path=self.output, remedy=remedy
-            )
+            problem = f"the incomplete run had other settings: {', '.join(changed)}"
+            raise OutputError(problem, path=self.output, remedy=remedy)
         return work
 
 
 @contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Locks a single file without provenance, which the block writes by :func:`~.files.written_whole`."""
+    """Locks a file without provenance, which the block writes by :func:`~.files.written_whole`."""
     path = check_output(output, overwrite=overwrite, is_file=True)
     with locked(path):
-        for leftover in _hidden(path):
-            if leftover.is_file():
-                leftover.unlink()  # what a killed run was writing
+        for leftover in filter(Path.is_file, _hidden(path)):
+            leftover.unlink()  # what a killed run was writing
         # Another run may have written it since the first check.
         yield check_output(path, overwrite=overwrite, is_file=True)
-
-
-@contextmanager
-def output_files(*outputs: str | os.PathLike[str] | None, overwrite: bool = False) -> Iterator[None]:
-    """Locks several files as :func:`output_file` does one; None stands for one that is not wanted."""
-    with ExitStack() as stack:
-        for output in outputs:
-            if output is not None:
-                stack.enter_context(output_file(output, overwrite=overwrite))
-        yield
 
 
 def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_file: bool = False) -> Path:
     """Refuses an output that would destroy something, and returns it as an absolute path.
 
-    Of folders, only those with a provenance of this package are replaced. Who made a file cannot be known, so that
-    `overwrite` replaces any.
+    Of folders, `overwrite` replaces only those with a provenance of this package; of files, any.
     """
     wanted = "a file" if is_file else "a folder"
     path = _resolved(output)
-    if not os.path.lexists(path):
-        return path
-    problem, remedy = None, f"name {wanted}"
+    problem, remedy = None, f"name {wanted} itself"
     if path.is_symlink():
-        problem, remedy = "the output is a link", f"name {wanted} itself"
-    elif not (path.is_file() if is_file else path.is_dir()):
+        problem = "the output is a link"
+    elif path.exists() and not (path.is_file() if is_file else path.is_dir()):
         problem = f"the output exists and is not {wanted}"
-    elif is_file and not overwrite:
-        problem, remedy = "the output file exists", "give another name, or --overwrite"
     elif path == Path.cwd() or path in Path.cwd().parents:
         problem, remedy = "the output is the current folder or contains it", "name a new folder"
-    elif not is_file and any(path.iterdir()) and not overwrite:
+    elif path.is_file() and not overwrite:
+        problem, remedy = "the output file exists", "give another name, or --overwrite"
+    elif path.is_dir() and any(path.iterdir()) and not overwrite:
         problem, remedy = "the output folder exists and is not empty", "give another --output, or --overwrite"
-    elif not is_file and any(path.iterdir()) and not is_ours(path):
-        problem = (
-            f"--overwrite replaces only what hf-paraphrase made, and this folder has no {PROVENANCE} that says so"
-        )
+    elif path.is_dir() and any(path.iterdir()) and not is_ours(path):
+        problem = f"--overwrite replaces only folders with a {PROVENANCE} of hf-paraphrase"
         remedy = "remove the folder yourself, or give another --output"
     if problem is not None:
         raise OutputError(problem, path=output, remedy=remedy)
@@ -322,7 +277,6 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
 
 
 def _resolved(output: str | os.PathLike[str]) -> Path:
-    """Returns the absolute path of an output, in which no folder is a link; the output itself may be one."""
     path = Path(output).expanduser()
     return path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
 
@@ -337,7 +291,7 @@ def is_ours(folder: Path) -> bool:
     """Returns whether the provenance of a folder says that this package made it."""
     with suppress(HfParaphraseError):
         command = read_json_object(folder / PROVENANCE).get("command")
-        return isinstance(command, str) and command.startswith(_MADE_BY)
+        return isinstance(command, str) and command.startswith("hf-paraphrase ")
     return False
 
 
@@ -347,24 +301,16 @@ def fingerprint_of_job(job: Mapping[str, Any]) -> str:
 
 
 def incomplete_runs(target: Path) -> list[Path]:
-    """Lists the hidden folders that earlier runs for an output have left, of this user and not links."""
-    return [path for path in _hidden(target) if path.is_dir()]
+    """Lists the hidden folders that earlier runs for an output have left; links are not followed."""
+    return list(filter(Path.is_dir, _hidden(target)))
 
 
 def _hidden(target: Path) -> list[Path]:
-    """Lists what runs of this user for an output are writing or have left."""
     pattern = f".{glob.escape(shortened(target.name))}.{'[0-9a-f]' * 16}.partial"
-    found = [path for path in sorted(target.parent.glob(pattern)) if not path.is_symlink()]
-    return [path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()]
-
-
-def _has_state(work: Path) -> bool:
-    """Returns whether an incomplete run has files other than the description of its job."""
-    return (work / JOB).is_file() and any(path.is_file() and path.name != JOB for path in work.rglob("*"))
+    return [path for path in sorted(target.parent.glob(pattern)) if not path.is_symlink()]
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:
-    """Replaces a folder by another one; a kill leaves one of them under the name."""
     if not target.exists() or not any(target.iterdir()):
         new.rename(target)
     elif not _exchange(new, target):
@@ -376,15 +322,7 @@ def _replace_folder(new: Path, target: Path, previous: Path) -> None:
             raise
 
 
-def _undo_replacement(work: Path, target: Path) -> None:
-    """Gives an output its name back if a run was killed between the two renames of a replacement."""
-    previous = work / "previous"
-    if previous.is_dir() and not previous.is_symlink() and not os.path.lexists(target):
-        previous.rename(target)
-
-
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchanges the names of two folders in one step, where the system can."""
     if sys.platform != "linux":
         return False
     rename: Callable[..., int] | None = getattr(ctypes.CDLL(None), "renameat2", None)

@@ -19,7 +19,7 @@ CARD = "README.md"
 
 
 def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], str]:
-    """Splits a card into the entries of its head, which may be missing, and the text; `path` is for the error."""
+    """Splits a card into the entries of its head, if it has one, and the text; `path` is for the error."""
     import yaml
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
@@ -47,14 +47,8 @@ def read_card(folder: str | os.PathLike[str]) -> str:
         raise InputError(f"cannot read the card: {error}", path=path, remedy="the folder needs a README.md") from error
 
 
-def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the head of a folder's README.md; it is empty if there is no card or no head."""
-    path = Path(folder) / CARD
-    return split_card(read_card(folder), path)[0] if path.exists() else {}
-
-
 def texts(value: object) -> list[str]:
-    """Turns an entry of a head, one value or a list, into a list of texts."""
+    """Turns an entry of a head into a list of texts."""
     items = value if isinstance(value, list) else [value]
     return [str(item) if isinstance(item, (str, int, float)) else type(item).__name__ for item in items if item]
 
@@ -76,10 +70,7 @@ def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number, with the task, data and metric by their names on the Hub, and the metric's full `name`.
-
-    `dataset` may be the path of a folder. `value` is None or not finite if the measurement has no result.
-    """
+    """One number, with task, data (also a path) and metric by their names on the Hub, and the metric's full `name`."""
 
     task: str
     dataset: str | None
@@ -121,10 +112,7 @@ class Measurement:
 def set_results(
     card: ModelCard, name: str, measurements: Sequence[Measurement], replaced: Sequence[Measurement] = ()
 ) -> None:
-    """Puts measurements into the head of a model's card, in place of those of the same data and metric.
-
-    `name` is that of the model, if the head has none yet; `replaced` are further measurements that are removed.
-    """
+    """Puts measurements of a model into the head of its card, in place of those of the same data and metric."""
     data = cast("ModelCardData", card.data)
     new = [item.result() for item in measurements if item.known]
     outdated = [*new, *(item.result() for item in replaced)]

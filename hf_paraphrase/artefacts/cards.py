@@ -1,8 +1,4 @@
-"""Cards: the README.md of a folder, filled in from a template and from what was measured, and later evaluations.
-
-An evaluation goes into the provenance, the head of the card, and a section of its text between two comments, which the
-next one replaces.
-"""
+"""Cards: the README.md of a folder, filled in from a template and from what was measured, and later evaluations."""
 
 from __future__ import annotations
 
@@ -22,23 +18,19 @@ from ..messages import printable, without_secrets
 from ..tables import harmless_markdown, without_tags_and_links
 from .card_heads import CARD, Measurement, read_card, set_results, split_card
 from .files import locked, write_text_whole
-from .provenance import add_evaluation, described, fingerprint, hub_datasets, read_provenance
+from .provenance import PROVENANCE, described, fingerprint, hub_datasets, read_provenance, record_text
 
 if TYPE_CHECKING:
     import jinja2
 
 UNKNOWN_LICENSE = "unknown"
-"""The Hub's word for a licence that was not stated."""
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
 
 
 @dataclass(frozen=True)
 class Card:
-    """The template of a card with its values, what was measured, and whether a report is written beside it.
-
-    `kind` is `model_cards` or `dataset_cards`.
-    """
+    """A card's template, of the `kind` model_cards or dataset_cards, its values, and whether it has a report too."""
 
     template: str
     values: Mapping[str, Any]
@@ -55,18 +47,16 @@ def check_license(license: str | None) -> None:
 
 def template_path(kind: str, name: str) -> Path:
     """Finds a card template in an installed package or in a checkout; `kind` is `model_cards` or `dataset_cards`."""
-    for folder in (Path(__file__).parent / kind, Path(__file__).parents[2] / kind):
-        path = folder / f"{name}.md"
-        if path.is_file():
-            return path
-    raise HfParaphraseError(f"no card template {kind}/{name}.md", remedy="reinstall hf-paraphrase")
+    paths = [folder / kind / f"{name}.md" for folder in (Path(__file__).parent, Path(__file__).parents[2])]
+    if not any(map(Path.is_file, paths)):
+        raise HfParaphraseError(f"no card template {kind}/{name}.md", remedy="reinstall hf-paraphrase")
+    return next(filter(Path.is_file, paths))
 
 
 def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
     """Fills in a template; a missing value is an error.
 
-    Values are text on a line, in which markup has no effect; `| markdown` in the template is for Markdown of this
-    package, `| yaml` and `| tojson` for the head of the card and for code.
+    Markup in values has no effect. `| markdown` is for Markdown of this package, `| yaml` for the head of the card.
     """
     path = template_path(kind, name)
     return _environment(path.parent).get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
@@ -74,7 +64,6 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _environment(folder: Path) -> jinja2.Environment:
-    """Opens a folder of templates, each of which is compiled once."""
     import jinja2
 
     # The text is Markdown, which HTML escaping would damage.
@@ -94,8 +83,7 @@ def _environment(folder: Path) -> jinja2.Environment:
 def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     """Renders a card to `README.md` in `folder`, which has its provenance and pictures, and returns its path.
 
-    The origins of the inputs and the licence of a model are taken from the provenance; `model_license` among the
-    values is for a model whose record does not name one.
+    `model_license` among the values is for a model whose record does not name a licence.
     """
     from .report import write_report
 
@@ -129,15 +117,11 @@ def _model_card(text: str, license: str | None, datasets: list[str], card: Card,
 
 
 def _data_card(text: str, datasets: list[str], folder: Path) -> str:
-    """Fills in the head of a data card.
-
-    `datasets` caches what it opens by the name of the folder and the configurations in the head; the digest in these
-    keeps it from returning the rows of another folder of that name, or of an older version.
-    """
     from huggingface_hub import DatasetCard
 
     card = DatasetCard(text)
     card.data["source_datasets"] = datasets or None
+    # By the digest `datasets`, which caches what it opens, distinguishes folders of one name.
     if files := sorted(folder.rglob("*.parquet")):
         digest = hashlib.sha256(b"".join(bytes.fromhex(fingerprint(path)) for path in files))
         for item in card.data.get("configs", []):
@@ -148,18 +132,14 @@ def _data_card(text: str, datasets: list[str], folder: Path) -> str:
 class _Markdown(str):
     """Markdown of this package, which goes into a card unchanged."""
 
-    __slots__ = ()
-
 
 def _harmless(value: object) -> object:
-    """Makes a value of a template harmless, unless it is known to be so."""
     if isinstance(value, (int, float, _Markdown)) or hasattr(value, "__html__"):
         return value
     return harmless_markdown(str(value))
 
 
 def _yaml(value: object) -> str:
-    """Writes a text for the head of a card: one line in quotes, which JSON and YAML read alike."""
     return _Markdown(json.dumps(printable(" ".join(str(value).split())), ensure_ascii=False))
 
 
@@ -179,7 +159,7 @@ def _papers() -> dict[str, str]:
 
 
 def check_evaluated_card(folder: str | os.PathLike[str]) -> None:
-    """Makes sure, before any long work, that :func:`add_results` can read card and provenance."""
+    """Makes sure, before long work, that :func:`add_results` can read card and provenance."""
     split_card(read_card(folder), Path(folder) / CARD)
     read_provenance(folder)
 
@@ -195,8 +175,7 @@ def add_results(
 ) -> None:
     """Records an evaluation and updates card and report of a model; earlier results of the same name are replaced.
 
-    The Markdown `text` goes before the section "Limits", between comments with the name of the `section`. A card
-    without a head gets this text alone. Of two runs that record at the same time, one waits for the other.
+    The Markdown `text` goes before the section "Limits". A card without a head gets this text alone.
     """
     from huggingface_hub import ModelCard
 
@@ -206,12 +185,16 @@ def add_results(
     with locked(path, wait=True):
         card = read_card(folder)
         head, _ = split_card(card, path)
+        record = read_provenance(folder)
         earlier: list[Measurement] = []
         with suppress(TypeError, KeyError):  # records of version 0.1 may lack it
-            recorded = read_provenance(folder)["evaluations"][name]["measurements"]
-            earlier = [Measurement(**item) for item in recorded]
+            earlier = [Measurement(**item) for item in record["evaluations"][name]["measurements"]]
         known = [item for item in measurements if item.known]
-        add_evaluation(folder, name, {**evaluation, "measurements": [asdict(item) for item in known]})
+        record["evaluations"] = {
+            **record.get("evaluations", {}),
+            name: {**evaluation, "measurements": [asdict(item) for item in known]},
+        }
+        write_text_whole(Path(folder) / PROVENANCE, record_text(record))
         card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
         if head:
             with_head = ModelCard(card, ignore_metadata_errors=True)

@@ -1,4 +1,4 @@
-"""Files of artefacts: read with errors of one line that name the file, written whole or not at all, and locked."""
+"""Files of artefacts: read with errors that name the file, written whole or not at all, and locked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_NAME, _LONGEST_MESSAGE = 200, 300
 
 
 def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
-    """Reads a file, at a path or a URL; raises `error` if it cannot be read."""
+    """Reads a file, at a path or a URL."""
     try:
         with path.open("rb") as stream:
             return stream.read()
@@ -63,7 +63,7 @@ def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArr
 
 
 def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
-    """Raises `error` if something below a folder that is written to is a link to elsewhere."""
+    """Raises `error` if something below a folder that is written to is a link."""
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
             raise error("a link", path=path, remedy="remove it")
@@ -71,10 +71,7 @@ def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError
 
 @contextmanager
 def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
-    """Keeps transformers from showing a bar for every file, and unless `warns`, its warnings.
-
-    Without effect if it has not been imported yet.
-    """
+    """Keeps transformers, if it is imported, from showing a bar for every file, and unless `warns`, its warnings."""
     if "transformers" not in sys.modules:
         yield
         return
@@ -120,8 +117,7 @@ def shortened(name: str) -> str:
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Gives a new file to write, which takes its name at `path` when the block ends without an error.
 
-    Its name until then is unpredictable, and it is not opened through a link. A link at `path` is replaced. Errors of
-    the block that name another file pass unchanged.
+    A link at `path` is replaced, not followed. Errors of the block that name another file pass unchanged.
     """
     path = Path(path)
     temporary = path.with_name(f".{shortened(path.name)}.{os.urandom(8).hex()}.partial")
@@ -147,18 +143,11 @@ def write_text_whole(path: str | os.PathLike[str], text: str | Iterable[str]) ->
 
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it.
-
-    The folders above it are made; after an error those of them that are empty are removed.
-
-    Raises:
-        OutputError: If another run is writing it, or its folder cannot be written.
-    """
+    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it."""
     # Its import takes longer than `--help`, which needs no lock.
     from filelock import FileLock, Timeout
 
     lock = FileLock(path.with_name(f".{shortened(path.name)}.lock"))
-    missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -171,16 +160,9 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
             lock.acquire()
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=lock.lock_file) from error
-    has_failed = True
     try:
         yield
-        has_failed = False
     finally:
         with suppress(OSError):
             Path(lock.lock_file).unlink()
         lock.release()
-        # Not after success: other parts of the same output may be about to lock it.
-        if has_failed:
-            with suppress(OSError):
-                for folder in missing:
-                    folder.rmdir()

@@ -1,8 +1,4 @@
-"""Names of models: `builtin`, the encoder in the package, `namespace/name` on the Hub, and folders.
-
-Of a repository only data is fetched: settings, weights in safetensors or as an ONNX graph, tokenizers and cards; no
-code. A model of another type may have hundreds of gigabytes: of it only the settings are fetched.
-"""
+"""Names of models: `builtin`, the encoder in the package, `namespace/name` on the Hub, and folders."""
 
 from __future__ import annotations
 
@@ -33,14 +29,10 @@ def model_folder(
     Args:
         name: A folder; or, as text, `builtin`; or, as text and if no such file or folder exists, a repository
             `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name `builtin` is
-            written `./builtin`, or given as a path object. Any other name is returned as a path.
+            written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
-        any_type: Fetch also models whose type is not one of this package's.
+        any_type: Fetch also models of other types than this package's, which may have hundreds of gigabytes.
         with_code: Fetch also their code, which somebody trusts.
-
-    Raises:
-        ModelError: If the name is empty, the Hub has no such model, or this installation has no built-in encoder.
-        HubError: If the Hub cannot be reached, and there is no earlier copy of the model.
     """
     if name == "":
         raise ModelError("the name of the model is empty", remedy="name a model folder")
@@ -63,17 +55,14 @@ def model_folder(
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
-    """Returns the folder of `builtin`, or the one that this process fetched by a name; None for anything else."""
+    """Returns the folder of `builtin`, or the one that this process fetched by a name, or None."""
     if name == BUILTIN:
         return BUILTIN_FOLDER
     return _FOLDERS.get((name, None)) if isinstance(name, str) and not os.path.lexists(name) else None
 
 
 def repository_name(model: str | os.PathLike[str]) -> str | None:
-    """Returns the name by which this process fetched a model, `name@revision` if one was given; None if it did not.
-
-    `model` is the name or the folder of the model. The name of the built-in encoder is `builtin`.
-    """
+    """Returns `builtin`, or the name (`name@revision`) by which this process fetched a model, or None."""
     if model == BUILTIN or Path(model) == BUILTIN_FOLDER:
         return BUILTIN
     for (name, revision), folder in _FOLDERS.items():
@@ -83,14 +72,11 @@ def repository_name(model: str | os.PathLike[str]) -> str | None:
 
 
 def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Splits a name into a repository and a folder in it, which may be empty; None for any other name."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")
-    if len(parts) < 2 or any(part in {"", ".", ".."} for part in parts):
-        return None
     # A longer name that begins with an existing folder is a mistyped path.
-    if len(parts) > 2 and Path(parts[0]).exists():
+    if len(parts) < 2 or {"", ".", ".."} & {*parts} or (len(parts) > 2 and Path(parts[0]).exists()):
         return None
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
@@ -114,7 +100,6 @@ def _is_of_known_type(folder: Path, name: str) -> bool:
 
 
 def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
-    """Fetches some files of a folder of a repository, and returns the path of that folder."""
     import huggingface_hub
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
@@ -126,9 +111,7 @@ def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[st
         )
     except Exception as error:  # of several libraries
         kind = ModelError if isinstance(error, (RepositoryNotFoundError, RevisionNotFoundError)) else HubError
-        raise kind(
-            f"no such model folder, and the Hub's client cannot fetch it: {shown_line(str(error), 400)}",
-            path=repo_id,
-            remedy="give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network",
-        ) from None
+        problem = f"no such model folder, and the Hub's client cannot fetch it: {shown_line(str(error), 400)}"
+        remedy = "give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
+        raise kind(problem, path=repo_id, remedy=remedy) from None
     return Path(folder) / inner

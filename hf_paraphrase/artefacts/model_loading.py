@@ -16,7 +16,7 @@ from .weights import check_finite, is_int8_folder, load_int8_table, read_headers
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-_REMEDY = "train or copy it again"
+_REMEDY = "train the model or copy it again"
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
@@ -31,13 +31,10 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy)
     model_type = read_json_object(path, ModelError).get("model_type")
     if model_type not in expected:
-        raise ModelError(
-            f"a model of type `{str(model_type)[:80]}` is not a {kind}",
-            path=folder,
-            remedy=f"give one of type {', '.join(expected)}, made by {verb}",
-        )
+        remedy = f"give one of type {', '.join(expected)}, made by {verb}"
+        raise ModelError(f"a model of type `{str(model_type)[:80]}` is not a {kind}", path=folder, remedy=remedy)
     if not any(folder.glob("*.safetensors")):
-        raise ModelError("the model has no weights (model.safetensors)", path=folder, remedy="copy the model again")
+        raise ModelError("the model has no weights (model.safetensors)", path=folder, remedy=_REMEDY)
     return str(model_type)
 
 
@@ -55,20 +52,15 @@ def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedMode
     # One of our classes is in one file; one of a user's may be in a file that was renamed.
     is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
     if code is not None and (code if is_ours else code.rpartition(".")[2]) != (f"{file}.{name}" if is_ours else name):
-        raise ModelError(
-            f"the model is of a class of its own, `{code[:80]}`, and not {name}",
-            path=folder,
-            remedy="open it with the Auto class of transformers and trust_remote_code=True",
-        )
+        problem = f"the model is of a class of its own, `{code[:80]}`, and not {name}"
+        remedy = "open it with the Auto class of transformers and trust_remote_code=True"
+        raise ModelError(problem, path=folder, remedy=remedy)
 
 
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Loads weights, in evaluation mode and on the CPU, and tokenizer, which must be complete and fit each other.
-
-    `settings` are values of the configuration that replace those in the folder, whose model type was checked.
-    """
+    """Loads weights, in evaluation mode and on the CPU, and tokenizer; `settings` win over the configuration."""
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
     return model, load_tokenizer(folder, model.config.vocab_size)
@@ -77,7 +69,7 @@ def load_model_folder(
 def load_weights(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
-    """Loads the weights of a model folder; see :func:`load_model_folder`."""
+    """Loads the weights of a model folder, whose model type was checked."""
     _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
     if is_int8_folder(folder):
@@ -99,11 +91,7 @@ def load_weights(
 
 
 def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
-    """Refuses weights that are not those of the configuration; a missing one would be random.
-
-    `loading` is what `from_pretrained` returns for `output_loading_info` with `ignore_mismatched_sizes`; weights whose
-    names have a part in `unused` may be missing.
-    """
+    """Refuses weights that do not fit the configuration; only those of the parts `unused` may be missing."""
     missing = [name for name in loading["missing_keys"] if not any(f".{part}" in f".{name}" for part in unused)]
     wrong = [f"missing {name}" for name in sorted(missing)]
     wrong += [f"unexpected {name}" for name in sorted(loading["unexpected_keys"])]
@@ -111,11 +99,8 @@ def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, u
         f"{name} is {list(stored)}, not {list(wanted)}" for name, stored, wanted in sorted(loading["mismatched_keys"])
     ]
     if wrong:
-        raise ModelError(
-            f"the weights do not fit the configuration: {', '.join(wrong[:3])}{' …' * (len(wrong) > 3)}",
-            path=folder,
-            remedy="the weights belong to another configuration: copy the model again",
-        )
+        problem = f"the weights do not fit the configuration: {', '.join(wrong[:3])}{' …' * (len(wrong) > 3)}"
+        raise ModelError(problem, path=folder, remedy=_REMEDY)
 
 
 def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
@@ -123,11 +108,8 @@ def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreT
     tokenizer = open_tokenizer_folder(Path(folder))
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= vocabulary_size:
-        raise ModelError(
-            f"the tokenizer has ids up to {highest}, the model {vocabulary_size} vectors",
-            path=folder,
-            remedy="the tokenizer files belong to another model",
-        )
+        problem = f"the tokenizer has ids up to {highest}, the model {vocabulary_size} vectors"
+        raise ModelError(problem, path=folder, remedy="the tokenizer files belong to another model")
     return tokenizer
 
 
@@ -144,7 +126,6 @@ def open_tokenizer_folder(
 
 
 def _check_json(folder: Path, names: Sequence[str]) -> None:
-    """Reads settings of which transformers ignores the damage, or does not name the file."""
     for name in names:
         if (folder / name).exists():
             read_json_object(folder / name, ModelError)

@@ -10,11 +10,12 @@ import platform
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError, InputError
-from ..messages import STREAM_COPIES, as_given, printable, without_secrets
+from ..messages import INPUT_COPIES, as_given, printable, without_secrets
 from ..tables import harmless_markdown
 from .card_heads import CARD, split_card, texts
 from .files import read_json_object, write_text_whole
@@ -25,36 +26,33 @@ PROVENANCE = "provenance.json"
 SOURCE_PROVENANCE = "source_provenance.json"
 """The provenance of the model that was exported, in the folder of the export."""
 REPORT = "report.html"
-"""The page for a browser that shows the card and plots of the results."""
-_LOG = "events.out.tfevents."
 _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
 """Settings that name evaluation data, of which no sentence may be in the artefact."""
+# An absolute path, one that leads out of the working folder, or a URL that is not public; `name=` may precede it.
 _ELSEWHERE = re.compile(
     r"(?P<name>[^=/\\\s]*=)?"
     r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\]"
     r"|(?:\w+::)*(?!https?:|hf:)[a-z][\w+.-]+://)[^\n]*)"
 )
-"""An absolute path, one that leads out of the working folder, or a URL that is not public; `name=` may precede it."""
 _URL = re.compile(r"https?://[^\s<>\"'`\\()\[\]{}|]+", re.ASCII)
 _HUB_DATASETS = "https://huggingface.co/datasets/"
-_HUB_DATASET = re.compile(rf"{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
+_HUB_DATASET = re.compile(rf"^{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?$", re.ASCII)
 _KEPT_OUT = "kept_out"
-"""Marks an input whose sentences must not be in the artefact: evaluation data that it was decontaminated against."""
+"""The key of such data among the inputs."""
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _PACKAGES = "hf-paraphrase torch transformers datasets tokenizers accelerate sacrebleu sacremoses onnx onnxruntime"
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
-    """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
-
-    Cards, reports, provenance files and logs of training are ignored: they have dates and paths and no data.
-    """
+    """Computes the SHA-256 of a file, or of all files below a folder but hidden ones, cards, records and logs."""
     path = fetched_folder(path) or to_path(path)
-    digest = hashlib.sha256()
     if path.is_dir():
+        digest = hashlib.sha256()
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
             name = file.relative_to(path)
-            is_log = file.name.startswith(_LOG) or (name.parts[0] == "logs" and "wandb" in name.parts)
+            is_log = file.name.startswith("events.out.tfevents.") or (
+                name.parts[0] == "logs" and "wandb" in name.parts
+            )
             is_hidden = any(part.startswith(".") for part in name.parts)
             if not is_log and not is_hidden and file.name not in {PROVENANCE, REPORT, CARD}:
                 digest.update(name.as_posix().encode())
@@ -64,16 +62,13 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
         raise InputError("no such file or folder", path=path, remedy="check the path")
     try:
         with path.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", path=path, remedy="check the path") from error
-    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of Python and of the packages that shape a result; an absent package is left out."""
-    # It imports the modules of e-mail, which `encode` does not need.
+    """Returns the versions of Python and of those packages that are installed and shape a result."""
     from importlib import metadata
 
     found = {"python": platform.python_version()}
@@ -94,9 +89,8 @@ def write_provenance(
 ) -> dict[str, Any]:
     """Writes `provenance.json` and returns its content.
 
-    `inputs` has the SHA-256 of each file, folder and model that was read, by its name. Each is recorded with what its
-    own card and provenance say of its licence, languages and source. By `job`, the fingerprint of the job, a continued
-    run detects that it is finished.
+    `inputs` has the SHA-256 of each file, folder and model that was read, by its name; `job` is the fingerprint by
+    which a continued run detects that it is finished.
     """
     kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
     record = {
@@ -121,12 +115,11 @@ def write_provenance(
 
 
 def _name(item: str | os.PathLike[str]) -> str:
-    """Returns the last part of an input's path; for a stream, whose last part is often a number, all of it."""
-    return as_given(os.fspath(item)) if os.fspath(item) in STREAM_COPIES else to_path(item).name
+    return as_given(os.fspath(item)) if os.fspath(item) in INPUT_COPIES else to_path(item).name
 
 
 def record_text(record: Mapping[str, Any]) -> str:
-    """Writes a record as JSON, without credentials; values that JSON lacks never fail: they become text or null."""
+    """Writes a record as JSON, without credentials; values that JSON lacks become text or null."""
     text = json.dumps(_in_json(record), indent=2, ensure_ascii=False, allow_nan=False)
     return printable(without_secrets(text)) + "\n"
 
@@ -144,9 +137,7 @@ def _in_json(value: Any) -> Any:
 def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> dict[str, Any]:
     """Reads `provenance.json` of an artefact; an empty dictionary if there is no such file."""
     path = Path(folder) / name
-    if not os.path.lexists(path):
-        return {}
-    record = read_json_object(path)
+    record = read_json_object(path) if os.path.lexists(path) else {}
     for part, kind in (("settings", dict), ("results", dict), ("evaluations", dict), ("inputs", list)):
         if not isinstance(record.get(part, kind()), kind):
             what = "a list" if kind is list else "an object"
@@ -154,19 +145,8 @@ def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> d
     return record
 
 
-def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """Adds a later evaluation to `provenance.json`, in place of an earlier one of that name; returns the record."""
-    record = read_provenance(folder)
-    record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
-    write_text_whole(Path(folder) / PROVENANCE, record_text(record))
-    return record
-
-
 def with_short_paths(value: Any) -> Any:
-    """Reduces paths in settings that lead out of the working folder to their last part.
-
-    They tell strangers the names of people and projects; what was read is identified by its name and fingerprint.
-    """
+    """Reduces paths in settings that lead out of the working folder, which are private, to their last part."""
     if isinstance(value, Mapping):
         return {name: with_short_paths(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -184,11 +164,9 @@ def is_url(text: object) -> bool:
 def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads `license`, `language`, `datasets` (lists), `url` and `made_by` of an input, as far as it states them."""
     folder = to_path(folder)
-    if not folder.is_dir():
-        return {}
     record: dict[str, Any] = {}
     with suppress(HfParaphraseError):
-        record = read_json_object(folder / PROVENANCE)
+        record = read_json_object(folder / PROVENANCE) if folder.is_dir() else {}
     settings = record.get("settings")
     url = settings.get("url") if isinstance(settings, dict) else None
     head, _ = card_of_input(folder)
@@ -228,25 +206,15 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
 
 def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
     """Lists the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
-    found: list[str] = []
-    for item in inputs:
-        if not item.get(_KEPT_OUT):
-            match = _HUB_DATASET.fullmatch(str(item.get("url")))
-            found += [match[1]] if match else []
-            found += item.get("datasets", [])
-    return list(dict.fromkeys(found))
+    used = [item for item in inputs if not item.get(_KEPT_OUT)]
+    found = [_HUB_DATASET.findall(str(item.get("url"))) + item.get("datasets", []) for item in used]
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str]:
-    """Returns the languages of a model that was trained on a folder of pairs: those on the card of the pairs.
-
-    If `english`, the tokenizer is made for English: then it is English alone, unless the card names other languages
-    only. Cards of back-translated pairs name the language of their sources, too.
-    """
+    """Returns the languages on the card of a model's pairs; with an `english` tokenizer English alone if possible."""
     known = inherited_metadata(folder)["language"]
-    if english and (not known or "en" in known):
-        return ["en"]
-    return known
+    return ["en"] if english and (not known or "en" in known) else known
 
 
 def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -259,9 +227,7 @@ def inherited_model_metadata(folder: Path) -> dict[str, Any]:
     """Reads the entries of a model's card that also hold for an export; scores were measured with other weights."""
     head, _ = card_of_input(folder)
     kept = {name: head[name] for name in _KEPT_OF_MODELS if head.get(name)}
-    if "language" in kept:
-        kept["language"] = texts(kept["language"])
-    return kept
+    return {**kept, "language": texts(kept["language"])} if "language" in kept else kept
 
 
 def inherited_sections(folder: Path) -> str:
@@ -281,5 +247,4 @@ def card_of_input(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
 
 
 def _shown(text: object) -> str:
-    """Makes a text harmless, in inline code and outside of it."""
     return harmless_markdown(re.sub(r"[`\s]+", " ", str(text)).strip()[:200])

@@ -14,11 +14,7 @@ from ..settings import URL
 
 
 def to_path(name: str | os.PathLike[str]) -> Path:
-    """Returns a path, or for a URL an object that reads like one.
-
-    An input is shown and recorded as `to_path(input).name`: the name of a pathlib path that was made of a URL may be
-    its user and password.
-    """
+    """Returns a path, or for a URL an object that reads like one, whose name has no credentials."""
     if isinstance(name, RemotePath):
         return cast(Path, name)
     url = os.fspath(name)
@@ -70,8 +66,7 @@ class RemotePath(os.PathLike[str]):
     def glob(self, pattern: str) -> list[RemotePath]:  # noqa: D102
         return [path for path in self.rglob(pattern) if len(path.relative_to(self).parts) == 1]
 
-    def rglob(self, pattern: str) -> list[RemotePath]:
-        """Lists the files below this folder whose names match a pattern."""
+    def rglob(self, pattern: str) -> list[RemotePath]:  # noqa: D102
         with self._errors_named():
             paths = [self._below(path) for path in self._system.find(self._path)]
         return [path for path in paths if PurePosixPath(path.name).match(pattern)]
@@ -79,13 +74,12 @@ class RemotePath(os.PathLike[str]):
     def relative_to(self, folder: RemotePath) -> PurePosixPath:  # noqa: D102
         return PurePosixPath(self._path.removeprefix(folder._path).lstrip("/"))
 
-    def open(self, mode: str = "rb") -> BinaryIO:
-        """Opens a file for reading."""
+    def open(self, mode: str = "rb") -> BinaryIO:  # noqa: D102
         with self._errors_named():
             return cast(BinaryIO, self._system.open(self._path, mode))
 
     def _type(self) -> str | None:
-        """Returns `file`, `directory` or None; unlike fsspec's `exists`, this does not hide other errors."""
+        # Unlike fsspec's `exists` this does not hide other errors.
         with self._errors_named():
             try:
                 return str(self._system.info(self._path)["type"])
@@ -94,7 +88,6 @@ class RemotePath(os.PathLike[str]):
 
     @contextmanager
     def _errors_named(self) -> Iterator[None]:
-        """Turns the errors of file systems, each of which has its own, into an `InputError` that names the URL."""
         try:
             yield
         except HfParaphraseError:

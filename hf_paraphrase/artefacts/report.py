@@ -1,13 +1,4 @@
-"""`report.html`: the card as a page, with plots of the results.
-
-Styles, plots and pictures are in the file, and a policy in its head keeps the browser from loading and running more.
-The same folder has the same report, byte for byte. Drawn are, of the results:
-
-* `log`: the log of a training (:func:`~hf_paraphrase.training.callbacks.log_of_steps`), of which the loss.
-* `dev_scores`, or `epochs` as a list: entries with `epoch` or `step`, of which each other number is a curve.
-* `dev_by_components`: a score by the number of components.
-* `histograms`: by the name of a column its `edges`, and for each of its `splits` the number of rows in each bin.
-"""
+"""`report.html`: the card as a page, with plots of the results, which loads and runs nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -27,9 +18,8 @@ from .files import write_text_whole
 from .provenance import REPORT, read_provenance
 
 _GENERATOR = b'<meta name="generator" content="hf-paraphrase">'
-_KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172
-"""The frame of a plot in `report.html`, whose picture is 360 by 210."""
+_KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172  # the frame of a plot, whose picture is 360 by 210
 _MOST_POINTS = 400
 _NEVER_DRAWN = frozenset({"epoch", "step", "averaged_checkpoints", "frozen_embeddings"})
 
@@ -45,11 +35,7 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
 
 def is_report(path: str | os.PathLike[str]) -> bool:
     """Returns whether a file is a report that this package made."""
-    try:
-        with Path(path).open("rb") as stream:
-            return _GENERATOR in stream.read(1024)
-    except OSError:
-        return False
+    return Path(path).is_file() and _GENERATOR in Path(path).read_bytes()
 
 
 def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:
@@ -57,24 +43,18 @@ def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | 
     import jinja2
 
     title, body = _page(markdown, pictures)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    text = environment.get_template("report.html").render(
-        title=title,
-        command=record.get("command") or "hf-paraphrase",
-        body=body,
-        plots=recorded_plots(record),
-    )
-    return printable(without_secrets(text)).rstrip() + "\n"
+    options: dict[str, Any] = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(autoescape=True, loader=jinja2.FileSystemLoader(Path(__file__).parent), **options)
+    values = {
+        "title": title,
+        "body": body,
+        "command": record.get("command", "hf-paraphrase"),
+        "plots": recorded_plots(record),
+    }
+    return printable(without_secrets(environment.get_template("report.html").render(values))).rstrip() + "\n"
 
 
 def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:
-    """Returns the title of a card and the rest as HTML."""
     from markdown_it import MarkdownIt
 
     # Tags are shown as text, and links to scripts are not made.
@@ -94,17 +74,14 @@ def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:
 
 
 def _picture(folder: Path | None, name: str) -> str | None:
-    """Reads a picture inside of a folder as a `data:` URL; None for anything else."""
-    if folder is None:
-        return None
-    path = (folder / name).resolve()
-    if path.suffix not in _KINDS or not path.is_relative_to(folder.resolve()) or not path.is_file():
+    path = (folder or Path()).joinpath(name).resolve()
+    if folder is None or path.suffix not in _KINDS or folder.resolve() not in path.parents or not path.is_file():
         return None
     return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Lays out the results of a `provenance.json` that are listed above, as `report.html` draws them."""
+    """Lays out what can be drawn of the results of a `provenance.json`, as `report.html` draws it."""
     results = record.get("results", {})
     log = results.get("log") or []
     plots: list[tuple[str, str, Points]] = [("Loss in training", *_points(log, "loss"))]
@@ -143,7 +120,6 @@ def curve(title: str, across: str, points: Points) -> dict[str, Any]:
 
 
 def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Chooses about five round numbers, at equal distances, that enclose all values."""
     low, high = values.min(), values.max()
     if low == high:
         low, high = low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
@@ -153,7 +129,6 @@ def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _points(entries: Sequence[Mapping[str, Any]], name: str) -> tuple[str, Points]:
-    """Returns `epoch` or `step`, and the finite values of a name at each."""
     across = "epoch" if all("epoch" in entry for entry in entries) else "step"
     found: list[tuple[Any, Any]] = [(entry.get(across), entry.get(name)) for entry in entries]
     is_number = [all(isinstance(value, int | float) and math.isfinite(value) for value in point) for point in found]

@@ -1,8 +1,7 @@
 """Weights in safetensors: what their headers say, whether they have diverged, and tables of 8-bit integers.
 
-`export --format safetensors --weights int8` makes folders of models that are one table of vectors in the format of
-model2vec: `embeddings`, int8 (vocab_size, columns), and `weights`, float32 or float16 (vocab_size,), by which the rows
-are multiplied; and `"embedding_dtype": "int8"` in `config.json`, which the classes of the models refuse.
+Such a table is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), and `weights` (vocab_size,), by
+which the rows are multiplied; and `"embedding_dtype": "int8"` in `config.json`.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ _LARGEST = 2.0**63
 TABLE_MODELS = ("avg", "concatenation")
 """The model types whose only parameter is a table of vectors."""
 TABLE, SCALES = "embeddings", "weights"
-"""The names of the integers and of their scales."""
 DTYPE_KEY, INT8 = "embedding_dtype", "int8"
-"""The key and value of the configuration of such a folder."""
 _REMEDY = "export or copy the model again"
 
 
@@ -69,26 +66,14 @@ def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 
 def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
-    """Refuses a model, or its weights by name, with a weight that is infinite, NaN, or too large to compute with."""
+    """Refuses a model, or its weights by name, with a weight that is infinite, NaN, or too large."""
     for name, values in (model if isinstance(model, Mapping) else model.state_dict()).items():
         if values.is_floating_point() and values.numel():
             # Both are NaN if a weight is, and no array of booleans is needed.
             least, greatest = values.aminmax()
             if not (least.item() > -_LARGEST and greatest.item() < _LARGEST):
-                raise ModelError(
-                    f"the training diverged: weights of {name} are NaN, infinite or too large",
-                    path=folder,
-                    remedy="train again with a lower --learning-rate, or a longer warm-up where the verb has one",
-                )
-
-
-def check_finite_files(folder: Path, *, but: Path) -> None:
-    """Does the same for all safetensors files below a folder, except those below `but`."""
-    from safetensors.torch import load_file
-
-    for path in sorted(folder.rglob("*.safetensors")):
-        if but not in path.parents:
-            check_finite(load_file(path))
+                problem = f"the training diverged: weights of {name} are NaN, infinite or too large"
+                raise ModelError(problem, path=folder, remedy="train again with a lower --learning-rate")
 
 
 def is_int8_folder(folder: str | os.PathLike[str]) -> bool:
@@ -103,16 +88,13 @@ def load_int8_table(
     """Opens a model whose table is stored as integers."""
     import torch
 
-    folder = Path(folder)
-    model_type = model_class.config_class.model_type
-    if model_type not in TABLE_MODELS:
-        problem = f"int8 weights of a model of type `{model_type}`, which is not a table of vectors"
-        raise ModelError(problem, path=folder)
+    if (model_type := model_class.config_class.model_type) not in TABLE_MODELS:
+        raise ModelError(f"int8 weights of a model of type `{model_type}`, which is not a table", path=folder)
     with opening("the model", folder, _REMEDY), torch.device("meta"):
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
         model = model_class(config)
-    table = read_int8_table(folder, *model.get_parameter(TABLE).shape)
+    table = read_int8_table(Path(folder), *model.get_parameter(TABLE).shape)
     model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
     return model.eval()
 

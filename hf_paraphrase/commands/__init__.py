@@ -1,34 +1,28 @@
 """The command line: `hf-paraphrase <verb>`; `verbs` has a row for each, `parser` makes the flags of one.
 
-Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, by Ctrl-C, SIGTERM or
-SIGHUP, 1 anything else: one line too, and a traceback where HF_PARAPHRASE_DEBUG=1 is set.
+Exit codes: 0 done, 2 bad usage, bad input or a full disk (one line, no traceback), 130 interrupted (Ctrl-C, SIGTERM,
+SIGHUP), 1 anything else: one line too, and a traceback where HF_PARAPHRASE_DEBUG=1 is set.
 """
 
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any
+from typing import Any, TextIO
 
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
-from ..messages import (
-    ReaderGoneError,
-    printable,
-    process_count,
-    show,
-    shown_line,
-    shown_messages,
-    without_secrets,
-)
+from ..messages import LOGGER, ReaderGoneError, printable, process_count, shown_line, without_secrets
 from ..registry import BUILTIN, TRUST_REMOTE_CODE, import_file
 from .parser import parse
+from .results import show
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
 # Windows has no SIGHUP.
@@ -96,6 +90,35 @@ def _no_bars_in_logs() -> Iterator[None]:
         yield
     finally:
         tqdm.__init__ = shown
+
+
+@contextmanager
+def shown_messages() -> Iterator[None]:
+    """Shows what is logged on standard error, as it is and at once, while the block runs."""
+    if any(isinstance(handler, _StandardError) for handler in LOGGER.handlers):
+        yield  # a verb that runs inside another one
+        return
+    handler = _StandardError()
+    level = LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(level)
+        LOGGER.removeHandler(handler)
+
+
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to standard error, above the progress bars if there are any."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
+        with nullcontext() if bars is None else bars.external_write_mode(file=self.stream):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Does nothing: a message that cannot be written is no reason to end the work."""
 
 
 def _complain(text: str) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from ..errors import UsageError, choice_of
-from ..messages import show
 from ..settings import Settings, constraints_of, default_of, flag, plain_type, truth, types_of_fields, values_from_file
+from .results import show
 
 S = TypeVar("S", bound=Settings)
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..tables import one_line
+from ..messages import escaped, printable, standard_output
 
 if TYPE_CHECKING:
     from ..encoders.search.index import Neighbour
     from ..encoders.search.run import Searched
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+def show(text: str) -> None:
+    """Writes the result of a verb to standard output, at once."""
+    with standard_output() as stream:
+        text = printable(text)
+        try:
+            text.encode(stream.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = _NOT_ASCII.sub(escaped, text)
+        stream.write(text)
 
 
 def nothing(settings: Any, result: Any) -> Iterator[str]:
@@ -72,7 +86,7 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
 def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
     """Lays out the neighbours of a query as lines of query, rank (from 1), cosine, position and sentence."""
     return "".join(
-        f"{one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
+        f"{_one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{_one_line(item.sentence)}\n"
         for rank, item in enumerate(found, start=1)
     )
 
@@ -90,4 +104,8 @@ def neighbours_as_markdown(query: str, names: Sequence[str], found: Sequence[Seq
 
 
 def _cell(text: str | None) -> str:
-    return one_line(text).replace("|", "\\|")
+    return _one_line(text).replace("|", "\\|")
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from ..errors import UsageError, choice_of
-from ..registry import ANALYSES, SOURCES, Registry
+from ..registry import SOURCES, Registry
 from ..settings import Recipe
 from . import results
 
 _PACKAGE = __package__.rpartition(".")[0]
+ANALYSES = Registry(
+    "kind of analysis",
+    {
+        "pairs": "hf_paraphrase.studies.analysis.pairs:analyze_pairs",
+        "gates": "hf_paraphrase.studies.gates.analysis:analyze_gates",
+        "neighbours": "hf_paraphrase.studies.detection.neighbours:analyze_neighbours",
+        "similarities": "hf_paraphrase.studies.detection.similarities:analyze_similarities",
+        "human-scores": "hf_paraphrase.studies.detection.human_scores:analyze_human_scores",
+    },
+)
+"""Reports for `analyze KIND`, recipes."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +32,8 @@ class Verb:
     """A verb, whose recipe is imported when it runs.
 
     Attributes:
-        recipe: Where its recipe is, `module:function` in this package; with kinds, the function that makes the recipe
-            of one, or nothing if the registry has the recipes themselves.
+        recipe: The public function of the package; with kinds, `module:function` of what makes the recipe of one, or
+            nothing if the registry has the recipes themselves.
         kinds: What its first word may be, each with flags of its own; `usual_kind` if none is named.
         shared: Whether several processes share its work.
         shown: Lays out for standard output what the recipe returned, given the settings too.
@@ -38,9 +50,10 @@ class Verb:
         """Imports the recipe, that of one kind where there are kinds."""
         if self.kinds is not None and not self.recipe:
             return cast("Recipe[..., Any]", self.kinds[str(kind)])
+        if self.kinds is None:
+            return cast("Recipe[..., Any]", getattr(sys.modules[_PACKAGE], self.recipe))
         module, _, name = self.recipe.partition(":")
-        found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
-        return cast("Recipe[..., Any]", found if self.kinds is None else found(kind))
+        return cast("Recipe[..., Any]", getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)(kind))
 
     def kind_of(self, verb: str, words: list[str]) -> str | None:
         """Takes the kind away from the words of a command line; None for a verb without kinds."""
@@ -85,29 +98,19 @@ def all_recipes() -> dict[str, Recipe[..., Any]]:
 
 JOURNEYS = {
     "to begin with": {
-        "quickstart": Verb(
-            "run the whole pipeline on the built-in sample", "quickstart_run:quickstart", shown=results.as_text
-        ),
-        "demo": Verb(
-            "open a page to try models and look at data in a browser, on this machine alone", "demo.run:launch_demo"
-        ),
-        "env": Verb(
-            "print versions and devices, for a bug report", "training.devices:environment", shown=results.as_text
-        ),
+        "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.as_text),
+        "demo": Verb("open a page to try models and look at data in a browser, on this machine alone", "launch_demo"),
+        "env": Verb("print versions and devices, for a bug report", "environment", shown=results.as_text),
     },
     "sentences to vectors": {
-        "encode": Verb("turn lines of text into sentence embeddings", "encoders.encode_file:encode"),
+        "encode": Verb("turn lines of text into sentence embeddings", "encode"),
         "search": Verb(
             "index a corpus, find the sentences nearest to a query, mine paraphrases",
-            "encoders.search.run:search",
+            "search",
             shown=results.neighbours,
         ),
-        "evaluate": Verb(
-            "evaluate an encoder on semantic similarity sets", "evaluation.run:evaluate", shown=results.as_text
-        ),
-        "export": Verb(
-            "write an encoder as an ONNX graph, or with weights in fewer bits", "export.run:export_encoder"
-        ),
+        "evaluate": Verb("evaluate an encoder on semantic similarity sets", "evaluate", shown=results.as_text),
+        "export": Verb("write an encoder as an ONNX graph, or with weights in fewer bits", "export_encoder"),
     },
     "bitext to paraphrases": {
         "prepare": Verb(
@@ -115,106 +118,66 @@ JOURNEYS = {
             "data.sources.preparation:preparation",
             kinds=SOURCES,
         ),
-        "train-nmt": Verb(
-            "train an RNNsearch translation model on a bitext", "translation.train:train_translation", shared=True
-        ),
+        "train-nmt": Verb("train an RNNsearch translation model on a bitext", "train_translation", shared=True),
         "evaluate-nmt": Verb(
-            "measure BLEU and chrF of a translation model",
-            "translation.evaluate:evaluate_translation",
-            shown=results.translation_scores,
+            "measure BLEU and chrF of a translation model", "evaluate_translation", shown=results.translation_scores
         ),
         "back-translate": Verb(
-            "translate the foreign side of a bitext into n-best paraphrase pairs",
-            "translation.back_translation:back_translate",
-            shared=True,
+            "translate the source side of a bitext into n-best paraphrase pairs", "back_translate", shared=True
         ),
-        "paraphrase": Verb(
-            "paraphrase sentences by a round trip through other languages",
-            "translation.paraphrasing:paraphrase_file",
-        ),
-        "score": Verb(
-            "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
-            "filtering.scoring:score",
-        ),
-        "filter": Verb("select paraphrase pairs by ranges over measures", "filtering.filter:filter_pairs"),
-        "fingerprint": Verb(
-            "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
-            "data.evaluation_sets:fingerprint",
-        ),
+        "paraphrase": Verb("paraphrase sentences by a round trip through other languages", "paraphrase_file"),
+        "score": Verb("add measures as columns to paraphrase pairs: length, overlap, BLEU, perplexity, …", "score"),
+        "filter": Verb("select paraphrase pairs by ranges over measures", "filter_pairs"),
+        "fingerprint": Verb("turn evaluation sets into sentence fingerprints for --decontaminate", "fingerprint"),
         "lexical-table": Verb(
-            "estimate how a translation model's source units are translated, for candidate vocabularies",
-            "translation.lexical_table:estimate_lexical_table",
+            "estimate how source units are translated, for candidate vocabularies", "estimate_lexical_table"
         ),
         "train-classifier": Verb(
-            "train a classifier that tells references from translations",
-            "filtering.reference_classifier.training:train_reference_classifier",
-            shared=True,
+            "train a classifier that tells references from translations", "train_reference_classifier", shared=True
         ),
     },
     "an encoder of your own": {
-        "train-tokenizer": Verb(
-            "learn a tokenizer of words or pieces of words for an encoder", "tokenization.train:train_tokenizer"
-        ),
-        "train-encoder": Verb(
-            "train a paraphrastic sentence encoder on pairs", "encoders.train:train_encoder", shared=True
-        ),
-        "distill": Verb(
-            "train a sentence encoder to do like larger ones, on plain text", "encoders.distillation.run:distill"
-        ),
-        "join": Verb(
-            "put averaging encoders side by side in one, each with its share of the cosine",
-            "encoders.join:join_encoders",
-        ),
+        "train-tokenizer": Verb("learn a tokenizer of words or pieces of words for an encoder", "train_tokenizer"),
+        "train-encoder": Verb("train a paraphrastic sentence encoder on pairs", "train_encoder", shared=True),
+        "distill": Verb("train a sentence encoder to do like larger ones, on plain text", "distill"),
+        "join": Verb("put averaging encoders side by side in one, each with its weight", "join_encoders"),
         "tune": Verb(
             "train encoders on many selections of pairs and choose the best on the dev set",
-            "filtering.tuning.grid_search:tune",
+            "tune",
             shown=results.as_text,
         ),
     },
     "to the Hub": {
-        "push": Verb(
-            "send a model, data or metric folder to the Hugging Face Hub", "hub.run:push", shown=results.as_text
-        ),
+        "push": Verb("send a model, data or metric folder to the Hugging Face Hub", "push", shown=results.as_text),
     },
     "studies": {
         "analyze": Verb(
             "reports with tables and plots; `analyze --help` lists the kinds", kinds=ANALYSES, usual_kind="pairs"
         ),
         "train-supervised": Verb(
-            "train an encoder with a head on classes or scores of sentences or pairs",
-            "studies.supervised.training:train_supervised",
-            shared=True,
+            "train an encoder with a head on classes or scores of sentences or pairs", "train_supervised", shared=True
         ),
         "predict": Verb(
             "apply a model of train-supervised to a split, and compare it with its classes or scores",
-            "studies.supervised.predictions:predict",
+            "predict",
             shown=results.scores_of_predictions,
         ),
         "train-sdae": Verb(
-            "train a sentence encoder on plain text, as a denoising autoencoder",
-            "studies.sdae.training:train_sdae",
-            shared=True,
+            "train a sentence encoder on plain text, as a denoising autoencoder", "train_sdae", shared=True
         ),
-        "expand": Verb(
-            "replace words of sentences by their definitions in WordNet", "studies.expansion.expanding:expand"
-        ),
+        "expand": Verb("replace words of sentences by their definitions in WordNet", "expand"),
         "train-bilingual-vectors": Verb(
-            "train word vectors of two languages in one space from a bitext alone",
-            "studies.mining.bilingual_training:train_bilingual_vectors",
+            "train word vectors of two languages in one space from a bitext alone", "train_bilingual_vectors"
         ),
         "train-parallel-classifier": Verb(
-            "train a classifier that tells whether two sentences are translations",
-            "studies.mining.parallel_training:train_parallel_classifier",
-            shared=True,
+            "train a classifier that detects translations", "train_parallel_classifier", shared=True
         ),
         "mine": Verb(
-            "find the translations between two collections of sentences",
-            "studies.mining.mined_pairs:mine",
-            shown=results.measures_of_mining,
+            "find the translations between two collections of sentences", "mine", shown=results.measures_of_mining
         ),
         "evaluate-mining": Verb(
             "measure candidates, scores and decisions of `mine` on a task with known pairs",
-            "studies.mining.evaluation:evaluate_mining",
+            "evaluate_mining",
             shown=results.mining_tables,
         ),
     },

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..registry import import_missing, imported_files
+from ..registry import import_file, imported_files
 from ..settings import check_type
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ class BatchFunction(ABC):
 
 
 def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: list[str]) -> BatchFunction:
-    import_missing(files)
+    for path in files:
+        if path not in imported_files():
+            import_file(path)
     return kind(**fields)
 
 

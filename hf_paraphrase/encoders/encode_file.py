@@ -19,7 +19,7 @@ from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_i
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
-from ..messages import STREAM_COPIES, log
+from ..messages import INPUT_COPIES, log
 from ..settings import recipe, setting
 from ..training.devices import CPU, DeviceSettings
 
@@ -153,7 +153,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
                 f"--{'shard' if self.computes_here else 'engine ray'} is for data folders", remedy="give --columns too"
             )
         if self.output is None:
-            if self.input == STANDARD_INPUT or self.input in STREAM_COPIES:
+            if self.input == STANDARD_INPUT or self.input in INPUT_COPIES:
                 raise UsageError(
                     "standard input and other streams have no name to put .npy behind", remedy="give --output"
                 )
@@ -254,11 +254,11 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
         job = ShardJob(folder, dict.fromkeys(folder.splits, embedder), BATCH_ROWS)
         output.run(job, output.own(shards), what="encode", unit=" rows")
         if not output.is_whole(shards):
-            return Encoded(output.place, 0, dimension, 0)
+            return Encoded(output.current, 0, dimension, 0)
         total: Report = {"empty": 0}
-        for report in reports(shards, output.place):
+        for report in reports(shards, output.current):
             add_report(total, report)
-        made = DataFolder(output.place)
+        made = DataFolder(output.current)
         rows = {split: made.count(split) for split in made.splits}
         results = {**total, "dimension": dimension, "bf16": embedder.bf16, "rows": sum(rows.values())}
         output.finish(results=results, card=_card(settings, rows, results))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.artefact import output_files
+from ..artefacts.artefact import output_file
 from ..artefacts.cards import add_results, check_evaluated_card
 from ..artefacts.files import written_whole
 from ..artefacts.hub_models import fetched_folder
@@ -51,8 +52,8 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
     # A report without results is what a run that was killed between the two has left.
     incomplete = settings.report is not None and is_report(settings.report)
     with (
-        output_files(settings.output, overwrite=settings.overwrite),
-        output_files(settings.report, overwrite=settings.overwrite or incomplete),
+        output_file(settings.output, overwrite=settings.overwrite) if settings.output else nullcontext(),
+        output_file(settings.report, overwrite=settings.overwrite or incomplete) if settings.report else nullcontext(),
     ):
         if settings.update_card:
             for name in settings.model:

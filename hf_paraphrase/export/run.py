@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class ExportSettings(Settings):
-    """Writes a sentence encoder for programs without PyTorch, or in less room.
+    """Writes a sentence encoder for programs without PyTorch, or in less space.
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
     the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` one
@@ -225,7 +225,6 @@ def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSetting
 
 
 def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> None:
-    """Tells the sizes, and how far the vectors are from those of the model."""
     log(
         f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
         f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"

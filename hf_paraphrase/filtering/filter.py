@@ -223,15 +223,15 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
         output.run(job, output.own(shards), what="filter", unit=" pairs")
         choice = Choice(np.zeros(0, dtype=bool))
         if not output.is_whole(shards):
-            return Filtered(output.place, choice, 0, {})
-        for report in reports(shards, output.place):
+            return Filtered(output.current, choice, 0, {})
+        for report in reports(shards, output.current):
             choice.add(report)
         try:
             check_any_left(choice, split, folder)
         except InputError:
             output.discard()
             raise
-        made = DataFolder(output.place)
+        made = DataFolder(output.current)
         batches = made.batches(split, list(sides))
         tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in batches)
         rows = made.count(split)

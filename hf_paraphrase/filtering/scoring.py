@@ -167,8 +167,8 @@ def score(settings: ScoreSettings) -> Scored:
         added = {split: scorer.columns for split, scorer in scorers.items()}
         columns = list(dict.fromkeys(column for names in added.values() for column in names))
         if not output.is_whole(shards):
-            return Scored(output.place, {}, columns, chosen, facts)
-        rows = {split: DataFolder(output.place).count(split) for split in chosen}
+            return Scored(output.current, {}, columns, chosen, facts)
+        rows = {split: DataFolder(output.current).count(split) for split in chosen}
         for split in chosen:
             for column in sorted(set(folder.schema(split).names) & set(added[split])):
                 log(f"{split}: the column {column} exists already and is computed again")
@@ -292,7 +292,7 @@ def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> N
         "title": f"{folder.resolve().name}, scored",
         "source": folder.resolve().name,
         "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
-        "bitext": sides_of(DataFolder(output.place).schema(next(iter(scored.rows))).names) != SIDES,
+        "bitext": sides_of(DataFolder(output.current).schema(next(iter(scored.rows))).names) != SIDES,
         "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
         "language_model": scored.language_model,
         "held_out": settings.hold_out,
@@ -300,7 +300,7 @@ def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> N
     results = {
         "rows": scored.rows,
         "columns": scored.columns,
-        "histograms": column_histograms(DataFolder(output.place), scored.columns),
+        "histograms": column_histograms(DataFolder(output.current), scored.columns),
         **({"language_model": scored.language_model} if scored.language_model else {}),
     }
     recorded = {name: value for name, value in settings.record().items() if name != "workers"}

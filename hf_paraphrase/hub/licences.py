@@ -1,8 +1,4 @@
-"""Whether the card of a folder allows passing its data on.
-
-The card names licences as the Hub spells them (https://huggingface.co/docs/hub/repositories-licenses). Only a licence
-that is known to allow redistribution counts as permission.
-"""
+"""Whether the card of a folder allows passing its data on: only by a licence that is known to allow it."""
 
 from __future__ import annotations
 
@@ -30,9 +26,7 @@ _FREE = re.compile(
 def refusal(head: Mapping[str, Any]) -> str | None:
     """Returns why the data of a card with this head may not be passed on, as a clause; None if it may.
 
-    If a card names several licences, all of them must allow it. `other` and `unknown` do not, whatever `license_name`
-    adds, since a program cannot read a licence. A licence without derivatives (`nd`) does not either: a prepared,
-    scored or filtered folder is a changed copy.
+    All licences of a card must allow it, also for changed copies: a prepared or filtered folder is one.
     """
     licences = [text.strip().lower() for text in texts(head.get("license"))]
     if not licences:

@@ -13,18 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.card_heads import CARD, read_head, texts
+from ..artefacts.card_heads import CARD, read_card, split_card, texts
+from ..artefacts.files import read_bytes
 from ..errors import HfParaphraseError, HubError, InputError, UsageError
 from ..messages import HIDDEN
 from .licences import refusal
-from .pushed_files import (
-    DATA_SUFFIXES,
-    PushedFile,
-    as_published,
-    check_artefact,
-    list_files,
-    repo_type_of,
-)
+from .pushed_files import DATA_SUFFIXES, PushedFile, as_published, check_artefact, list_files, repo_type_of
 
 MAIN = "main"
 # The Hub's own lists of large and of ignored files.
@@ -33,11 +27,7 @@ _OF_THE_HUB = {".gitattributes", ".gitignore"}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a push would send; made without network or token.
-
-    `left_out` has names with reasons. `licence_problem` says why the data may not be passed on, and is None if it may,
-    or if no data is sent. Cards have the content for the Hub already, unless `repo_id` has no namespace.
-    """
+    """What a push would send, what it leaves out and why, and why the data, if any is sent, may not be passed on."""
 
     folder: Path
     repo_id: str
@@ -56,16 +46,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pushed:
-    """The URL and commit of the branch, and whether this push made the commit.
-
-    `stale` are the files of the branch that the folder does not have, `pruned` those of them that were deleted.
-    """
+    """The URL and commit of the branch, whether this push made it, and the other files that the branch has or had."""
 
     url: str
     commit: str
     is_new: bool
     stale: Sequence[str]
-    pruned: Sequence[str]
 
 
 def plan_push(
@@ -78,7 +64,7 @@ def plan_push(
 ) -> Plan:
     """Checks a folder and lists what :func:`send` would send, without network or token."""
     files, left_out = list_files(path, exclude)
-    head = read_head(path)
+    head, _ = split_card(read_card(path), Path(path) / CARD)
     kind = repo_type or repo_type_of(path, files, head)
     check_artefact(path, kind, files)
     # Sentences are sent, so that the licence of data matters.
@@ -92,12 +78,8 @@ def plan_push(
 def check_licence(plan: Plan) -> None:
     """Refuses data whose card does not state a licence that allows passing it on."""
     if plan.licence_problem is not None:
-        raise InputError(
-            f"the data is not sent: {plan.licence_problem}",
-            path=plan.folder / CARD,
-            remedy="name the licence in the head of the card: a line such as `license: cc-by-2.0` (`prepare … "
-            "--license` writes it), or, if you may pass the data on, give --allow-any-license",
-        )
+        remedy = "write it into the head of the card, as `license: cc-by-2.0`, or give --allow-any-license"
+        raise InputError(f"the data is not sent: {plan.licence_problem}", path=plan.folder / CARD, remedy=remedy)
 
 
 def send(
@@ -108,9 +90,9 @@ def send(
     commit_message: str | None = None,
     prune: bool = False,
 ) -> Pushed:
-    """Sends what was planned, without a check of the licence; an interrupted push is continued by the same call.
+    """Sends what was planned, without a check of the licence, to a repository and branch that are made if missing.
 
-    A repository or branch that does not exist is created. The default of `token` is `HF_TOKEN` or the saved login.
+    The default of `token` is `HF_TOKEN` or the saved login.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
@@ -141,17 +123,16 @@ def send(
         stale = sorted({*names} - {file.name for file in plan.files} - _OF_THE_HUB)
         mixed = [name for name in stale if name.endswith(DATA_SUFFIXES)]
         if mixed and not prune:
+            problem = f"{repo_id} has {', '.join(mixed)}, which load_dataset would read beside the new files"
             raise HubError(
-                f"{repo_id} has {', '.join(mixed)}, which load_dataset would read beside the new files",
-                remedy="--prune deletes what the folder does not have; another --revision leaves it",
+                problem, remedy="--prune deletes what the folder does not have; another --revision keeps it"
             )
-        pruned = stale if prune else []
         files = as_published(plan.folder, plan.files, repo_id, kind)
         commit = api.create_commit(
             repo_id,
             [
                 *(CommitOperationAdd(file.name, file.content or file.path) for file in files),
-                *(CommitOperationDelete(name, is_folder=False) for name in pruned),
+                *(CommitOperationDelete(name, is_folder=False) for name in stale if prune),
             ],
             commit_message=commit_message or f"Upload {plan.folder.resolve().name}",
             repo_type=kind,
@@ -159,7 +140,7 @@ def send(
             parent_commit=parent,
         )
     shown = str(url) if revision == MAIN else f"{url}/tree/{revision}"
-    return Pushed(shown, commit.oid, commit.oid != parent, stale, pruned)
+    return Pushed(shown, commit.oid, commit.oid != parent, stale)
 
 
 def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
@@ -169,11 +150,7 @@ def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
     if token_file is None:
         token = get_token()
     else:
-        try:
-            token = Path(token_file).expanduser().read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InputError(f"cannot read the token file: {reason}", path=token_file) from None
+        token = read_bytes(Path(token_file).expanduser()).decode("utf-8", "replace").strip()
     if not token:
         remedy = "log in with `hf auth login`, set HF_TOKEN, or name a --token-file"
         raise UsageError("there is no token for the Hub", remedy=remedy)

@@ -1,7 +1,6 @@
 """The files that a push sends, with their content on the Hub, and the checks of them.
 
-By-products (hidden files, checkpoints, byte code, logs) are left out. A pickle or a link is refused until the user
-removes it or leaves it out by name.
+By-products are left out. A pickle or a link is refused until the user removes it or leaves it out by name.
 """
 
 from __future__ import annotations
@@ -70,9 +69,6 @@ def list_files(
     """Lists the files of a folder that are sent, and those that are left out with the reason.
 
     The patterns of `exclude` are compared with the names of files and folders and with their paths in the folder.
-
-    Raises:
-        InputError: If there is no such folder, it is empty, or it has a link or a pickle.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -120,11 +116,8 @@ def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], he
 
 
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
-    """Checks that the files have a card and, unless it is a Space, a provenance of hf-paraphrase."""
-    names = {file.name for file in files}
-    remedy = "name a folder that hf-paraphrase has made"
-    if CARD not in names:
-        raise InputError("the folder has no card README.md", path=folder, remedy=remedy)
+    """Checks that there is a provenance of hf-paraphrase, unless it is a Space, and that weights can be read."""
+    names, remedy = {file.name for file in files}, "name a folder that hf-paraphrase has made"
     if repo_type != "space" and not (PROVENANCE in names and is_ours(Path(folder))):
         raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
     if repo_type == "model":
@@ -132,10 +125,7 @@ def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequen
 
 
 def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:
-    """Puts the repository's name into the code of cards, and shortens the paths in records; the folder is unchanged.
-
-    Cards in subfolders of data are those of other artefacts and not changed.
-    """
+    """Puts the repository's name into the code of cards, but not of those in folders of data, and shortens paths."""
     title = re.search(r"^# (.*\S)", split_card(read_card(folder))[1], re.MULTILINE)
     # The card of a folder that was renamed has the old name in its title.
     names = {folder.resolve().name, *([title[1]] if title else [])}
@@ -143,10 +133,9 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
     for file in files:
         name = file.name.rpartition("/")[2]
         if file.name in {CARD, REPORT} or (repo_type == "model" and name == CARD):
-            content = file.path.read_bytes()
-            changed = published_card(content.decode("utf-8", "surrogateescape"), names, repo_id)
-            changed_content = changed.encode("utf-8", "surrogateescape")
-            file = file if changed_content == content else replace(file, content=changed_content)
+            card = file.path.read_bytes().decode("utf-8", "surrogateescape")
+            content = published_card(card, names, repo_id).encode("utf-8", "surrogateescape")
+            file = file if content == file.path.read_bytes() else replace(file, content=content)
         elif name in {PROVENANCE, SOURCE_PROVENANCE}:
             record = read_provenance(file.path.parent, name)
             shortened = published_record(record)
@@ -171,10 +160,8 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
 
 
 def published_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Shortens the paths in the settings of a record, see :func:`~..artefacts.provenance.with_short_paths`."""
-    shortened = dict(record)
-    if "settings" in record:
-        shortened["settings"] = with_short_paths(record["settings"])
+    """Shortens the paths in the settings of a record and of its evaluations."""
+    shortened = {**record, **with_short_paths({name: record[name] for name in ("settings",) if name in record})}
     if evaluations := record.get("evaluations"):
         shortened["evaluations"] = {name: published_record(item) for name, item in evaluations.items()}
     return shortened

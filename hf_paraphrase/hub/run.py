@@ -61,13 +61,8 @@ class Push:
 @recipe(PushSettings)
 def push(settings: PushSettings) -> Push:
     """Sends a model, data or metric folder to the Hub, as one commit."""
-    plan = plan_push(
-        settings.path,
-        settings.repo_id,
-        repo_type=settings.repo_type,
-        revision=settings.revision,
-        exclude=settings.exclude,
-    )
+    kind, branch = settings.repo_type, settings.revision
+    plan = plan_push(settings.path, settings.repo_id, repo_type=kind, revision=branch, exclude=settings.exclude)
     for name, reason in plan.left_out:
         log(f"not sent: {name} ({reason})")
     if changed := [file.name for file in plan.files if file.content is not None]:
@@ -87,8 +82,8 @@ def push(settings: PushSettings) -> Push:
     pushed = send(
         plan, token=token, private=settings.private, commit_message=settings.commit_message, prune=settings.prune
     )
-    if pushed.pruned:
-        log(f"deleted on the branch: {', '.join(pushed.pruned)}")
+    if pushed.stale and settings.prune:
+        log(f"deleted on the branch: {', '.join(pushed.stale)}")
     elif pushed.stale:
         log(f"the branch also has {', '.join(pushed.stale)}; --prune deletes what the folder does not have")
     log(f"commit {pushed.commit}" if pushed.is_new else f"nothing has changed since commit {pushed.commit}")

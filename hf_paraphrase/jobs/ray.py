@@ -1,13 +1,11 @@
 """Shards made on a Ray cluster, one task per shard.
 
-Ray starts a task again when its worker dies. A shard has a fixed path and is renamed into it when it is complete, so a
-shard that is written twice is the same file.
+Ray starts a task again when its worker dies: a shard that is written twice is the same file.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -24,15 +22,9 @@ if TYPE_CHECKING:
     from .shards import Shard, ShardJob
 
 
-def check_installed() -> None:
-    """Raises a UsageError if Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
-        raise UsageError("--engine ray needs the package ray", remedy='pip install "hf-paraphrase[ray]"')
-
-
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Connects this process to the cluster until the block ends; an existing connection is used as it is."""
+    """Connects this process to the cluster until the block ends, unless it is connected already."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
@@ -53,12 +45,7 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def run_on_ray(
-    job: ShardJob,
-    shards: Sequence[Shard],
-    folder: Path,
-    *,
-    settings: ShardSettings,
-    progress: Progress = no_progress,
+    job: ShardJob, shards: Sequence[Shard], folder: Path, *, settings: ShardSettings, progress: Progress = no_progress
 ) -> Iterator[Shard]:
     """Makes shards on the cluster to which this process is connected, and yields each when it is complete."""
     import ray
@@ -72,14 +59,14 @@ def run_on_ray(
     # In a list Ray passes the reference on as it is, so that each process opens the job once.
     reference = [ray.put(job)]
     task = ray.remote(num_cpus=settings.ray_cpus, num_gpus=settings.gpus_of_worker)(_write_shard)
+    where = (str(Path.cwd()), str(folder))
     waiting = list(reversed(shards))
     running: dict[Any, Shard] = {}
     try:
         while waiting or running:
             while waiting and len(running) < (settings.ray_workers or len(shards)):
                 shard = waiting.pop()
-                call = task.remote(reference, shard, str(Path.cwd()), str(folder), settings.ray_cpus, __version__)
-                running[call] = shard
+                running[task.remote(reference, shard, *where, settings.ray_cpus, __version__)] = shard
             (call,), _ = ray.wait(list(running))
             shard = running.pop(call)
             try:
@@ -94,14 +81,13 @@ def run_on_ray(
 
 
 def _explained(error: Any, shard: Shard) -> Exception:
-    """Returns what a worker raised, or says why there was no worker."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, Exception) and "No module named" not in str(error):
         return cause
     return UsageError(
         f"no worker made rows {shard.start:,} to {shard.stop:,} of `{shard.source}`: {error}",
-        remedy="install the same version of hf-paraphrase on all nodes; if memory was short, use smaller batches or "
-        "shards, or a larger --ray-cpus; complete shards stay, and --resume continues",
+        remedy="install the same version of hf-paraphrase on all nodes; if memory was short, use smaller shards or a "
+        "larger --ray-cpus; --resume continues",
     )
 
 

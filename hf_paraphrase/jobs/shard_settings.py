@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import math
 import re
 from dataclasses import dataclass
@@ -14,20 +15,15 @@ from ..messages import process_count
 from ..settings import Settings, setting
 
 RAY = "ray"
-_RAY_DEVICES = ("cpu", "cuda")
-"""Ray shows each worker the GPUs that are its own, numbered from 0."""
 _Function = TypeVar("_Function", bound=BatchFunction)
 
 
 def shard_size_setting(rows: str, **constraints: Any) -> Any:
     """Declares the field `shard_size` of a job over `rows`, with the constraints of :func:`..settings.setting`."""
-    return setting(
-        f"{rows} of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
-        "10,000 and at most 250,000",
-        None,
-        at_least=1,
-        **constraints,
+    help = (
+        f"{rows} of a shard, the unit of work; by default a sixteenth of the split, at least 10,000, at most 250,000"
     )
+    return setting(help, None, at_least=1, **constraints)
 
 
 @dataclass(kw_only=True)
@@ -37,30 +33,26 @@ class ShardSettings(Settings):
     GROUP: ClassVar[str] = "computing"
 
     shard: str | None = setting(
-        "do a part of the work, e.g. 3/64 the third of 64, as in a job array: parts may run in any order and at the "
-        "same time wherever the output can be reached, twice, and again when killed; the last one finishes the "
-        "output, which has the same rows whatever the parts",
+        "do a part of the work, e.g. 3/64 the third of 64, as in a job array: parts may run in any order, at the same "
+        "time, and again when killed, wherever the output can be reached; the last one finishes the output",
         None,
         excludes="overwrite",
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
     engine: str = setting(
-        "what computes: local, this machine, or ray, the workers of a Ray cluster, one shard at a time each, all of "
-        "which must see the working folder and the output; the result is the same",
+        "what computes: local, this machine, or ray, the workers of a Ray cluster, which must see the working folder "
+        "and the output",
         "local",
         choices=["local", RAY],
     )
     ray_address: str | None = setting(
-        "HOST:PORT of the cluster, or auto for the one that runs on this machine [default: the environment variable "
-        "RAY_ADDRESS; without it a cluster of this machine alone is started, and stopped at the end]",
+        "HOST:PORT of the cluster, or auto for the one of this machine [default: the variable RAY_ADDRESS, or a "
+        "cluster that is started on this machine for the run]",
         None,
         only_with={"engine": RAY},
     )
     ray_workers: int | None = setting(
-        "workers at a time at most [default: as many as the cluster has room for]",
-        None,
-        at_least=1,
-        only_with={"engine": RAY},
+        "workers at a time at most [default: all that the cluster has]", None, at_least=1, only_with={"engine": RAY}
     )
     ray_cpus: int = setting("processors that a worker takes", 1, at_least=1, only_with={"engine": RAY})
     ray_gpus: float | None = setting(
@@ -78,15 +70,18 @@ class ShardSettings(Settings):
     def check(self) -> None:
         """Refuses values that do not fit, and what does not go with Ray."""
         super().check()
-        _ = self.part
+        _ = self.part  # refuses what is not one
         if self.computes_here:
             return
         if process_count() > 1:
             raise UsageError("--engine ray starts its workers itself", remedy="start it in one process")
+        # Ray shows each worker the GPUs that are its own, numbered from 0.
         device = getattr(self, "device", None)
-        if device not in {None, *_RAY_DEVICES}:
+        if device not in {None, "cpu", "cuda"}:
             problem = f"--engine ray and --device {device} exclude each other"
-            raise UsageError(problem, remedy=f"--device {' or '.join(_RAY_DEVICES)}")
+            raise UsageError(problem, remedy="--device cpu or cuda")
+        if importlib.util.find_spec(RAY) is None:
+            raise UsageError("--engine ray needs the package ray", remedy='pip install "hf-paraphrase[ray]"')
 
     @property
     def computes_here(self) -> bool:
@@ -101,7 +96,7 @@ class ShardSettings(Settings):
         return math.floor(gpus * 10_000) / 10_000
 
     def here(self, function: _Function) -> _Function:
-        """Returns a function whose model this process opens to look at it: on the CPU if workers do the work."""
+        """Returns a function for this process to open the model of: on the CPU if workers do the work."""
         return function if self.computes_here else dataclasses.replace(function, device="cpu")  # type: ignore[type-var]
 
     @property

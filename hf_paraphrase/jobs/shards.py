@@ -1,8 +1,7 @@
 """A batch function applied to the splits of a data folder, shard by shard, by several processes.
 
-A shard is a range of rows of a split. Its bytes depend on these rows and the job alone, and it is written as a whole:
-any number of processes and runs gives the same result, and a job that was killed continues where it was. Each shard
-has a file of rows, and then a report, which marks it as finished.
+A shard is a range of rows of a split. Its bytes depend on these rows and the job alone, so that any number of
+processes and runs gives the same result. It has a file of rows, and then a report, which marks it as finished.
 """
 
 from __future__ import annotations
@@ -23,13 +22,10 @@ import pyarrow.parquet as pq
 from ..artefacts.files import write_text_whole, written_whole
 from ..data.batch_function import BatchFunction, Progress, Report, add_report, no_progress
 from ..data.folder import DataFolder
-from ..errors import UsageError
 
 REPORTS = "shards"
 """The folder of the reports, in incomplete work."""
-MOST_SHARDS = 99_999
-"""How many shards of a split the five digits in their names allow."""
-_SHARDS = 16
+_SHARDS, _MOST_SHARDS = 16, 99_999
 _FEWEST_ROWS, _MOST_ROWS = 10_000, 250_000
 
 
@@ -50,7 +46,7 @@ class Shard:
         return self.stop - self.start
 
     def path(self, folder: Path) -> Path:
-        """Returns the path of its rows, by a name that `load_dataset` knows."""
+        """Returns the path of its rows, a name that `load_dataset` knows."""
         return folder / "data" / f"{self.split}-{self.index:05d}-of-{self.count:05d}.parquet"
 
     def report(self, folder: Path) -> Path:
@@ -58,17 +54,13 @@ class Shard:
         return folder.parent / REPORTS / f"{self.split}-{self.index:05d}.json"
 
     def is_finished(self, folder: Path) -> bool:
-        """Whether its report is there, and as many rows as that says."""
-        try:
-            report = json.loads(self.report(folder).read_text(encoding="utf-8"))
-            return bool(pq.read_metadata(self.path(folder)).num_rows == report["rows"])
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid):
-            return False
+        """Whether its report is there, which is written last."""
+        return self.report(folder).is_file()
 
 
 @dataclass(frozen=True)
 class ShardJob:
-    """What determines the result, and what travels to the processes: a batch function for each split to make."""
+    """What travels to the processes: a batch function for each split to make."""
 
     folder: DataFolder
     functions: Mapping[str, BatchFunction]
@@ -80,36 +72,28 @@ class ShardJob:
 
 
 def cut(split: str, rows: int, size: int | None = None, *, source: str | None = None) -> list[Shard]:
-    """Cuts a split to make into shards of `size` rows, by default a sixteenth of them, from 10,000 to 250,000.
+    """Cuts a split to make from `source` into shards of `size` rows, by default a sixteenth, 10,000 to 250,000.
 
-    The rows are in the split `source`, by default the one of the same name.
+    There are as many as the five digits in their names allow.
     """
     size = size or min(max(math.ceil(rows / _SHARDS), _FEWEST_ROWS), _MOST_ROWS)
+    size = max(size, math.ceil(rows / _MOST_SHARDS))
     count = max(1, math.ceil(rows / size))
-    if count > MOST_SHARDS:
-        problem = f"--shard-size {size} makes {count:,} shards of {rows:,} rows, more than {MOST_SHARDS:,}"
-        raise UsageError(problem, remedy="give a larger one")
     return [Shard(split, i, count, i * size, min(rows, (i + 1) * size), source or split) for i in range(count)]
 
 
 def run_shards(
     job: ShardJob, shards: Sequence[Shard], output: Path, *, workers: int = 1, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards in so many processes at a time and yields each when it is complete.
-
-    After an error complete ones stay. `progress` gets the number of rows done since the last call, from other
-    processes shard by shard.
-    """
+    """Makes shards in so many processes at a time and yields each when it is complete; after an error these stay."""
     if workers <= 1 or len(shards) <= 1:
         for shard in shards:
             write_shard(job, shard, output, progress)
             yield shard
         return
     # A forked process would inherit the threads' locks of the libraries, but not the threads.
-    pool = ProcessPoolExecutor(
-        min(workers, len(shards)), mp_context=get_context("spawn"), initializer=_begin_process, initargs=(job,)
-    )
-    with pool:
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(shards)), spawn, initializer=_begin_process, initargs=(job,)) as pool:
         futures = {pool.submit(_write_shard_of_this_process, shard, output): shard for shard in shards}
         try:
             for future in as_completed(futures):
@@ -117,19 +101,16 @@ def run_shards(
                 progress(futures[future].rows)
                 yield futures[future]
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                # The signal may have reached this process alone, and a shard may take minutes.
-                for process in active_children():
-                    process.terminate()
+            # The signal may have reached this process alone, and a shard may take minutes.
+            for process in active_children() if isinstance(error, KeyboardInterrupt) else ():
+                process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
 def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = no_progress) -> None:
     """Makes a shard: first its rows, then its report, each renamed into place when it is complete."""
-    function = job.functions[shard.split]
     total: Report = {}
-    rows = 0
     schema = job.schema(shard.split, shard.source)
     # Numbers of vectors do not repeat, and a reader does not know beforehand how long lists of repeated ones become.
     repeating = [field.name for field in schema if not pa.types.is_nested(field.type)]
@@ -138,23 +119,21 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
         pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=repeating) as writer,
     ):
         for table in job.folder.row_range(shard.source, shard.start, shard.stop, batch_size=job.batch_size):
-            batch, report = function.reported(table, progress)
+            batch, report = job.functions[shard.split].reported(table, progress)
             add_report(total, report)
-            rows += batch.num_rows
             if batch.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write_table(batch.cast(writer.schema))
-    write_text_whole(shard.report(output), json.dumps({"rows": rows, "report": total}, ensure_ascii=False))
+    write_text_whole(shard.report(output), json.dumps(total, ensure_ascii=False))
 
 
 def reports(shards: Iterable[Shard], output: Path) -> Iterator[Report]:
     """Reads the reports of finished shards, one at a time."""
     for shard in shards:
-        yield json.loads(shard.report(output).read_text(encoding="utf-8"))["report"]
+        yield json.loads(shard.report(output).read_text(encoding="utf-8"))
 
 
 def limit_threads(threads: int) -> None:
-    """Limits the threads of a new process that is one of many."""
-    # PyTorch and `tokenizers` read these when they are first imported, which is later.
+    """Limits the threads of a new process, in which PyTorch and `tokenizers` are not imported yet."""
     os.environ.update(OMP_NUM_THREADS=str(threads), TOKENIZERS_PARALLELISM="false")
     pa.set_cpu_count(threads)
 

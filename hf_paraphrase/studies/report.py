@@ -14,7 +14,6 @@ from ..artefacts.files import write_text_whole
 from ..evaluation.figures import check_plots
 from ..messages import log
 from ..settings import setting
-from ..tables import one_line
 from ..training.devices import DeviceSettings
 
 
@@ -54,7 +53,7 @@ class Report:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return one_line(None if value is None else str(value))
+    return "" if value is None else " ".join(str(value).split())
 
 
 @contextmanager

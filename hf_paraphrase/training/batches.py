@@ -30,10 +30,8 @@ class PairItems(Dataset[Item]):
 class EpochBatches:
     """Batches of shuffled pairs; every epoch has its own order, which depends on the seed and the epoch alone.
 
-    Processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, and a
-    joint batch is dealt out so that the parts of all processes, laid end to end, are the joint batch. The last one
-    holds what is left over, in parts as equal as can be. A process for which nothing is left gets a pair to keep it
-    busy, because one without a batch would keep the others waiting; :meth:`share` tells that it does not count.
+    Processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, whose parts are as
+    equal as can be. A process for which nothing is left of the last one gets a pair that does not count.
     """
 
     def __init__(self, size: int, batch_pairs: int, seed: int, num_processes: int = 1) -> None:
@@ -69,22 +67,18 @@ class EpochBatches:
         return self._order[1]
 
     def joint(self, number: int) -> tuple[int, int]:
-        """Tells where a joint batch begins and ends in the order of the epoch."""
+        """Returns where a joint batch begins and ends in the order of the epoch."""
         start = number * self.batch_pairs * self.num_processes
         return start, min(start + self.batch_pairs * self.num_processes, self.size)
 
     def share(self, number: int, process: int) -> tuple[int, int]:
-        """Tells where the part of one process of a joint batch begins and ends in the order; they may be equal."""
+        """Returns where the part of one process of a joint batch begins and ends in the order; they may be equal."""
         start, end = self.joint(number)
         pairs = end - start
         return start + pairs * process // self.num_processes, start + pairs * (process + 1) // self.num_processes
 
     def weight(self, number: int, process: int) -> float:
-        """Tells what makes of the mean over a process's part of a joint batch its term of the mean over the whole.
-
-        The mean over the processes of what they so weigh, be it losses or gradients, is that of the joint batch. It is
-        1 where the parts are equal, and 0 for a process that has none.
-        """
+        """Returns the factor of a process's mean loss that makes the mean over processes that over the batch."""
         start, end = self.joint(number)
         begin, stop = self.share(number, process)
         return self.num_processes * (stop - begin) / (end - start)

@@ -56,11 +56,7 @@ def keep_standard_output(trainer: Trainer) -> None:
 
 
 def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the log of a Trainer's steps, the same whether the run was resumed or not.
-
-    The summary at the end is left out, because its times and its mean loss are those of the last process alone, and
-    so are NaN and infinite numbers, as the loss of a training that diverged after its best weights.
-    """
+    """Returns the log of a Trainer's steps, without its summary, which a resume changes, and numbers JSON lacks."""
     return [
         {name: value for name, value in sorted(entry.items()) if not isinstance(value, float) or math.isfinite(value)}
         for entry in entries
@@ -69,10 +65,9 @@ def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 class EpochOfBatches(TrainerCallback):
-    """Passes on the number of an epoch, from 0, when it begins or is continued.
+    """Passes on the number of an epoch, from 0, when it begins or is continued; `updates` are those in an epoch.
 
-    The Trainer and accelerate do so too, but not through the two wrappers around a sampler that several processes
-    share and of which the first batches are skipped after a resume. `updates` are those of the model in an epoch.
+    accelerate does not pass it through the wrappers of a sampler that several processes share, or after a resume.
     """
 
     def __init__(self, set_epoch: Callable[[int], None], updates: int) -> None:
@@ -110,11 +105,7 @@ class EpochMarks(EpochOfBatches):
 
 
 class LastStep(TrainerCallback):
-    """Asks for a score and a checkpoint after the last update, whatever number of steps lies between them.
-
-    The Trainer of transformers 5.0 saves there without scoring, so that the end would not count where the weights are
-    chosen by the score. A newer one asks for both itself; what is asked for twice at a step is done once.
-    """
+    """Asks for a score and a checkpoint after the last update; transformers 5.0 saves without scoring."""
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Asks for both if the step is the last one."""
@@ -125,11 +116,7 @@ class LastStep(TrainerCallback):
 
 
 class LossAtCheckpoints(TrainerCallback):
-    """Logs the loss wherever a checkpoint is written.
-
-    A run that is resumed has forgotten the losses before its checkpoint: its next log would be the mean of others than
-    in an undisturbed run.
-    """
+    """Logs the loss wherever a checkpoint is written: a resumed run has forgotten the losses before it."""
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
         """Asks for a log."""
@@ -140,10 +127,7 @@ class LossAtCheckpoints(TrainerCallback):
 
 
 class EndAtDivergence(TrainerCallback):
-    """Ends a training whose weights are NaN or infinite, before they are evaluated or saved.
-
-    Where the best weights are kept and there are some, it goes on: those are the result.
-    """
+    """Ends a training that diverged before its weights are evaluated or saved, unless the best weights are kept."""
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Checks the weights if they are about to be used."""
@@ -155,10 +139,7 @@ class EndAtDivergence(TrainerCallback):
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Finds the newest complete checkpoint and removes those that were being written when a run was killed.
-
-    The Trainer writes its state file last, so a checkpoint with a readable one is complete.
-    """
+    """Finds the newest checkpoint with a state file, which is written last, and removes incomplete ones."""
     complete: list[tuple[int, Path]] = []
     for path in folder.glob("checkpoint-*"):
         try:

@@ -107,10 +107,8 @@ class AcceleratorSettings(Settings):
         if self.device is not None:
             kind, _, index = check_device(self.device).partition(":")
             if index:
-                raise UsageError(
-                    f"--device {self.device} is for verbs that do not train: a training takes the first GPU it sees",
-                    remedy=f"CUDA_VISIBLE_DEVICES={index} and --device {kind}; or a process for each, by accelerate",
-                )
+                problem = f"--device {self.device} is for verbs that do not train: a training takes the first GPU"
+                raise UsageError(problem, remedy=f"give CUDA_VISIBLE_DEVICES={index} and --device {kind}")
         if self.torch_compile and not any(map(shutil.which, (os.environ.get("CXX", ""), *_COMPILERS))):
             raise UsageError("--torch-compile needs a C++ compiler, and none is here", remedy="install g++")
 
@@ -144,10 +142,7 @@ class AcceleratorSettings(Settings):
 
 
 def take_one_gpu(arguments: TrainingArguments) -> None:
-    """Makes a process train on one GPU however many it sees.
-
-    `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
-    """
+    """Makes a process train on one GPU: `DataParallel` would cut its batches, and with them the sets of negatives."""
     if arguments.n_gpu > 1:
         arguments._n_gpu = 1
         log("training on one GPU of those that are here; `accelerate launch` or `torchrun` starts a process for each")

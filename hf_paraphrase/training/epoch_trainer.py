@@ -84,9 +84,7 @@ def training_batches(
 ) -> DataLoader[Any]:
     """Makes the loader of a trainer's batches, prepared for its device and its share of them.
 
-    Where there is a GPU, batches are made in pinned memory and copied from there without waiting, one ahead of the one
-    that is trained on. With `workers`, `dataloader_num_workers` processes make them, which do not learn of the epoch:
-    not where draws change with it.
+    With `workers`, `dataloader_num_workers` processes make them; they do not learn of the epoch.
     """
     args = trainer.args
     loader: DataLoader[Any] = DataLoader(
@@ -109,16 +107,12 @@ class EpochTrainer(Trainer):
     A run that is continued from a checkpoint therefore ends with the weights of an undisturbed one. A subclass defines
     what a batch is and how `evaluate` scores the dev set, and passes the scores to :meth:`report_scores`.
 
-    Several processes share joint batches; each weights its loss by the size of its part, so that the mean of their
-    gradients is that of the mean over all items of the joint batch. `collate` makes a batch of (epoch, index) of
-    items, `dev_size` is the number of items in the dev set, and `report` gets a line of text after each evaluation.
-
-    Attributes:
-        criterion: The name of the score that every evaluation has; the weights are chosen by it if no other is named.
-        forward_options: Further arguments of the model's `forward`.
+    `collate` makes a batch of (epoch, index) of items, `dev_size` is the number of items in the dev set, and `report`
+    gets a line of text after each evaluation.
     """
 
     criterion: ClassVar[str]
+    """The name of the score that every evaluation has; the weights are chosen by it if no other is named."""
     forward_options: ClassVar[dict[str, Any]] = {}
     loss_is_scaled_for_ga = False
     optimizer: Any

@@ -23,10 +23,8 @@ def refuse_sharding(arguments: Any = None) -> None:
     asked = [name for name in _SHARDING if os.environ.get(name, "").lower() in {"1", "true", "yes", "on", "y", "t"}]
     asked += [name for name in ("fsdp", "deepspeed") if getattr(arguments, name, None)]
     if asked:
-        raise UsageError(
-            f"{asked[0]} asks for a model that is spread over processes, and here every process holds the whole model",
-            remedy="leave it out, and start the processes with torchrun or accelerate launch --multi_gpu",
-        )
+        problem = f"{asked[0]} spreads a model over processes, and here every process has the whole model"
+        raise UsageError(problem, remedy="leave it out, and start torchrun or accelerate launch --multi_gpu")
 
 
 def num_processes() -> int:
@@ -60,11 +58,7 @@ def wait_for_all() -> None:
 
 
 def check_in_common(job: str, folder: Path) -> None:
-    """Refuses processes that would not train the same, or that do not see the folder of process 0.
-
-    All joined processes call it with the fingerprint of their job (hexadecimal digits), once process 0 has made its
-    folder, and all raise the same error.
-    """
+    """Refuses processes whose jobs have other fingerprints, or that do not see the folder of process 0; all raise."""
     if num_processes() == 1:
         return
     import torch.distributed as distributed
@@ -76,16 +70,11 @@ def check_in_common(job: str, folder: Path) -> None:
     blind = [str(index) for index, sees in enumerate(seen) if not sees]
     different = [str(index) for index, other in enumerate(fingerprints) if other != fingerprints[0]]
     if different:
-        raise UsageError(
-            f"settings or inputs of process {', '.join(different)} are not those of process 0",
-            remedy="start the same command on all nodes, with the same files",
-        )
+        problem = f"settings or inputs of process {', '.join(different)} are not those of process 0"
+        raise UsageError(problem, remedy="start the same command on all nodes, with the same files")
     if blind:
-        raise OutputError(
-            f"process {', '.join(blind)} does not see this folder of process 0",
-            path=folder,
-            remedy="give an --output in a folder that all nodes share",
-        )
+        problem = f"process {', '.join(blind)} does not see this folder of process 0"
+        raise OutputError(problem, path=folder, remedy="give an --output in a folder that all nodes share")
 
 
 @contextmanager
@@ -121,9 +110,8 @@ def gathered(tensor: Tensor) -> list[Tensor]:
 def gather_rows(rows: Tensor) -> Tensor:
     """Concatenates the rows (rows, …) of all processes, of which they may have different numbers, process 0 first.
 
-    The gradient flows back: each process receives the sum of the gradients that all processes have for its rows. So if
-    every process computes the same loss from the gathered rows, and the gradients of the parameters are averaged over
-    the processes as `DistributedDataParallel` does, the result is the gradient of that loss in a single process.
+    The gradient flows back: each process receives the sum of the gradients that all have for its rows. If all compute
+    the same loss and average the gradients of parameters, the result is the gradient of a single process.
     """
     if num_processes() == 1:
         return rows
@@ -140,10 +128,7 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 
 def joint_sides(rows: Tensor, pairs: int) -> Tensor:
-    """Makes the rows of the joint batch (2 * all pairs, …) from those of this process (2 * rows, …).
-
-    Those of first sentences come before those of their partners; so many pairs of this process count.
-    """
+    """Makes the rows of the joint batch (2 * all pairs, …), first sentences first, from `pairs` of this process."""
     sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
     return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
 

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 SMALLEST_ROW = 1e-4
-"""The root mean square below which relative steps no longer become smaller: Adafactor has 1e-3, which would already be
-more than the whole vector of a word as frequent as `the` when its weight is a / (a + p)."""
+"""The root mean square below which relative steps no longer become smaller; Adafactor has 1e-3."""
 _NUMBERS_AT_A_TIME = 1 << 17
 
 
@@ -19,21 +18,12 @@ class RowAdam(torch.optim.Optimizer):
     """Adam (Kingma and Ba 2015, algorithm 1) for parameters with dense or with sparse gradients.
 
     A parameter with a dense gradient gets exactly the update of `torch.optim.Adam` without weight decay. For a sparse
-    gradient only the rows that occur in it are read and written, as `torch.optim.SparseAdam` does. That differs from
-    dense Adam, which treats a missing row as a zero gradient, in two ways:
-
-    * the moments of a row that does not occur in a batch are kept as they are; dense Adam lets them decay, so a rare
-      word that comes back finds almost empty moments there and its old ones here;
-    * a row that does not occur does not move; under dense Adam it goes on moving by its decaying first moment for
-      tens of steps after each occurrence.
-
-    The bias correction counts the steps of the whole parameter in both. As long as every row occurs in every batch
-    there is no difference at all.
+    gradient only the rows that occur in it are read and written, as `torch.optim.SparseAdam` does: other rows do not
+    move, and their moments do not decay. The bias correction counts the steps of the whole parameter in both.
 
     With `relative` the change of a row of a sparse gradient is multiplied by the root mean square of what the row
-    holds, at least :data:`SMALLEST_ROW`, as in Adafactor (Shazeer and Stern 2018, section 8): a short row takes short
-    steps. So word vectors that are weighted by their frequency keep their weights: a plain step is as large for `the`,
-    whose vector is next to zero, as for a rare word.
+    holds, at least :data:`SMALLEST_ROW`, as in Adafactor (Shazeer and Stern 2018, section 8), so that word vectors
+    that are weighted by their frequency keep their weights.
     """
 
     def __init__(
@@ -109,11 +99,7 @@ def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _summed_rows(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Adds the values of equal rows without asking how many different ones there are, which a GPU is waited for.
-
-    There are as many results: the different rows in rising order, and then the last of them, with its sum, repeatedly.
-    What is computed from them can be put in its place, but not be added there.
-    """
+    """Adds the values of equal rows without asking a GPU how many differ: the last result fills up the number."""
     rows, order = rows.sort(stable=True)
     begins = torch.ones_like(rows)
     begins[1:] = rows[1:] != rows[:-1]

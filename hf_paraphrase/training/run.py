@@ -14,9 +14,8 @@ A verb that trains is a settings dataclass that starts from :class:`TrainingRunS
                     run.write(results={"loss": ...}, template="toy", card={"title": ...})
         return ToyModel.from_pretrained(settings.output)
 
-Everything else happens in :class:`TrainingRun`: the output is an :class:`~hf_paraphrase.artefacts.artefact.Artefact`;
-a run that was killed continues with `resume` and ends with the same result; of several processes all train and the
-first one writes; what TensorBoard logs goes to the folder `logs` of the output.
+The output is an :class:`~hf_paraphrase.artefacts.artefact.Artefact`; a run that was killed continues with `resume` and
+ends with the same result; of several processes all train and the first one writes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from ..artefacts.artefact import Artefact, Card, fingerprint_of_job
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import check_license
 from ..artefacts.files import quiet_transformers
-from ..artefacts.weights import check_finite_files
+from ..artefacts.weights import check_finite
 from ..errors import HfParaphraseError, UsageError
 from ..messages import is_main_process, log, process_count
 from ..settings import Settings, seed_setting, setting
@@ -153,34 +152,25 @@ class TrainingRun:
         return is_main_process()
 
     def arguments(self, arguments_class: type[A], **settings: Any) -> A:
-        """Makes the arguments of a Trainer of this run; `settings` win over what the settings of the run say.
-
-        No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
-        """
+        """Makes the arguments of a Trainer of this run; `settings` win over what the settings of the run say."""
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
             "report_to": getattr(self.settings, "report_to", "none"),
             "run_name": self.artefact.target.name,
+            # No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
             "logging_nan_inf_filter": False,
         }
         return self._accelerator.trainer_arguments(arguments_class, **{**common, **settings})
 
     def begin(self) -> Path:
-        """Records what the run is made with, before the first checkpoint, and returns the folder of checkpoints.
-
-        :meth:`train` does it for a Trainer.
-        """
+        """Records the job, before the first checkpoint, and returns their folder; :meth:`train` does so too."""
         if is_main_process():
             self.artefact.checkpoint(CHECKPOINTS).mkdir(parents=True, exist_ok=True)
         return self.checkpoints
 
     def train(self, trainer: Trainer) -> None:
-        """Trains from the newest complete checkpoint of a Trainer, or from the beginning where there is none.
-
-        A run may have several trainers, one after the other, each with a folder of its own below that of the
-        checkpoints.
-        """
+        """Trains from the newest complete checkpoint in the folder of a Trainer, of which a run may have several."""
         with lost_processes_reported():
             self._train(trainer, Path(trainer.args.output_dir))
             # None of the checkpoints goes before all processes have loaded the best one.
@@ -219,12 +209,15 @@ class TrainingRun:
     ) -> None:
         """Finishes the output, in which the weights are by now; nothing in the other processes.
 
-        `results` gets what the Trainers have logged as `log`. The card is the model card `template` of settings,
-        results and `card`, with `measurements` in its head. `settings` are recorded in place of those of the run.
+        The card is the model card `template` of settings, results and `card`, with `measurements` in its head.
         """
         if not self.writes:
             return
-        check_finite_files(self.folder, but=self.checkpoints)
+        from safetensors.torch import load_file
+
+        for path in sorted(self.folder.rglob("*.safetensors")):
+            if self.checkpoints not in path.parents:
+                check_finite(load_file(path))
         settings = self.settings.record() if settings is None else settings
         logged = {"log": self._log} if self._log and "log" not in results else {}
         results = {**results, **logged}

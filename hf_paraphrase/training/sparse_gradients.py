@@ -19,10 +19,7 @@ from .processes import gather_rows, mean_over_processes, num_processes
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replaces gradients by their mean over the processes, the same to the last bit on all of them.
-
-    The same parameters have a gradient, or a sparse one, on all of them.
-    """
+    """Replaces gradients, of the same parameters in all processes, by their mean, the same to the last bit."""
     for parameter in parameters:
         gradient = parameter.grad
         if gradient is None:
@@ -40,9 +37,8 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
 class SparseGradientTrainer(Trainer):
     """A Trainer of a model with tables of vectors whose gradients may be sparse, in one process or several.
 
-    Sparse and dense gradients are clipped to `max_grad_norm` by their joint norm, in place. Several processes begin
-    with the weights of the first one and make the same updates, so that theirs stay the same to the last bit; the
-    gradient is that of one process with the joint batch, up to the order of sums.
+    Several processes begin with the weights of the first one and make the same updates; the gradient is that of one
+    process with the joint batch, up to the order of sums.
     """
 
     sparse_gradients: bool = False

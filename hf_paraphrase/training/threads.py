@@ -27,12 +27,7 @@ def available_threads() -> int:
 
 
 def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Generator[Result]:
-    """Yields a function's results for blocks, in their order; each of so many threads computes its block alone.
-
-    NumPy, Arrow, `tokenizers` and PyTorch let other Python threads run while they compute. If PyTorch split every
-    operator over its own threads as well, each operator would wait for the slowest of too many threads: on a busy
-    machine that costs a hundred times the computation.
-    """
+    """Yields a function's results for blocks, in their order; each of so many threads computes its block alone."""
     threads = min(threads, len(blocks))
     if threads <= 1:
         yield from map(function, blocks)
@@ -71,8 +66,7 @@ if hasattr(os, "register_at_fork"):
 def one_thread() -> Iterator[None]:
     """Keeps the operators of PyTorch, if it is imported, to the thread that calls them.
 
-    How many threads share a sum changes its last digits; and several threads wait for one another at the end of every
-    operator, which takes a hundred times as long as a small operator where other programs keep the cores busy.
+    How many threads share a sum changes its last digits, and on a busy machine threads wait long for one another.
     """
     torch: Any = sys.modules.get("torch")
     if torch is None:

@@ -31,14 +31,9 @@ _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 
 @dataclass
 class WordVectors:
-    """Word vectors in memory.
+    """Words in the order of a file, each once, and their vectors in `matrix` (words, dimension), float32.
 
-    Attributes:
-        words: The words in the order of the file, each once.
-        matrix: Their vectors (words, dimension), float32.
-        lines: How many vectors the file or model has.
-        source: Where they come from.
-        by_token: Whether `words` are not words but the tokens of the very vocabulary for which they are wanted.
+    `lines` counts the vectors of the `source`. With `by_token` words are the tokens of the vocabulary that wants them.
     """
 
     words: list[str]
@@ -72,14 +67,9 @@ def read_word_vectors(
     *,
     first: int | None = None,
 ) -> WordVectors:
-    """Reads the vectors of the wanted words.
+    """Reads the vectors of the wanted words, by default of all; a word may contain spaces.
 
-    A word may contain spaces: the last numbers of a line are the vector, what precedes them is the word.
-
-    Args:
-        path: The file.
-        words: The wanted words; None for all. The unknown-word vector (:data:`UNKNOWN_WORDS`) is always kept.
-        first: Keep the first so many words of the file too: such files begin with the most frequent words.
+    The vector of unknown words (:data:`UNKNOWN_WORDS`) is always kept, and those of the `first` so many words.
     """
     path = Path(path)
     dimension = lines = 0
@@ -126,16 +116,13 @@ def initial_embeddings(
 ) -> tuple[NDArray[np.float32], Coverage]:
     """Makes the initial embedding matrix of a vocabulary.
 
-    A word with a vector gets it. A word without one gets N(0, 0.01) in each component, so that it adds next to nothing
-    to the mean of a sentence, yet can be trained. The unknown word gets the file's own vector for it if there is one
-    (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in the file,
-    which are its rarest: an unknown word is most like those. The padding row is zero.
+    A word without a vector gets N(0, 0.01) in each component. The unknown word gets the file's own vector for it if
+    there is one (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in
+    the file, its rarest. The padding row is zero.
 
-    With `frequency_weights` each row is multiplied by :func:`frequency_weight` of the share of the word among the
-    tokens of the training data.
-
-    Vectors are looked up by `texts`, the word that each id of the vocabulary stands for, or None for no word: pieces
-    of a sub-word tokenizer carry marks (`▁house`). `counts` are those of the ids in the training data (vocabulary,).
+    With `frequency_weights` each row is multiplied by :func:`frequency_weight` of the word's relative frequency in the
+    training data. Vectors are looked up by `texts`, the word that each id stands for (None for no word), and `counts`
+    are those of the ids in the training data (vocabulary,).
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.

@@ -245,7 +245,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         )
         state.wait_for_everyone()
         if state.is_main_process and output.is_whole(shards):
-            results = merged_reports(output.place, reports(shards, output.place), _COUNTS)
+            results = merged_reports(output.current, reports(shards, output.current), _COUNTS)
             results["lower_case"] = bool(getattr(model.config, "lowercase", False))
             results["search"] = {**dataclasses.asdict(options), "device": device}
             _finish(settings, output, results)
@@ -296,7 +296,7 @@ def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: R
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    described = values_of_data(DataFolder(output.place))
+    described = values_of_data(DataFolder(output.current))
     # A card is published: the paths of the folders are in the provenance alone.
     names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
     values = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..artefacts.artefact import output_files
+from ..artefacts.artefact import output_file
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import add_results, check_evaluated_card
 from ..artefacts.files import write_text_whole
@@ -65,7 +66,9 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
     Returns:
         The scores of each beam width, and the translations.
     """
-    with output_files(settings.output, settings.translations, overwrite=settings.overwrite):
+    with ExitStack() as stack:
+        for output in filter(None, (settings.output, settings.translations)):
+            stack.enter_context(output_file(output, overwrite=settings.overwrite))
         return _evaluate(settings)
 
 

@@ -164,7 +164,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
         output.run(job, output.own(shards), staging=staging, what="paraphrase", unit="sentence")
         if output.is_whole(shards):
-            results = merged_reports(output.place, reports(shards, output.place), function.COUNTS)
+            results = merged_reports(output.current, reports(shards, output.current), function.COUNTS)
             results["search"] = dataclasses.asdict(function.options)
             results["encoder"] = None if encoder is None else model_name(encoder)
             results["pivots"] = [trip.pivot for trip in trips]
@@ -216,7 +216,7 @@ def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[s
     models = [model_name(model) for model in settings.models]
     routes = [*zip(models[::2], models[1::2], strict=False)] or [(models[0], models[0])] * len(results["pivots"])
     values = {
-        **values_of_data(DataFolder(output.place)),
+        **values_of_data(DataFolder(output.current)),
         "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
         "settings": settings.record(),
         "trips": [(*route, pivot) for route, pivot in zip(routes, results["pivots"], strict=True)],

@@ -90,23 +90,6 @@ def test_the_output_has_content_and_provenance_with_the_inputs_as_they_were_read
     assert names(tmp_path) == {"out", "data.txt"}
 
 
-@pytest.mark.parametrize("error", [OutputError("full"), KeyboardInterrupt()])
-@pytest.mark.parametrize("is_file", [False, True])
-def test_the_folders_made_for_an_output_go_after_an_error_and_stay_with_other_content(tmp_path, error, is_file):
-    def fail(output: Path) -> None:
-        artefact = Artefact(output, command="toy", settings={})
-        with pytest.raises(type(error)), output_file(output) if is_file else artefact:
-            raise error
-
-    fail(tmp_path / "new" / "more" / "out")
-    assert names(tmp_path) == set()
-    (tmp_path / "mine").mkdir()
-    fail(tmp_path / "mine" / "out")
-    made(tmp_path / "new" / "made")
-    fail(tmp_path / "new" / "out")
-    assert names(tmp_path) == {"mine", "new"} and names(tmp_path / "new") == {"made"}
-
-
 @pytest.mark.parametrize("replaceable", ["file", "folder", "link", "link to nothing", "working folder"])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_what_we_did_not_make_is_never_replaced(tmp_path, monkeypatch, replaceable, overwrite):
@@ -129,16 +112,6 @@ def test_what_we_did_not_make_is_never_replaced(tmp_path, monkeypatch, replaceab
     assert names(tmp_path) == before
     if out.is_dir():
         assert not (out / "text.txt").exists() or (out / "text.txt").read_text() == "new"
-
-
-def test_an_existing_output_is_kept_without_overwrite_and_what_a_killed_run_has_left_goes(tmp_path):
-    made(tmp_path / "out", "old")
-    (tmp_path / f".out.{'0' * 16}.partial" / "output").mkdir(parents=True)  # killed after the renaming
-    with pytest.raises(OutputError, match="exists and is not empty"):
-        made(tmp_path / "out")
-    assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "old"
-    made(tmp_path / "out", overwrite=True)
-    assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "new"
 
 
 @pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
@@ -269,15 +242,6 @@ def test_a_finished_output_needs_no_more_work_unless_it_is_of_another_job(tmp_pa
     assert not made(tmp_path / "out", "other", resume=True, overwrite=True).finished
 
 
-def test_what_another_job_has_begun_is_kept_when_the_output_is_found_finished(tmp_path):
-    made(tmp_path / "out", "old", resume=False)
-    incomplete(tmp_path, text="new", overwrite=True)
-    assert made(tmp_path / "out", "old", resume=True).finished
-    assert len(incomplete_runs(tmp_path / "out")) == 1
-    made(tmp_path / "out", "new", resume=True, overwrite=True)
-    assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "new"
-
-
 def test_a_refusal_before_the_first_checkpoint_leaves_nothing_to_continue(tmp_path):
     with (
         pytest.raises(InputError),
@@ -327,20 +291,6 @@ def test_parts_share_one_run_and_the_last_finishes_it(tmp_path):
     assert len(incomplete_runs(tmp_path / "out")) == 1
     assert part(2) and names(tmp_path / "out") == {"1.txt", "2.txt", "provenance.json"}
     assert not part(2) and names(tmp_path) == {"out"}
-
-
-def test_a_part_that_comes_late_finds_the_output_finished_by_another(tmp_path):
-    options = {"command": "toy", "settings": {}, "resume": True, "shared": True}
-    with Artefact(tmp_path / "out", **options) as late:
-        late.checkpoint("reports")
-        with Artefact(tmp_path / "out", **options) as other:
-            other.checkpoint("reports")
-            with other.finishing() as is_ours:
-                assert is_ours
-                other.finish()
-        with late.finishing() as is_ours:
-            assert not is_ours
-        assert late.place == tmp_path / "out"
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])

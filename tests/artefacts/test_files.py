@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hf_paraphrase.artefacts.files import check_no_links, open_array, read_bytes, read_json_object
+from hf_paraphrase.artefacts.files import check_no_links, open_array, read_json_object
 from hf_paraphrase.errors import InputError, ModelError
 
 
@@ -16,13 +16,6 @@ def test_what_is_not_a_json_object_is_an_error_that_names_the_file(tmp_path, con
     with pytest.raises(ModelError, match=r"config\.json is damaged") as caught:
         read_json_object(path, ModelError)
     assert caught.value.path == str(path) and len(str(caught.value)) < 600
-
-
-def test_a_missing_file_and_a_folder_are_errors_that_name_it(tmp_path):
-    for path in (tmp_path / "absent", tmp_path):
-        with pytest.raises(InputError, match="cannot read") as caught:
-            read_bytes(path)
-        assert caught.value.path == str(path)
 
 
 def test_an_array_is_mapped_and_equal_to_what_was_saved(tmp_path):

@@ -12,17 +12,14 @@ from transformers import BertConfig, BertModel
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.files import opening
-from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder, load_weights
+from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
 from hf_paraphrase.artefacts.weights import TensorEntry, check_finite, read_header
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
-from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
 TEXTS = ["one two", "three"]
 
@@ -86,24 +83,6 @@ def test_a_configuration_that_the_weights_do_not_fit_is_one_line(folder, values,
     with pytest.raises(ModelError, match=reason) as caught:
         opened(folder)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
-
-
-def test_missing_and_unexpected_weights_are_named(folder):
-    save_file({"other": torch.zeros(5, 4)}, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ModelError, match=r"missing embeddings, unexpected other"):
-        opened(folder)
-    save_file({"embeddings": torch.zeros(5, 4), "extra": torch.zeros(1)}, folder / "model.safetensors")
-    with pytest.raises(ModelError, match="unexpected extra"):
-        opened(folder)
-
-
-def test_weights_that_several_parts_share_may_be_in_the_file_once(tmp_path):
-    tokenizer = train_bpe_tokenizer(["a b c d e"] * 3, 30)
-    config = RnnSearchConfig(
-        vocab_size=len(tokenizer), hidden_size=4, embedding_size=4, share_embeddings=True, tie_word_embeddings=True
-    )
-    RnnSearchForConditionalGeneration(config).save_pretrained(tmp_path)
-    load_weights(tmp_path, RnnSearchForConditionalGeneration)
 
 
 def test_only_safetensors_are_opened_and_never_a_pickle(folder):

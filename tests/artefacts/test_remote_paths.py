@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import pickle
-import re
 import zipfile
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hf_paraphrase.artefacts import remote_paths
 from hf_paraphrase.artefacts.provenance import fingerprint, inherited_metadata, languages_read, write_provenance
 from hf_paraphrase.artefacts.remote_paths import to_path
 from hf_paraphrase.commands import main
@@ -75,26 +73,6 @@ def test_a_url_is_read_like_a_local_folder(folder, stored):
     ranges = [list(found.row_range("train", 12, 33, batch_size=8)) for found in (here, there)]
     assert ranges[0] == ranges[1] and sum(map(len, ranges[1])) == 21
     assert pickle.loads(pickle.dumps(there)).table() == here.table()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "score --measures length,bleu --shard-size 9 --pairs",
-        "filter --keep bleu<0.9 --pairs",
-        "encode --columns sentence1 --shard-size 9 --input",
-    ],
-)
-def test_each_verb_makes_of_a_url_what_it_makes_of_the_folder(line, folder, stored, tmp_path):
-    def run(source, output):
-        assert main([*line.split(), str(source), "--output", str(output / "made")]) == 0
-        files = {path.relative_to(output): path.read_bytes() for path in output.rglob("*") if path.is_file()}
-        return {
-            name: content.replace(str(output).encode(), b"").replace(str(source).encode(), b"pairs")
-            for name, content in files.items()
-        }
-
-    assert run(stored, tmp_path / "a") == run(folder, tmp_path / "b")
 
 
 def test_damage_and_a_missing_file_at_a_url_are_named(stored, memory):
@@ -164,15 +142,6 @@ def test_the_card_at_a_url_is_read_and_its_credentials_are_in_no_record(secret, 
     assert inherited_metadata(secret) == {"license": ["cc0-1.0"], "language": ["en"]}
     for url in ("memory://me:secret@host", "http://me:secret@host", "http://host/?key=secret"):
         assert "secret" not in to_path(url).name
-
-
-def test_no_name_of_an_input_is_that_of_a_pathlib_path_which_may_be_the_password_of_a_url():
-    package = Path(remote_paths.__file__).parents[1]
-    # What a run itself has written is not at a URL, nor is a model; `(folder)` are artefacts that get a card.
-    harmless = r"teacher\)|(?:self\.)?settings\.output\)|folder\)|prefix\)|item\[|self\.state\.|name\)\.name in "
-    wrong = re.compile(rf"Path\((?!{harmless})[^()]*(?:\([^()]*\)[^()]*)?\)(?:\.resolve\(\))?\.name\b")
-    found = {path.name: names for path in package.rglob("*.py") if (names := wrong.findall(path.read_text("utf-8")))}
-    assert not found, "use to_path(…).name"
 
 
 def test_credentials_of_a_url_are_in_no_output(secret, tmp_path):

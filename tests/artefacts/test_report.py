@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.cards import Card, write_card
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.artefacts.report import curve, is_report, recorded_plots, render_report, write_report
 from hf_paraphrase.tables import format_table, plain_markdown
@@ -108,7 +107,7 @@ def test_no_markdown_becomes_something_that_runs(text):
 def test_sentences_in_a_report_are_shown_as_they_are():
     sentence = '<script>alert("1")</script> & *a* [b](javascript:c) | `d` ![e](f) <!-- g --> \\'
     listed = f"# t\n\n1. R: {plain_markdown(sentence)}\\\n   T: b\n"
-    table = format_table(["a", "b"], [[plain_markdown(sentence, in_table=True), "1"]])
+    table = format_table(["a", "b"], [[plain_markdown(sentence), "1"]])
     assert render_report(listed, {}).count("<br") == 1
     for text in (listed, table):
         assert sentence in Reader(render_report(text, {})).text
@@ -134,13 +133,6 @@ def test_recorded_numbers_are_drawn():
     assert recorded_plots({}) == []
 
 
-def test_a_resumed_training_whose_scores_come_in_another_order_is_drawn_alike():
-    epochs = [{"epoch": 1, "dev_mean": 1.0, "b": 2.0, "A": 1.0}, {"epoch": 2, "dev_mean": 3.0, "b": 2.5, "A": 3.0}]
-    plots = recorded_plots({"results": {"epochs": epochs}})
-    assert plots == recorded_plots({"results": {"epochs": [dict(reversed(entry.items())) for entry in epochs]}})
-    assert [plot["title"] for plot in plots] == ["A", "B", "Dev mean"]
-
-
 @pytest.mark.parametrize(
     "points",
     [[(1, 1)], [(0, 0), (1, 0)], [(0, 1e-9), (1, 2e-9)], [(0, -1e12), (1, 1e12)], [(i, i % 7) for i in range(5000)]],
@@ -162,14 +154,3 @@ def test_higher_values_are_drawn_higher_between_round_numbers():
     page = render_report("# a", {"results": {"epochs": [{"epoch": 1, "a": 48.9}, {"epoch": 2, "a": 55.8}]}})
     assert 'aria-label="A: from 48.9 to 55.8, lowest 48.9, highest 55.8"' in page
     assert page.count("<circle") == 2 and page.count("<polyline") == 1 and ">56</text>" in page
-
-
-def test_the_report_is_written_before_the_card(tmp_path, monkeypatch):
-    folder = made(tmp_path / "toy", {})
-    monkeypatch.setattr("hf_paraphrase.artefacts.cards.render_card", lambda *words: "# Toy\n")
-    monkeypatch.setattr(
-        "hf_paraphrase.artefacts.cards.write_text_whole", lambda path, text: (_ for _ in ()).throw(OSError)
-    )
-    with pytest.raises(OSError):
-        write_card(folder, Card("scored", {}, report=True))
-    assert {item.name for item in folder.iterdir()} == {"provenance.json", "report.html"}

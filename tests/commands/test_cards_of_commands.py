@@ -139,23 +139,6 @@ def test_evaluate_adds_its_results_to_head_text_and_record_and_a_second_run_repl
     assert (folder / "README.md").read_text() == once.content
 
 
-def test_evaluate_nmt_adds_its_scores_to_those_of_training(artefacts, copied):
-    folder = copied("nmt")
-    words = (
-        f"evaluate-nmt --model {folder} --bitext {artefacts['bitext']} --num-beams 1 3 --max-sentences 8 --update-card"
-    )
-    run(words)
-    once = ModelCard.load(folder / "README.md")
-    (evaluation,) = read_provenance(folder)["evaluations"].values()
-    scores = {item[key] for item in evaluation["scores"] for key in ("bleu", "chrf")}
-    scores.add(read_provenance(folder)["results"]["dev_bleu"])
-    assert {item.metric_value for item in once.data.eval_results} == scores
-    assert {item.dataset_split for item in once.data.eval_results} == {"validation", "test"}
-    assert once.text.count("## Evaluation") == 1
-    run(words)
-    assert (folder / "README.md").read_text() == once.content
-
-
 def test_scores_on_several_bitexts_stand_together_in_the_cards_of_the_model_and_of_its_translations(
     artefacts, copied, work
 ):
@@ -172,20 +155,3 @@ def test_scores_on_several_bitexts_stand_together_in_the_cards_of_the_model_and_
             re.search(rf"^\| bitext, {split} +\| +\d+ \| +2 \|", text, re.M) for split in ("test", "validation")
         )
         assert text.count("BLEU: `nrefs:1|case:lc") == 1
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "train-encoder --pairs {pairs} --output x --license mine!",
-        "train-nmt --bitext {bitext} --output x --license Mine",
-        "train-tokenizer --pairs {pairs} --output x --license a,b",
-        "prepare pairs --tsv {sample}/pairs.tsv --output x --url file:///etc/passwd",
-        "prepare bitext --tsv {sample}/bitext.tsv --source-lang fr --target-lang en --output x --url nowhere",
-    ],
-)
-def test_licences_and_addresses_that_a_card_cannot_have_are_refused(artefacts, work, capsys, words):
-    words = re.sub(r"\{(\w+)\}", lambda match: str(artefacts[match[1]]), words)
-    assert main(words.split()) == 2
-    assert "--license" in (error := capsys.readouterr().err) or "--url" in error
-    assert not list(work.iterdir())

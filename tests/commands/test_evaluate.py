@@ -331,7 +331,7 @@ SUITES.register("toy")(Suite(read, settings=("split",), heading="Toy results"))
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A suite of the user, in a file of its own, that is forgotten after the test."""
-    monkeypatch.setattr(SUITES, "_entries", dict(SUITES._entries))
+    monkeypatch.setattr(SUITES, "data", dict(SUITES.data))
     (tmp_path / "toy.py").write_text(TOY)
     (tmp_path / "words.txt").write_text("a banana\n")
     return tmp_path / "toy.py"

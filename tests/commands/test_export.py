@@ -13,10 +13,8 @@ from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from transformers import AutoConfig, AutoModel
 
-import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -251,27 +249,6 @@ def test_model2vec_opens_an_int8_average(models, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_float32_model_folder_is_a_copy_of_the_model(models, tmp_path):
-    assert export(models["avg"], tmp_path / "copy", "--format", "safetensors") == 0
-    assert (tmp_path / "copy" / "model.safetensors").read_bytes() == (models["avg"] / "model.safetensors").read_bytes()
-    text = (tmp_path / "copy" / "README.md").read_text()
-    exec(
-        compile(
-            text.split("```python\n")[1].split("```")[0].replace('"copy"', repr(str(tmp_path / "copy"))), "", "exec"
-        )
-    )
-
-
-def test_an_int8_folder_is_exported_to_a_graph_in_turn_and_other_verbs_take_it(models, tmp_path):
-    assert export(models["joined"], tmp_path / "int8", "--format", "safetensors", "--weights", "int8") == 0
-    assert export(tmp_path / "int8", tmp_path / "onnx") == 0
-    (tmp_path / "text").write_text("\n".join(TEXTS))
-    words = ["encode", "--input", str(tmp_path / "text"), "--output", str(tmp_path / "v.npy")]
-    assert main([*words, "--model", str(tmp_path / "onnx")]) == 0
-    expected = SentenceEncoder.from_pretrained(tmp_path / "int8").encode(TEXTS)
-    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-5)
-
-
 # ----- bad input
 
 
@@ -309,21 +286,3 @@ def test_a_missing_package_is_named_with_its_extra(models, exports, tmp_path, ca
         words = ["encode", "--input", str(tmp_path / "text"), "--output", str(tmp_path / "v.npy")]
         assert main([*words, "--model", str(folder)]) == 2
         assert "`onnxruntime` is not installed" in error_of(capsys)
-
-
-def test_an_export_is_not_exported_again(exports, tmp_path, capsys):
-    folder = exports("avg")
-    capsys.readouterr()
-    assert export(folder, tmp_path / "again") == 2
-    assert "an ONNX export cannot be exported again" in error_of(capsys)
-
-
-def test_the_recipe_returns_the_folder_and_what_was_measured(models, tmp_path):
-    made = hf_paraphrase.export_encoder(model=str(models["avg"]), output=str(tmp_path / "x"), format="safetensors")
-    assert made.folder == tmp_path / "x" and (made.folder / "model.safetensors").is_file()
-    assert (
-        made.results["lowest_cosine"] == pytest.approx(1.0)
-        and made.results["megabytes"] == made.results["source_megabytes"]
-    )
-    with pytest.raises(UsageError, match="not for type gran"):
-        hf_paraphrase.export_encoder(model=models["gran"], output=tmp_path / "y", format="safetensors", weights="int8")

@@ -11,7 +11,6 @@ import pytest
 from tqdm.auto import tqdm
 from train_nmt_runs import SMALL
 
-from comparison import contents, left_over
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -104,30 +103,6 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
     assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "output"),
-    [
-        (["encode", "--input", "{text}"], "made.npy"),
-        (["encode", "--input", "{pairs}", "--columns", "sentence1"], "made"),
-        (["fingerprint", "--text", "{text}"], "made.txt"),
-    ],
-)
-def test_a_message_names_the_output_as_the_command_line_does(
-    words, output, pairs, held_out, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    assert run([word.format(text=held_out, pairs=pairs) for word in words], output) == 0
-    error = capsys.readouterr().err
-    assert f" {output}" in error and str(tmp_path) not in error
-
-
-def test_columns_to_embed_are_named_with_commas_or_spaces(pairs, tmp_path):
-    for name, columns in (("spaces", ["sentence2", "sentence1"]), ("commas", ["sentence2,", "sentence1"])):
-        assert run(["encode", "--input", pairs, "--columns", *columns], tmp_path / name) == 0
-    assert rows_of(tmp_path / "commas") == rows_of(tmp_path / "spaces")
-    assert "sentence1_embedding" in rows_of(tmp_path / "commas")["test"]
-
-
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
 def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed(words, tmp_path, monkeypatch, capsys):
     words = [*words, "--precision", "auto", *([] if "--shard-size" in words else ["--shard-size", 11])]
@@ -139,22 +114,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert "the incomplete run had other settings: bf16" in capsys.readouterr().err
     monkeypatch.undo()
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
-
-
-@pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
-def test_a_part_may_name_its_device(words, tmp_path):
-    words = [*words, *([] if "--shard-size" in words else ["--shard-size", 11])]
-    assert run(words, tmp_path / "out", "--shard", "1/2") == 0
-    assert run(words, tmp_path / "out", "--shard", "2/2", "--device", "cpu") == 0
-    assert (tmp_path / "out").is_dir()
-
-
-@pytest.mark.parametrize("words", ["back-translate"], indirect=True)
-def test_parts_in_bf16_and_in_8_bits_are_not_mixed(words, tmp_path, monkeypatch, capsys):
-    assert run([*words, "--precision", "bf16"], tmp_path / "out", "--shard", "1/2") == 0
-    monkeypatch.setattr("hf_paraphrase.translation.translator.int8_is_fast", lambda device: True)
-    assert run([*words, "--precision", "int8"], tmp_path / "out", "--shard", "2/2") == 2
-    assert "the incomplete run had other settings: int8" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -178,38 +137,12 @@ def test_what_does_not_go_with_a_part_is_one_line_and_nothing_is_written(words, 
     assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("flags", "problem"),
-    [
-        (["--columns", "sentence1"], "--columns makes a data folder (give its name as --output)"),
-        (["--columns", "sentence1", "--output", "v.npy"], "--columns makes a data folder"),
-        (["--output", "v.npy", "--shard", "1/2"], "--shard is for data folders (give --columns too)"),
-        (["--output", "v.npy", "--resume"], "--resume"),
-    ],
-)
-def test_folders_and_files_are_not_mixed_up(pairs, flags, problem, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["encode", "--input", str(pairs), *flags]) == 2
-    assert problem in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
 def test_a_filter_by_parts_that_leaves_nothing_names_the_step_and_leaves_no_work(pairs, tmp_path, capsys):
     words = ["filter", "--pairs", pairs, "--keep", "length>=1", "number>100", "--shard-size", 40]
     assert run(words, tmp_path / "out", "--shard", "1/2") == 0
     assert run(words, tmp_path / "out", "--shard", "2/2") == 2
     assert "split `train`: nothing is left after `number>100`" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("words", ["filter"], indirect=True)
-def test_a_filter_without_parts_leaves_the_work_of_parts_alone(words, tmp_path, capsys):
-    output = tmp_path / "out"
-    assert run(words, output, "--shard-size", 11, "--shard", "1/2") == 0
-    before = contents(tmp_path)
-    capsys.readouterr()
-    assert run(words, output) == 2
-    assert capsys.readouterr().err.count("\n") == 1 and contents(tmp_path) == before
-    assert run(words, output, "--overwrite") == 0 and left_over(tmp_path, output) == []
 
 
 def work():
@@ -245,17 +178,6 @@ def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):
     out, err = capfd.readouterr()
     assert out == "" and "\r" not in err and "\x1b" not in err and "%|" not in err and "{" not in err
     assert len(re.findall(r"^epoch \d\.\d\d: dev BLEU \d", err, re.MULTILINE)) == 2
-
-
-def test_a_watched_training_is_one_line_with_its_figures_without_colours(tiny_bitext, tmp_path, monkeypatch, watch):
-    watched = watch()
-    monkeypatch.setenv("NO_COLOR", "1")
-    words = [f"{flag}={value}" for flag, value in {**SMALL, "--epochs": 1, "--evaluations": 2}.items()]
-    assert main(["train-nmt", "--bitext", str(tiny_bitext), "--output", str(tmp_path / "model"), *words]) == 0
-    text = watched.getvalue()
-    assert re.search(r"train: 100%\|.*8/8 \[\d\d:\d\d<\d\d:\d\d, .*(steps/s|s/ steps).*dev bleu=", text), text[-2000:]
-    assert not re.search(r"\x1b\[\d*m", text) and "{'" not in text
-    assert "Loading weights" not in text and "Writing model shards" not in text
 
 
 def test_lines_of_a_plain_file_are_estimated_from_some_of_them(tmp_path):

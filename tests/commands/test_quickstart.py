@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 
-import pyarrow as pa
 import pytest
 from datasets import load_dataset
 from transformers import AutoModel, AutoModelForSeq2SeqLM
@@ -10,11 +9,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from hf_paraphrase import quickstart_run
 from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.filter import filter_pairs
-from hf_paraphrase.quickstart_run import _Steps
 
 SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 
@@ -62,19 +57,13 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     assert {**again, "seconds": 0} == {**results, "seconds": 0}
 
 
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_step_is_made_by_a_verb_that_resumes_only_on_several_machines_too(tmp_path, resume):
-    rows = pa.table({"sentence1": ["a b", "c"], "sentence2": ["b a", "d"]})
-    write_split(tmp_path / "given", "train", [rows], rows.schema)
-    steps = _Steps(tmp_path, resume=resume)
-    for _ in range(2):
-        steps.run("filter", filter_pairs, "pairs", pairs=str(tmp_path / "given"), keep=["length>=2"])
-        assert sum(batch.num_rows for batch in DataFolder(tmp_path / "pairs").batches("train")) == 1
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
-    [([], "not empty"), (["--resume"], "not empty"), (["--overwrite"], "only what hf-paraphrase made")],
+    [
+        ([], "not empty"),
+        (["--resume"], "not empty"),
+        (["--overwrite"], "replaces only folders with a provenance.json of"),
+    ],
 )
 def test_an_output_that_holds_files_of_the_user_is_refused(tmp_path, capsys, interrupted, flags, message):
     (tmp_path / "job.json").write_text('{"mine": 1}')
@@ -107,29 +96,6 @@ def test_only_a_run_with_the_same_settings_continues_an_interrupted_one(tmp_path
         assert main(["quickstart", "--num-pairs", "100", "--output", output, "--resume", "--seed", seed]) == code
     assert "had other settings: seed (repeat the original command with --resume, or" in capsys.readouterr().err
     assert interrupted == [[], ["bitext"]]
-
-
-def test_a_filter_that_leaves_nothing_names_an_option_that_quickstart_has(tmp_path):
-    class Unfit(_Steps):
-        def run(self, verb, function, name, **fields):
-            if verb == "filter":
-                super().run(verb, function, name, **fields)
-
-    rows = pa.table(
-        {"id": ["0", "1"], "rank": [0, 0], "sentence1": ["a b c", "c d e"], "sentence2": ["a b c", "c d e"]}
-    )
-    write_split(tmp_path / "back_translated", "train", [rows], rows.schema)
-    settings = quickstart_run.QuickstartSettings(output=str(tmp_path))
-    with pytest.raises(InputError, match=r"nothing is left after .* with --overwrite and more --num-pairs or --nmt"):
-        quickstart_run._make_data_and_models(settings, Unfit(tmp_path, resume=False))
-
-
-def test_the_current_folder_is_not_replaced(tmp_path, monkeypatch, interrupted):
-    words = ["quickstart", "--num-pairs", "100", "--output"]
-    assert main([*words, str(tmp_path)]) == 130
-    monkeypatch.chdir(tmp_path)
-    assert main([*words, ".", "--overwrite"]) == 2
-    assert (tmp_path / "bitext" / "provenance.json").is_file()
 
 
 def test_steps_of_a_replaced_run_are_not_reused(tmp_path, interrupted):

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 import torch
 
-import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 
@@ -35,16 +34,6 @@ def test_the_list_has_the_documented_fingerprints_sorted_and_each_once(evaluatio
     assert listed(tmp_path / name) == sorted(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
 
 
-def test_data_and_text_may_be_given_together_and_text_is_one_sentence_a_line(evaluation, tmp_path):
-    (tmp_path / "lines.txt").write_text("one two\tthree four\n\nfive six seven eight\n")
-    words = ["--data", str(evaluation), "--text", str(tmp_path / "lines.txt"), "--output", str(tmp_path / "l.txt")]
-    assert main(["fingerprint", *words]) == 0
-    found = set(listed(tmp_path / "l.txt"))
-    assert len(found) == 5
-    for text in ("one two three four", "five six seven eight"):
-        assert hashlib.sha256(text.encode()).hexdigest()[:16] in found
-
-
 def test_a_list_removes_the_same_training_rows_as_the_folder_it_was_made_of(evaluation, tmp_path):
     rows = ["A man is eating food", "the cat sat down", "clean one is here", "a woman is EATING food", "too short"]
     (tmp_path / "a.tsv").write_text("".join(f"phrase {i}\t{row}\n" for i, row in enumerate(rows)))
@@ -66,14 +55,6 @@ def test_env_names_the_versions_and_devices(capsys):
     assert facts["torch"] == torch.__version__ and facts["accelerators"]
     assert main(["env"]) == 0
     assert f"torch{' ' * 17}{torch.__version__}" in capsys.readouterr().out
-
-
-def test_the_recipe_returns_the_facts_that_the_command_prints(capsys):
-    found = hf_paraphrase.environment()
-    assert found.facts["torch"] == torch.__version__
-    assert main(["env"]) == 0
-    assert capsys.readouterr().out == str(found)
-    assert json.loads(str(hf_paraphrase.environment(json=True))) == found.facts
 
 
 @pytest.fixture

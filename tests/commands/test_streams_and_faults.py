@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.search.index import Neighbour
 from hf_paraphrase.encoders.search.run import Searched, search
 from hf_paraphrase.errors import HfParaphraseError
-from hf_paraphrase.messages import log
 from hf_paraphrase.settings import recipe
 from hf_paraphrase.training.devices import EnvironmentSettings
 
@@ -126,24 +124,6 @@ def test_a_signal_that_ends_programs_interrupts_a_verb_and_is_put_back(failing, 
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
 
 
-def test_under_nohup_the_end_of_the_terminal_is_ignored(failing):
-    failing(lambda: os.kill(os.getpid(), signal.SIGHUP))
-    with handled(signal.SIGHUP, signal.SIG_IGN):
-        assert main(["env"]) == 0
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-
-
-def test_a_program_that_calls_a_verb_keeps_its_own_handler_and_its_threads_do_without(failing, monkeypatch):
-    seen = []
-    failing(lambda: seen.append(signal.getsignal(signal.SIGTERM)))
-    thread = threading.Thread(target=main, args=(["env"],))
-    thread.start()
-    thread.join()
-    with handled(signal.SIGTERM, seen.append):
-        main(["env"])
-    assert seen == [signal.SIG_DFL, seen.append]
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -166,18 +146,3 @@ def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_fr
 
     with pytest.raises(HfParaphraseError):
         refused()
-
-
-def test_messages_that_cannot_be_written_do_not_end_the_work(failing, capsys, monkeypatch):
-    class Broken:
-        def write(self, text):
-            raise OSError(28, "No space left on device")
-
-        flush = write
-
-        def isatty(self):
-            return False
-
-    monkeypatch.setattr(sys, "stderr", Broken())
-    failing(lambda: log("a message"))
-    assert main(["env"]) == 0

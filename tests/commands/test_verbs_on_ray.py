@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +88,7 @@ def pairs(tmp_path_factory):
 @pytest.fixture
 def score_lively(pairs, tmp_path, cluster, monkeypatch):
     """Gives the words that score the pairs with the measure `lively`, in shards of four."""
-    monkeypatch.setattr(MEASURES, "_entries", dict(MEASURES._entries))
+    monkeypatch.setattr(MEASURES, "data", dict(MEASURES.data))
 
     def words(output, *more, on_ray=True, pause=0.0, deadly=None):
         mine = tmp_path / "mine.py"
@@ -176,21 +174,6 @@ def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_sta
     assert "train-00007.json" not in finished and not (tmp_path / "made").exists()
     assert main(score_lively(tmp_path / "made", "--resume", on_ray=False)) == 0
     assert DataFolder(tmp_path / "made").count() == 60
-
-
-def test_a_run_that_was_killed_goes_on_and_leaves_the_same_rows(score_lively, tmp_path):
-    command = [sys.executable, "-m", "hf_paraphrase", *score_lively(tmp_path / "made", pause=0.5)]
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(command, stderr=log, cwd=ROOT)
-    while len(reports(tmp_path)) < 3:
-        assert process.poll() is None, (tmp_path / "log").read_text()
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    assert 3 <= len(reports(tmp_path)) < 15
-    assert main(score_lively(tmp_path / "made")) == 2
-    assert main(score_lively(tmp_path / "made", "--resume")) == 0
-    assert DataFolder(tmp_path / "made").table().column("number").to_pylist() == list(range(60))
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ class ShiftedAverage(AvgModel):
 def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_path, rows, tokenizer, monkeypatch):
     from hf_paraphrase import registry
 
-    monkeypatch.setattr(registry.ENCODERS, "_entries", dict(registry.ENCODERS._entries))
+    monkeypatch.setattr(registry.ENCODERS, "data", dict(registry.ENCODERS.data))
     (tmp_path / "shifted.py").write_text(OWN)
     import_file(tmp_path / "shifted.py")
     kind = registry.ENCODERS["shifted"]
@@ -274,7 +274,7 @@ def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_pa
     assert type(found).__name__ == "ShiftedAverage" and type(found) is not kind
     ids = tokenizer(texts, padding=True, return_tensors="pt")
     np.testing.assert_allclose(found(**ids).pooler_output.detach().numpy(), expected, atol=1e-6)
-    del registry.ENCODERS._entries["shifted"]
+    del registry.ENCODERS.data["shifted"]
     with pytest.raises(ModelError, match="type `shifted` needs the code that it brings"):
         SentenceEncoder.from_pretrained(folder)
     sys.modules.pop("hf_paraphrase_import.shifted")

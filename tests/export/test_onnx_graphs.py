@@ -9,7 +9,7 @@ import torch
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.export.onnx_graphs import OPSET, OUTPUTS, TableGraph, save_onnx
 from hf_paraphrase.export.stored_weights import store
-from hf_paraphrase.export.verification import TOLERANCE, cosines, probes, verify
+from hf_paraphrase.export.verification import TOLERANCE, probes, verify
 from hf_paraphrase.models.registry import config_class, model_class
 
 VARIANTS = [
@@ -79,14 +79,6 @@ def test_the_graph_has_the_names_that_readers_look_for_and_no_paths_of_this_mach
     assert [item.shape for item in session.get_outputs()] == [[*axes, dim], ["batch_size", dim], ["batch_size", dim]]
 
 
-def test_the_probes_have_padding_anywhere_no_tokens_unknown_words_and_empty_batches():
-    config = make("avg", {}).config
-    batches = list(probes(config))
-    assert {ids.shape for ids, _ in batches} >= {(1, 2), (2, 0)}
-    ids, mask = batches[0]
-    assert mask[0].all() and not mask[-1].any() and 0 < mask[5].sum() < 40 and (ids[1] == config.unk_token_id).all()
-
-
 def test_verification_refuses_a_graph_of_other_weights_and_equal_models_give_equal_files(tmp_path):
     model = make("avg", {})
     for name in ("graph", "again"):
@@ -97,10 +89,3 @@ def test_verification_refuses_a_graph_of_other_weights_and_equal_models_give_equ
             model.embeddings[5, 2] += change
         with pytest.raises(ModelError, match=problem):
             verify(model, tmp_path / "graph")
-
-
-def test_cosines_leave_out_rows_of_zeros():
-    first = np.array([[1, 0], [0, 0], [0, 2]], np.float32)
-    assert cosines(first, first).tolist() == [1.0, 1.0]
-    assert cosines(first, np.array([[1, 0], [1, 1], [3, 3]], np.float32)).min() == pytest.approx(2**-0.5)
-    assert cosines(first[:0], first[:0]).shape == (0,)

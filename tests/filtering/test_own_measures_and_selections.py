@@ -60,10 +60,10 @@ def own(tmp_path):
     """A file of the user's, and the registries as they were afterwards."""
     path = tmp_path / "mine.py"
     path.write_text(OWN)
-    before = [dict(registry._entries) for registry in (MEASURES, SELECTIONS)]
+    before = [dict(registry.data) for registry in (MEASURES, SELECTIONS)]
     yield path
     for registry, entries in zip((MEASURES, SELECTIONS), before, strict=True):
-        registry._entries = entries
+        registry.data = entries
     sys.modules.pop("hf_paraphrase_import.mine", None)
 
 
@@ -117,8 +117,8 @@ def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, ow
     assert expected == ([1, 0, 1, 0, 3, 1], ["wait", None, "no ?"])
     dumped = pickle.dumps((scorer, keeps))
     for registry in (MEASURES, SELECTIONS):
-        registry._entries.pop("marks", None), registry._entries.pop("calm", None)
-        registry._entries.pop("odd", None)
+        registry.data.pop("marks", None), registry.data.pop("calm", None)
+        registry.data.pop("odd", None)
     sys.modules.pop("hf_paraphrase_import.mine")
     again, kept = pickle.loads(dumped)
     assert (again(table).column("marks").to_pylist(), kept(table).column("sentence2").to_pylist()) == expected

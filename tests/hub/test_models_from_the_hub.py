@@ -16,7 +16,7 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.artefact import Artefact
-from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER, fetched_folder, model_folder, repository_name
+from hf_paraphrase.artefacts.hub_models import fetched_folder, model_folder, repository_name
 from hf_paraphrase.artefacts.provenance import REPORT, fingerprint, read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -80,13 +80,6 @@ def test_two_revisions_of_one_model_are_recorded_each_as_itself(published, tmp_p
     assert fingerprint(encoders[None].folder) != fingerprint(encoders["v2"].folder)
     published.calls.clear()
     assert [model_folder("ann/avg", revision=revision) for revision in encoders] and published.calls == []
-
-
-def test_a_name_means_the_main_branch_even_if_only_another_revision_was_fetched(published):
-    published.create_branch("ann/avg", branch="v2", repo_type="model", exist_ok=True)
-    model_folder("ann/avg", revision="v2")
-    assert fetched_folder("ann/avg") is None and repository_name("ann/avg") is None
-    assert [repository_name(name) for name in ("builtin", BUILTIN_FOLDER, str(BUILTIN_FOLDER))] == ["builtin"] * 3
 
 
 @pytest.mark.parametrize("inner", ["", "[it]/"])

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 import hf_paraphrase.models
 from hf_paraphrase.artefacts.model_loading import load_model_folder
@@ -93,13 +92,6 @@ def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_th
     assert done.stdout.count("equal:") == len(jobs)
     types = {json.loads((Path(job["folder"]) / "config.json").read_text())["model_type"] for job in jobs}
     assert types == set(MODELS), "a model type of the package is not tried"
-
-
-def test_the_two_translation_models_differ_in_what_travels(other_folders):
-    joint, separate = other_folders["nmt_joint"], other_folders["nmt_separate"]
-    assert not (joint / "source_tokenizer.json").exists() and (separate / "source_tokenizer.json").is_file()
-    tokenizer = AutoTokenizer.from_pretrained(separate)
-    assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
 
 
 def test_a_folder_has_the_packages_own_code_complete_and_no_weights_but_safetensors(encoder_folders, other_folders):

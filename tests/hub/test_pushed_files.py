@@ -91,7 +91,7 @@ def test_the_repository_type_is_detected(model_folder, data_folder, metric_folde
 @pytest.mark.parametrize(
     ("name", "text", "wording"),
     [
-        ("README.md", None, "no card"),
+        ("README.md", None, "cannot read the card"),
         ("provenance.json", None, "no provenance.json"),
         ("provenance.json", '{"command": "other tool"}', "no provenance.json of hf-paraphrase"),
         ("provenance.json", "[1]", "provenance.json"),

@@ -18,7 +18,7 @@ from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine
 from hf_paraphrase.jobs import shards as shards_module
-from hf_paraphrase.jobs.ray import connected, run_on_ray
+from hf_paraphrase.jobs.ray import run_on_ray
 from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
@@ -157,22 +157,12 @@ def test_a_worker_that_does_not_see_the_folders_is_named(fake, pairs, tmp_path):
         list(run_on_ray(job, shards, tmp_path / "gone", settings=ShardSettings()))
 
 
-def test_a_connection_lasts_as_long_as_the_work_and_one_of_the_caller_stays(fake):
-    ray = fake()
-    with connected("head:6379"):
-        assert ray.joined == ["head:6379"]
-        with connected("other:6379"):
-            pass
-        assert ray.joined == ["head:6379"]
-    assert ray.joined == []
-
-
 @pytest.mark.parametrize("error", [ConnectionError("no token"), ValueError("no port"), SystemExit("no head")])
 def test_a_cluster_that_cannot_be_joined_is_one_line_and_leaves_nothing(
     fake, error, pairs, tmp_path, capsys, monkeypatch
 ):
     fake().init_error = error
-    monkeypatch.setattr("hf_paraphrase.jobs.sharded_output.check_installed", lambda: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     words = ["--pairs", str(pairs), "--output", str(tmp_path / "made"), "--engine", "ray", "--ray-address", "head:1"]
     assert main(["score", *words]) == 2
     problem = capsys.readouterr().err
@@ -210,13 +200,6 @@ def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
     assert main(words.split()) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1
-
-
-def test_ray_starts_its_processes_itself(monkeypatch, capsys):
-    for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}.items():
-        monkeypatch.setenv(name, value)
-    assert main(["back-translate", "--model", "m", "--bitext", "b", "--output", "o", "--engine", "ray"]) == 2
-    assert "--engine ray starts its workers itself" in capsys.readouterr().err
 
 
 def test_workers_take_the_device_that_this_machine_need_not_have():

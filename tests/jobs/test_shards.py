@@ -12,7 +12,7 @@ from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.batch_function import BatchFunction, no_progress
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.measuring import PairScorer, add_measures
 from hf_paraphrase.jobs.shards import ShardJob, cut, reports, run_shards
 
@@ -126,28 +126,6 @@ def test_the_plan_depends_on_the_rows_alone(pairs):
     assert (test.start, test.stop, test.count) == (0, 0, 1)
     assert [shard.rows for shard in plan(pairs, 90)] == [90, 90, 20, 0]
     assert [len(cut("train", rows)) for rows in (10_000, 10_001, 160_001, 4_000_001)] == [1, 2, 16, 17]
-
-
-def test_more_shards_than_names_are_refused():
-    assert len(cut("train", 99_999, 1)) == 99_999
-    with pytest.raises(UsageError, match="100,000 shards of 100,000 rows, more than 99,999"):
-        cut("train", 100_000, 1)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "other rows", "no report", "bad report", "a list"])
-def test_a_damaged_shard_is_not_finished(pairs, tmp_path, damage):
-    shards = plan(pairs, 60)
-    list(run_shards(job_of(pairs), shards, tmp_path))
-    path, report = shards[1].path(tmp_path), shards[1].report(tmp_path)
-    if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:-40])
-    elif damage == "other rows":
-        path.write_bytes(shards[3].path(tmp_path).read_bytes())
-    elif damage == "no report":
-        report.unlink()
-    else:
-        report.write_text({"bad report": '{"rows": ', "a list": "[]"}[damage])
-    assert [shard.is_finished(tmp_path) for shard in shards] == [True, False, True, True, True]
 
 
 def test_the_memory_of_scoring_does_not_grow_with_the_pairs_of_a_shard(tmp_path):

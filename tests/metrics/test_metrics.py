@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.card_heads import read_head
+from hf_paraphrase.artefacts.card_heads import read_card, split_card
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.correlation import correlations
 from hf_paraphrase.filtering.measures.wording import CopyRate, Overlap
@@ -186,7 +186,7 @@ def test_an_unknown_metric_is_refused():
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_folder_is_a_whole_space_whose_requirements_are_named(name):
     folder = metric_path(name)
-    (files, _), head = list_files(folder), read_head(folder)
+    (files, _), (head, _) = list_files(folder), split_card(read_card(folder))
     assert repo_type_of(folder, files, head) == "space"
     assert {"README.md", "app.py", f"{name}.py"} <= {file.name for file in files}
     check_artefact(folder, "space", files)

@@ -10,7 +10,7 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase import studies
-from hf_paraphrase.registry import ANALYSES
+from hf_paraphrase.commands.verbs import ANALYSES
 from hf_paraphrase.settings import Settings
 
 RECIPES = {

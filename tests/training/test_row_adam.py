@@ -58,30 +58,6 @@ def test_the_update_is_the_same_whatever_number_of_rows_is_changed_at_a_time(mon
     assert torch.equal(update(), expected)
 
 
-def test_rows_in_rising_order_are_not_sorted_again_and_others_are(monkeypatch):
-    table = torch.nn.Parameter(torch.zeros(5, 2))
-    values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    rising = torch.sparse_coo_tensor(torch.tensor([[0, 2, 4]]), values, (5, 2), check_invariants=True)
-    repeated = torch.sparse_coo_tensor(torch.tensor([[2, 0, 2]]), values, (5, 2), check_invariants=True)
-    rows, found = row_adam._different_rows(rising)
-    assert rows.tolist() == [0, 2, 4] and found.data_ptr() == values.data_ptr()
-    rows, found = row_adam._different_rows(repeated)
-    assert rows.tolist() == [0, 2] and found.tolist() == [[3.0, 4.0], [6.0, 8.0]]
-    table.grad = repeated
-    RowAdam([table], lr=0.5).step()
-    torch.testing.assert_close(table.detach()[[0, 2]], torch.full((2, 2), -0.5))
-
-
-def test_rows_that_do_not_occur_do_not_move():
-    table = torch.nn.Parameter(torch.randn(4, 2))
-    before = table.detach().clone()
-    optimizer = RowAdam([table])
-    for _ in range(3):
-        functional.embedding(torch.tensor([2]), table, sparse=True).sum().backward()
-        optimizer.step()
-    assert torch.equal(table[[0, 1, 3]], before[[0, 1, 3]]) and not torch.equal(table[2], before[2])
-
-
 def test_a_loaded_state_continues_as_if_never_interrupted():
     def train(optimizer, table, ids):
         optimizer.zero_grad()
@@ -113,3 +89,12 @@ def test_relative_steps_are_the_shorter_the_shorter_a_row_is_and_never_of_no_len
     torch.testing.assert_close(plain.abs(), torch.full((4, 3), 0.1))
     expected = 0.1 * lengths.clamp(min=row_adam.SMALLEST_ROW).unsqueeze(1)
     torch.testing.assert_close(relative.abs(), expected.expand(4, 3), rtol=1e-3, atol=1e-6)
+
+
+def test_equal_rows_are_added_on_a_gpu_as_elsewhere():
+    rows, values = torch.tensor([4, 1, 4, 0, 1, 4]), torch.arange(12.0).view(6, 2)
+    expected = torch.sparse_coo_tensor(rows.unsqueeze(0), values, (5, 2), check_invariants=True).coalesce()
+    found, sums = row_adam._summed_rows(rows, values)
+    # There are as many results as rows, and the last one fills up their number.
+    assert found.tolist() == [0, 1, 4, 4, 4, 4] and torch.equal(found[:3], expected.indices()[0])
+    torch.testing.assert_close(sums, expected.values()[[0, 1, 2, 2, 2, 2]])

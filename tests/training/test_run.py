@@ -12,8 +12,7 @@ from toy_run import DEATH, train_toy
 
 from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
-from hf_paraphrase.errors import OutputError, UsageError
-from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
+from hf_paraphrase.errors import OutputError
 
 TOY = Path(__file__).with_name("toy_run.py")
 WHOLE = {"README.md", "model.safetensors", "provenance.json", "report.html"}
@@ -120,36 +119,6 @@ def test_settings_of_the_result_may_change_while_nothing_is_written(data, tmp_pa
     killed_at_step(monkeypatch, 3, data=data, output=str(output))
     train_toy(data=data, output=str(output), resume=True, keep=True, license="mit")
     assert "license: mit" in (output / "README.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({"WORLD_SIZE": "2"}, None),
-        ({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}, 2),
-        ({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}, None),
-    ],
-)
-def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_path, environment, expected):
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    run = TrainingRun(TrainingRunSettings(output=str(tmp_path / "toy")), command="train-toy", inputs=[])
-    assert run.artefact.described_job().get("processes") == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"report_to": "nobody"}, r"--report-to nobody is not installed \(pip install it, or one of none"),
-        ({"license": "My own"}, "is not spelt as on the Hub"),
-        ({"seed": -1}, "--seed must be at least 0"),
-    ],
-)
-def test_settings_that_do_not_fit(tmp_path, settings, message):
-    with pytest.raises(UsageError, match=message):
-        TrainingRunSettings(output=str(tmp_path / "toy"), **settings).check()
 
 
 def test_what_tensorboard_writes_lies_in_the_output_and_in_no_fingerprint(data, tmp_path):

@@ -67,4 +67,4 @@ def test_a_launcher_that_spreads_models_is_refused_before_anything_is_written(tm
     monkeypatch.chdir(tmp_path)
     assert main(["train-encoder", "--pairs", "absent", "--output", "model"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"ACCELERATE_USE_{switch} asks for a model that is spread" in line and not list(tmp_path.iterdir())
+    assert f"ACCELERATE_USE_{switch} spreads a model over processes" in line and not list(tmp_path.iterdir())

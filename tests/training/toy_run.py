@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import Trainer, TrainingArguments, set_seed
 
-from hf_paraphrase.messages import shown_messages
+from hf_paraphrase.commands import shown_messages
 from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings

@@ -134,7 +134,7 @@ def _side_by_side(lists: Mapping[str, Sequence[Neighbour]]) -> str:
         row = [str(rank + 1)]
         for items in lists.values():
             item = items[rank] if rank < len(items) else None
-            text = "" if item is None else plain_markdown(item.sentence, LONGEST, in_table=True)
+            text = "" if item is None else plain_markdown(item.sentence, LONGEST)
             row += [f"**{text}**" if len(lists) > 1 and item and _key(item) in common else text]
             row += ["" if item is None else f"{item.score:.2f}"]
         rows.append(row)

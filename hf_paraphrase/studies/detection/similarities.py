@@ -182,7 +182,7 @@ def _examples(
         inside = rows[bands == band]
         first = np.unique(index.keys[inside], return_index=True)[1]
         chosen = generator.choice(inside[first], min(settings.examples, len(first)), replace=False)
-        texts = (plain_markdown(text, LONGEST // 2, in_table=True) for text in index.sentences.sentences(chosen))
+        texts = (plain_markdown(text, LONGEST // 2) for text in index.sentences.sentences(chosen))
         low = band * 2 / _BANDS - 1
         table.append([f"{low:.1f} to {low + 2 / _BANDS:.1f}", _percent(len(inside), len(rows)), " · ".join(texts)])
     return format_table(["cosine", "sentences (%)", "some of them"], table)
@@ -232,7 +232,7 @@ def _table(queries: Sequence[str], found: Distributions) -> str:
             values += [*(item["quantiles"][share] for share in ("0.5", "0.99", "0.999")), item["greatest"]]
             tops = [f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in item["peaks"]]
             rows.append(
-                [plain_markdown(query, 40, in_table=True), name, f"{item['sentences']:,}"]
+                [plain_markdown(query, 40), name, f"{item['sentences']:,}"]
                 + [*(_fixed(value, 3) for value in values), ", ".join(tops)]
                 + [_percent(count, item["sentences"]) for count in item["at_or_above"].values()]
             )

@@ -67,7 +67,7 @@ def pairs(tmp_path):
 @pytest.fixture
 def registered():
     yield
-    SOURCES._entries.pop("mine", None)
+    SOURCES.data.pop("mine", None)
 
 
 def test_a_source_of_ones_own_is_one_file_and_one_line(tmp_path, pairs, capsys, registered):
