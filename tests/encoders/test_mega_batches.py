@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
-from hf_paraphrase.encoders.mega_batches import MegaBatch, MegaBatchSchedule
+from hf_paraphrase.encoders.mega_batches import MegaBatchSchedule
 from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import InputError
@@ -26,7 +26,6 @@ from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.batches import EpochBatches
 from hf_paraphrase.training.callbacks import last_checkpoint
 
 SIZE = 62

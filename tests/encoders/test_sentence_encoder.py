@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from hf_paraphrase.encoders.padded_batches import embed_by_model
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
