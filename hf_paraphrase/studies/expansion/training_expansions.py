@@ -118,12 +118,11 @@ class ExpansionWriter:
 
     def finish(self) -> Expansions:
         """Returns the expansions of all sentences that were added."""
-        with self._arrays as arrays:
-            if not arrays.rows:
-                raise InputError(
-                    "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
-                )
-            token_ids = arrays.finish()
+        if not self._arrays.rows:
+            raise InputError(
+                "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
+            )
+        token_ids = self._arrays.finish()
         numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
         return Expansions(token_ids.tokens, token_ids.offsets, numbers, joined, self.variants)
 
