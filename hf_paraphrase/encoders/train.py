@@ -112,8 +112,7 @@ class _EncoderTraining:
         from tqdm.auto import tqdm
         from transformers import EarlyStoppingCallback
 
-        from .encoder_vocabulary import untrained_model
-        from .initial_model import initial_encoder
+        from .encoder_vocabulary import initial_encoder, untrained_model
         from .kinds import DROPOUTS
         from .sentence_encoder import SentenceEncoder
         from .trainer import EncoderTrainer, EncoderTrainingArguments
@@ -208,7 +207,7 @@ class _EncoderTraining:
 
     def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
         from ..data.pair_rows import sides_of
-        from .initial_model import name_on_card
+        from .encoder_vocabulary import name_on_card
         from .losses import described_loss
         from .model_folder import card_values, dev_measurement, dev_results, sizes_of
 

@@ -223,7 +223,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
 
         Returns that of a transformer, which our checks do not concern.
         """
-        from .initial_model import initial_kind
+        from .encoder_vocabulary import initial_kind
 
         kind = initial_kind(initial_model)
         if is_given(self, "model_type") and self.model_type != kind:

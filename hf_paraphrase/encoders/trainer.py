@@ -27,8 +27,7 @@ from ..training.sparse_gradients import SparseGradientTrainer
 from .augmentation import Augmentation
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
-from .encoder_vocabulary import untrained_encoder
-from .initial_model import trainable
+from .encoder_vocabulary import trainable, untrained_encoder
 from .kinds import DROPOUTS
 from .losses import LABELS, asks_for, new_loss
 from .model_folder import write_checkpoint, write_model_files, write_saved_card

@@ -150,8 +150,7 @@ class _Distillation:
         """Makes the student, or opens the one to continue from; returns it, its tokens, and the text in them."""
         import torch
 
-        from ..encoder_vocabulary import untrained_model
-        from ..initial_model import initial_encoder
+        from ..encoder_vocabulary import initial_encoder, untrained_model
         from ..kinds import DROPOUTS
         from .texts import encode_texts
 
@@ -192,7 +191,7 @@ class _Distillation:
         )
 
     def _write(self, trainer: DistillationTrainer, texts: Texts, encoded: TokenIds, targets: TeacherVectors) -> None:
-        from ..initial_model import name_on_card
+        from ..encoder_vocabulary import name_on_card
         from ..model_folder import card_values, dev_measurement, dev_results, sizes_of, write_model_files
         from .objectives import turn_to_principal_axes
         from .texts import described

@@ -106,35 +106,26 @@ class SearchSettings(DeviceSettings):
     def check(self) -> None:
         """Checks that the settings fit together."""
         super().check()
-        queries = bool(self.query or self.query_file)
-        changes = self.add is not None or self.remove is not None
-        wrong = None
-        if (self.corpus is None) == (self.index is None):
-            wrong = "give either --corpus or --index"
-        elif self.query and self.query_file:
-            wrong = "give --query or --query-file, not both"
-        elif queries and self.mine:
-            wrong = "give queries or --mine, not both"
-        elif changes and (queries or self.mine):
-            wrong = "change the index first, and search it by another command"
-        elif changes and (self.index is None or self.output is not None or self.model is not None):
-            wrong = "--add and --remove change the index that --index names, with the encoder that it holds"
-        elif changes:
-            pass
-        elif queries and self.output is not None:
-            wrong = "neighbours are printed: leave --output out, or build the index first and search it with --index"
-        elif not queries and self.output is None:
-            wrong = "name the folder to make with --output, or give --query"
-        elif not queries and not self.mine and self.index is not None:
-            wrong = "nothing to do with the index: give --query, --query-file, --mine or --add"
-        elif self.compare is not None and not queries:
-            wrong = "--compare needs --query or --query-file"
-        elif self.compare is not None and self.index is not None and self.model is not None:
-            wrong = "two indexes use the encoders that they hold: leave --model out"
-        elif self.compare is not None and self.format not in (None, "markdown"):
-            wrong = f"two indexes are printed as markdown, not as {self.format}"
-        if wrong is None:
-            wrong = self._misplaced(queries)
+        queries, changes = bool(self.query or self.query_file), (self.add or self.remove) is not None
+        has_index, has_output, has_model = (item is not None for item in (self.index, self.output, self.model))
+        works, compares = not queries and not changes, self.compare is not None
+        rules = (
+            ((self.corpus is not None) == has_index, "give either --corpus or --index"),
+            (self.query and self.query_file, "give --query or --query-file, not both"),
+            (queries and self.mine, "give queries or --mine, not both"),
+            (changes and (queries or self.mine), "change the index first, and search it by another command"),
+            (
+                changes and (not has_index or has_output or has_model),
+                "--add and --remove change the index that --index names, with the encoder that it holds",
+            ),
+            (queries and has_output, "neighbours are printed: leave --output out, or build the index first"),
+            (works and not has_output, "name the folder to make with --output, or give --query"),
+            (works and not self.mine and has_index, "nothing to do with the index: give --query, --mine or --add"),
+            (compares and not queries, "--compare needs --query or --query-file"),
+            (compares and has_index and has_model, "two indexes use the encoders that they hold: leave --model out"),
+            (compares and self.format not in (None, "markdown"), f"two indexes are not printed as {self.format}"),
+        )
+        wrong = next((message for is_wrong, message in rules if is_wrong), None) or self._misplaced(queries)
         if wrong is not None:
             raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
         if any(not text.strip() for text in self.query):

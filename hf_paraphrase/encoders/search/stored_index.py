@@ -97,7 +97,8 @@ class StoredIndex:
         """Reads the folder again, after it has changed."""
         self.settings = IndexSettings.read_from(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
-        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names)
+        # Of many chunks a few rows are not taken without copying all.
+        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names).combine_chunks()
         self._lists: InvertedLists | None = None
         self._keys: NDArray[np.uint64] | None = None
         expected = (self.settings.rows, self.settings.dimension)
