@@ -100,7 +100,7 @@ class PairRows:
         start = 0
         for block in blocks:
             try:
-                batch = block
+                batch: pa.RecordBatch = block
                 if not isinstance(block, pa.RecordBatch):
                     values = {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
                     batch = pa.RecordBatch.from_pydict(values)

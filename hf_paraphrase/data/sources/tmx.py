@@ -94,7 +94,7 @@ def tmx_texts(path: Path) -> Iterator[list[str]]:
 
 def _units(path: Path) -> Iterator[list[Unit]]:
     """Streams the units of a file, those that end in a block at a time."""
-    parser = ElementTree.XMLPullParser(("start", "end"))
+    parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser(("start", "end"))
     root: str | None = None
     body: ElementTree.Element | None = None
     for text in chain(_texts(path), [None]):
