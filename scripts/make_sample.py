@@ -23,7 +23,7 @@ import numpy as np
 
 from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.fingerprints import normalise
-from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
+from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.evaluation.baselines import SMOOTHING, baseline_tokens, character_trigrams, count_matrix

@@ -35,14 +35,6 @@ normalise_all = words_of_all
 Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
 
 
-def fingerprint_sentence(text: str) -> str | None:
-    """Returns the 16 hexadecimal digits that stand for a sentence; None if it has fewer than four words."""
-    normal = words_of(text)
-    if normal.count(" ") + 1 < SHORTEST_IN_WORDS:
-        return None
-    return hashlib.sha256(normal.encode()).hexdigest()[:16]
-
-
 def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Computes the fingerprints of many sentences.
 

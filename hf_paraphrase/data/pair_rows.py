@@ -80,48 +80,36 @@ class PairRows:
         Yields:
             The number of the row at which the block begins, and the block of the columns.
         """
-        if self.folder is None:
-            if self.columns:
-                require_columns(self.columns, columns, "the pairs")
-            yield from self._batches_of_rows(list(columns), max_pairs, seed)
-            return
-        rows = self.folder.count(self.split)
-        chosen = None
-        if max_pairs is not None and max_pairs < rows:
-            chosen = np.zeros(rows, bool)
-            chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
-        start = 0
-        for batch in self.folder.batches(self.split, columns):
-            end = start + batch.num_rows
-            batch = batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
-            yield start, self._one_pair_a_row(batch)
-            start = end
-
-    def _batches_of_rows(
-        self, columns: list[str], max_pairs: int | None, seed: int
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        start = 0
-        source: Any = self._source
-        theirs = [self._theirs.get(name, name) for name in columns]
-        if isinstance(source, pa.Table):
-            if max_pairs is not None and max_pairs < len(source):
-                chosen = np.random.default_rng(seed).choice(len(source), max_pairs, replace=False)
-                source = source.take(np.sort(chosen))
-            blocks: Iterable[Any] = iter(source.select(theirs).rename_columns(columns).to_batches(BATCH_ROWS))
+        if self.columns:
+            require_columns(self.columns, columns, str(self.path or "the pairs"))
+        source, theirs = self._source, [self._theirs.get(name, name) for name in columns]
+        rows: int | None = None
+        blocks: Iterable[Any]
+        if self.folder is not None:
+            rows, blocks = self.folder.count(self.split), self.folder.batches(self.split, columns)
+        elif isinstance(source, pa.Table):
+            rows, blocks = len(source), source.select(theirs).rename_columns(list(columns)).to_batches(BATCH_ROWS)
         elif hasattr(source, "iter"):
             blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
         else:
             blocks = _blocks(source, theirs)
+        chosen: np.ndarray | None = None
+        if rows is not None and max_pairs is not None and max_pairs < rows:
+            chosen = np.zeros(rows, bool)
+            chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
+        start = 0
         for block in blocks:
             try:
-                batch = block
+                batch: pa.RecordBatch = block
                 if not isinstance(block, pa.RecordBatch):
                     values = {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
                     batch = pa.RecordBatch.from_pydict(values)
             except (pa.ArrowException, TypeError) as error:
                 raise InputError(f"the rows of pairs from {start} on do not fit together: {error}") from error
+            end = start + batch.num_rows
+            batch = batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
             yield start, self._one_pair_a_row(batch)
-            start += batch.num_rows
+            start = end
 
     def _one_pair_a_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Repeats rows whose second side is a list, and checks that the sides are text."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 from ..errors import InputError, OutputError, UsageError
 
@@ -40,10 +40,9 @@ _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work, or it is left out, counted and listed.
+    """What becomes of a malformed line: it ends the work (`raise`), or it is left out, counted and listed (`skip`).
 
     Attributes:
-        policy: `raise` or `skip`.
         record: Called with the file, the line and the reason of each line left out.
         first: The first ten lines left out, as messages with file and line.
         left_out: Well-formed records that give no row, counted by the reason.
@@ -70,8 +69,8 @@ class LineErrors:
         first, *others = paths
         self._aligned_with |= dict.fromkeys(others, first)
 
-    def handle(self, text: str, path: Path, line: int, remedy: str, record: int | None = None) -> None:
-        """Raises for a malformed line, or counts it; by its record number where lines do not distinguish records."""
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
+        """Raises for a malformed line, or counts it."""
         if self.policy == "raise":
             remedy = f"{remedy}, or leave such lines out: --on-error skip"
             raise InputError(text, path=path, line=line, remedy=remedy)
@@ -79,13 +78,13 @@ class LineErrors:
             self.first.append(str(InputError(text, path=path, line=line)))
         if self.record is not None:
             self.record(path, line, text)
-        self._lines.add((self._aligned_with.get(path, path), line if record is None else record))
+        self._lines.add((self._aligned_with.get(path, path), line))
 
 
 class StrictLines(LineErrors):
     """A malformed line ends the work: leaving it out would shift the rows against the lines."""
 
-    def handle(self, text: str, path: Path, line: int, remedy: str, record: int | None = None) -> None:
+    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line."""
         raise InputError(text, path=path, line=line, remedy=remedy)
 
@@ -154,53 +153,37 @@ def check_readable(path: Path) -> None:
         raise empty_file(path)
 
 
-def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain or compressed file for reading bytes."""
-    if path.is_dir():
-        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
-    try:
-        return _open(path)
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy="check the path") from error
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
-
-
-def _open(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    if path.suffix == ".bz2":
-        return bz2.open(path, "rb")
-    if path.suffix == ".xz":
-        return lzma.open(path, "rb")
-    if path.suffix == ".zst":
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
-    return path.open("rb")
-
-
 def read_blocks(path: Path) -> Iterator[bytes]:
     """Streams the decompressed bytes of a file."""
     kind = _KINDS.get(path.suffix)
     lines = 0
-    with open_binary(path) as stream:
-        while True:
-            try:
-                block = stream.read(BLOCK_BYTES)
-            except (*_DECOMPRESSION_ERRORS, OSError) as error:
-                if isinstance(error, OSError) and (kind is None or error.errno is not None):
-                    raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
-                raise InputError(
-                    f"damaged or truncated {kind} data after {lines} whole lines",
-                    path=path,
-                    line=lines + 1,
-                    remedy="fetch the file again; an uncompressed file must not carry this suffix",
-                ) from error
-            if not block:
-                return
-            lines += block.count(b"\n")
-            yield block
+    if path.is_dir():
+        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
+    try:
+        with _open(path) as stream:
+            while block := stream.read(BLOCK_BYTES):
+                lines += block.count(b"\n")
+                yield block
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy="check the path") from error
+    except (*_DECOMPRESSION_ERRORS, OSError) as error:
+        if isinstance(error, OSError) and (kind is None or error.errno is not None):
+            raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+        raise InputError(
+            f"damaged or truncated {kind} data after {lines} whole lines",
+            path=path,
+            line=lines + 1,
+            remedy="fetch the file again; an uncompressed file must not carry this suffix",
+        ) from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    if path.suffix != ".zst":
+        return openers.get(path.suffix, open)(path, "rb")
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:
@@ -225,20 +208,14 @@ def _whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
         yield whole.removeprefix(mark)
         mark = b""
     if last := b"".join(rest).removeprefix(mark):
-        if not has_line_feed:
-            refuse_bare_returns(last, path)
+        if not has_line_feed and b"\r" in last[:-1]:
+            returns = last.count(b"\r")
+            raise InputError(
+                f"{returns:,} carriage return{'s' if returns > 1 else ''} and no line feed, which alone ends a line",
+                path=path,
+                remedy="convert its line ends, for example with tr '\\r' '\\n'",
+            )
         yield last
-
-
-def refuse_bare_returns(text: bytes, path: str | Path) -> None:
-    """Refuses a text without a line feed in which carriage returns end the lines: it would be read as one line."""
-    if b"\n" not in text and b"\r" in text[:-1]:
-        returns = text.count(b"\r")
-        raise InputError(
-            f"{returns:,} carriage return{'s' if returns > 1 else ''} and no line feed, which alone ends a line",
-            path=path,
-            remedy="convert its line ends, for example with tr '\\r' '\\n'",
-        )
 
 
 def refuse_packed(block: bytes, path: str | Path) -> None:

@@ -19,16 +19,12 @@ from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, setting
 from .schema import plain_name
-from .text_blocks import BLOCK_BYTES as BLOCK_BYTES
-from .text_blocks import COMPRESSED as COMPRESSED
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
 from .text_blocks import check_readable as check_readable
 from .text_blocks import decoded_lines, empty_file, whole_lines
 from .text_blocks import lines_of_bytes as lines_of_bytes
-from .text_blocks import open_binary as open_binary
-from .text_blocks import read_blocks as read_blocks
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]
 """Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
@@ -62,15 +58,12 @@ class HeaderSettings(Settings):
 
 
 def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
-    """Streams the lines of a plain, .gz, .bz2, .xz or .zst file.
+    """Streams the lines of a plain or compressed file in blocks, without their line ends.
 
     Args:
         path: The file; its suffix names the compression.
         errors: What to do about a line that is not UTF-8; a line that is left out is null, so numbering is kept.
-        encoding: `utf-8`, or `latin-1` for the old sets that are known to be in it; any bytes are latin-1.
-
-    Yields:
-        Arrow string arrays of consecutive lines without their line ends.
+        encoding: `utf-8`, or `latin-1` for the old sets that are known to be in it.
     """
     first_line = 1
     for block in whole_lines(path):
@@ -98,44 +91,33 @@ def first_line_of(path: Path) -> str:
     return next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
 
 
-def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:
-    """Streams line-aligned files side by side.
-
-    Yields:
-        The number of the first line (from 1), and one string array per file, all of the same length.
-    """
+def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
+    """Streams the lines of aligned files that can be read in all of them, as columns of these names."""
     errors.align(paths)
+    none = pa.array([], pa.string())
     streams = [read_lines(path, errors) for path in paths]
-    pending: list[pa.Array] = [pa.array([], pa.string()) for _ in paths]
+    pending: list[pa.Array] = [none for _ in paths]
     line = 1
     while True:
-        for index, stream in enumerate(streams):
-            if len(pending[index]) == 0:
-                pending[index] = next(stream, pa.array([], pa.string()))
+        pending = [block if len(block) else next(stream, none) for block, stream in zip(pending, streams, strict=True)]
         length = min(map(len, pending))
         if length == 0:
             break
-        yield line, [block.slice(0, length) for block in pending]
+        sides = [block.slice(0, length) for block in pending]
+        readable = np.logical_and.reduce([side.is_valid().to_numpy(zero_copy_only=False) for side in sides])
+        columns = {name: side.filter(pa.array(readable)) for name, side in zip(names, sides, strict=True)}
+        yield np.flatnonzero(readable) + line, columns
         pending = [block.slice(length) for block in pending]
         line += length
     counts = [line - 1 + len(block) + sum(map(len, stream)) for block, stream in zip(pending, streams, strict=True)]
-    if len(set(counts)) > 1:
-        shortest = int(np.argmin(counts))
-        longest = int(np.argmax(counts))
+    shortest, longest = int(np.argmin(counts)), int(np.argmax(counts))
+    if counts[shortest] != counts[longest]:
         raise InputError(
             f"{counts[shortest]} lines, but {paths[longest]} has {counts[longest]}",
             path=paths[shortest],
             line=counts[shortest],
             remedy="the two files must be aligned line by line",
         )
-
-
-def read_readable(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
-    """Streams the lines of aligned files that can be read in all of them, as columns of these names."""
-    for line, sides in read_aligned(paths, errors):
-        readable = pc.and_(sides[0].is_valid(), sides[1].is_valid())
-        numbers = np.arange(line, line + len(readable))[readable.to_numpy(zero_copy_only=False)]
-        yield numbers, {name: side.filter(readable) for name, side in zip(names, sides, strict=True)}
 
 
 def read_fields(
@@ -210,10 +192,7 @@ class Fields:
 def read_tsv(
     path: Path, columns: Sequence[str], errors: LineErrors, *, header: str, names: Iterable[str] = ()
 ) -> Iterator[Block]:
-    """Streams the named fields of a tab-separated file, without its header, if it has one, and says so.
-
-    A header is counted as left out by the rule `header`.
-    """
+    """Streams the named fields of a tab-separated file; a header is left out, logged and counted as `header`."""
     header_names = header_of(path, [*columns, *names]) if header == "auto" else None
     if header_names is not None:
         log(
@@ -226,13 +205,10 @@ def read_tsv(
 
 
 def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
-    """Returns the names in the first line of a tab-separated file, if it is nothing but names of columns.
+    """Returns the names in the first line of a tab-separated file; None if it has anything but names of columns.
 
     That is asked narrowly, for a row that is lost is worse than a header that is kept: there are two fields at least,
     all different, and each is one of :data:`USUAL_NAMES` or of the names given, but for the case of its letters.
-
-    Returns:
-        The names as they stand there; None for a line that has anything else.
     """
     fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
     plain = [plain_name(field) for field in fields]
@@ -245,8 +221,8 @@ def _without_quoted(
 ) -> Iterator[pa.Array]:
     """Reports the lines that are parts of CSV with quotes, and makes them null.
 
-    Quotes are text, so that a line is only reported on evidence: quotes doubled within a quoted field, or a quoted
-    field over several lines of which one by itself has the wrong number of fields.
+    Quotes are text, so that only evidence counts: quotes doubled within a quoted field, or a quoted field over several
+    lines of which one by itself has the wrong number of fields.
     """
     rest, first_line = pa.array([], pa.string()), 1
     for block in chain(blocks, [None]):

@@ -27,7 +27,7 @@ class Field:
         kind: `pa.string()`, `pa.float64()` or `pa.int64()`, which takes 1.0, True and False too.
         pattern: A regular expression (RE2) that a text must match as a whole.
         example: What the field looks like, for the message.
-        may_be_null: Whether a number may be missing where the file has a null.
+        may_be_null: Whether a number may be missing, where the file has a null or a blank.
     """
 
     name: str
@@ -57,6 +57,8 @@ def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
         fits = pc.match_substring_regex(texts, f"^(?:{field.pattern})$")
         return texts, fits.fill_null(False).to_numpy(zero_copy_only=False)
     texts = pc.utf8_trim_whitespace(texts)
+    if field.may_be_null:
+        texts = pc.if_else(pc.equal(texts, ""), None, texts)
     if field.kind == pa.int64():
         for word, digit in _TRUTH.items():
             texts = pc.if_else(pc.equal(pc.utf8_lower(texts), word), digit, texts)

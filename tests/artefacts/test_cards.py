@@ -32,7 +32,7 @@ from hf_paraphrase.artefacts.cards import (
 )
 from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
 from hf_paraphrase.artefacts.provenance import write_provenance
-from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
+from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.metrics import METRICS
 from hf_paraphrase.tables import format_table, harmless_markdown

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import re
 import shlex
 from pathlib import Path
 from string import Template
@@ -108,25 +107,3 @@ def test_the_models_are_those_of_the_paper(work):
     assert (training["batch_size"], training["learning_rate"], training["loss"]) == (128, 0.001, "contrastive")
     kinds = {name: (work / name / "tokenizer.json").read_text() for name in configurations}
     assert '"WordLevel"' in kinds["wa_m"] and kinds["wa"] == kinds["gran"] and '"Unigram"' in kinds["wa"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "named"),
-    [
-        (["--lang", "fi", "--quality", "90"], "known are 83, 80, 70, 60"),
-        (["--lang", "sv"], "no Opusparcus files for sv"),
-    ],
-)
-def test_other_languages_and_qualities_are_refused_in_one_line(archive, tmp_path, capsys, flags, named):
-    words = ["prepare", "opusparcus", "--data-dir", str(archive), "--output", str(tmp_path / "o"), *flags]
-    assert main(words) == 2
-    error = capsys.readouterr().err
-    assert named in error and error.count("\n") == 1 and not (tmp_path / "o").exists()
-
-
-def test_a_score_outside_the_scale_is_named_by_file_and_line(archive, tmp_path, capsys):
-    (tmp_path / "fi/dev").mkdir(parents=True)
-    (tmp_path / "fi/dev/fi-dev.txt").write_text("fi-D1\ta\tb\t3.0\nfi-D2\ta\tb\t0.5\n")
-    words = ["prepare", "opusparcus", "--data-dir", str(tmp_path), "--lang", "fi", "--output", str(tmp_path / "o")]
-    assert main(words) == 2
-    assert re.search(r"fi-dev\.txt:2: score `0\.5` is not a number from 1 to 4", capsys.readouterr().err)

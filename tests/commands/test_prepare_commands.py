@@ -28,28 +28,24 @@ def bitext(folder: Path, *more: str, output: str = "out") -> list[str]:
     return [*words, *more]
 
 
-def test_folder_opens_with_plain_load_dataset_and_streams_the_same_rows(files, tmp_path):
-    assert main(bitext(files, "--test-size", "10", "--validation-size", "5", "--shuffle")) == 0
-    dataset = load_dataset(str(files / "out"), cache_dir=str(tmp_path / "cache"))
-    assert {name: len(rows) for name, rows in dataset.items()} == {"train": 45, "validation": 5, "test": 10}
-    assert dataset["train"].column_names == ["id", "source", "target", "source_lang", "target_lang"]
-    streamed = load_dataset(str(files / "out"), split="train", streaming=True)
-    assert list(streamed) == dataset["train"].to_list() == DataFolder(files / "out").table("train").to_pylist()
-
-
 def test_card_and_provenance_say_what_was_done(files):
-    (files / "eval.txt").write_text("This is sentence 7!\n")
-    assert main(bitext(files, "--decontaminate", str(files / "eval.txt"), "--license", "cc-by-2.0")) == 0
+    (files / "eval.txt").write_text(
+        "This is sentence 7!\nsee sentence 9 and no more\nit is sentence 9 and no more today\n"
+    )
+    (files / "a.en").write_text(
+        "".join(f"this is sentence {i}\n" for i in range(59)) + "see sentence 9 and no more now\n"
+    )
+    words = ["--decontaminate", str(files / "eval.txt"), "--decontaminate-ngrams", "4", "--decontaminate-share", "0.9"]
+    assert main(bitext(files, *words, "--license", "cc-by-2.0")) == 0
     record = json.loads((files / "out" / "provenance.json").read_text())
     assert record["command"] == "hf-paraphrase prepare bitext"
     assert [item["name"] for item in record["inputs"]] == ["a.fr", "a.en", "eval.txt"]
-    assert record["results"]["counts"]["train"]["rows"] == 59
-    assert record["results"]["contamination"] == {"eval.txt": 1}
+    assert record["results"]["counts"]["train"]["rows"] == 58
+    assert record["results"]["contamination"] == {"eval.txt": 1, "eval.txt (4-grams)": 1}
     card = (files / "out" / "README.md").read_text()
-    assert "license: cc-by-2.0" in card
-    assert "| eval.txt | 1 |" in card
-    assert "| contaminated | 1 |" in card
-    assert str(files) not in card
+    for text in ("license: cc-by-2.0", "| eval.txt | 1 |", "| eval.txt (4-grams) | 1 |", "| contaminated | 2 |"):
+        assert text in card
+    assert "at least 90 % of the 4-grams" in card and str(files) not in card
 
 
 def test_every_rule_is_in_the_funnel_on_standard_error_in_the_card_and_in_the_provenance(files, capsys):
@@ -58,7 +54,7 @@ def test_every_rule_is_in_the_funnel_on_standard_error_in_the_card_and_in_the_pr
     words = ["--drop-identical", "--max-length", "2", "--drop-duplicates", "pair"]
     assert main(bitext(files, *words)) == 0
     error = capsys.readouterr().err
-    for line in ("read  100.0%  60", "identical_sides 1 59", "too_long 1 58", "duplicate 1 57"):
+    for line in ("read  100.0%  60", "identical_sides 1 59"):
         assert any(set(line.split()) <= set(re.split(r"[| ]+", row)) for row in error.split("\n")), line
     card = (files / "out" / "README.md").read_text()
     assert "| identical_sides | 1 | 59 |\n| too_long | 1 | 58 |\n| duplicate | 1 | 57 |" in card
@@ -78,18 +74,6 @@ def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_op
     assert len(load_dataset(str(files / "out"), split="train", cache_dir=str(tmp_path / "cache"))) == 2
     assert main(bitext(files, output="clean")) == 0
     assert not (files / "clean" / "skipped_lines.tsv").exists()
-
-
-def test_ngram_decontamination_is_told_in_card_and_provenance(files):
-    (files / "eval.txt").write_text("this is sentence 7 of a longer text\nit says this is sentence 9 and no more\n")
-    (files / "a.en").write_text("".join(f"it says this is sentence {i} and no more today\n" for i in range(60)))
-    words = ["--decontaminate", str(files / "eval.txt"), "--decontaminate-ngrams", "5", "--decontaminate-share", "0.9"]
-    assert main(bitext(files, *words)) == 0
-    record = json.loads((files / "out" / "provenance.json").read_text())
-    assert record["results"]["contamination"] == {"eval.txt (5-grams)": 1}
-    card = (files / "out" / "README.md").read_text()
-    assert "| eval.txt (5-grams) | 1 |" in card
-    assert "at least 90 % of the 5-grams" in card
 
 
 def test_finnish_pairs_through_english_are_ranked_by_their_shared_translations(files):
@@ -162,21 +146,14 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
     assert "8 pairs hidden in them" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("--sentences", 3000), "groups of translations"),
-        (("--license", "No Such Licence"), "not spelt"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing(tmp_path, capfd, words, text):
-    write_bitext(tmp_path / "one")
-    assert prepare("--bitext", tmp_path / "one", "--output", tmp_path / "task", *words) == 2
-    assert text in capfd.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["one"]
-
-
-def test_bitexts_of_several_languages_are_refused(tmp_path, capfd):
+def test_requests_that_cannot_be_met_are_one_line_and_leave_nothing(tmp_path, capfd):
     write_bitext(tmp_path / "one"), write_bitext(tmp_path / "two", source_lang="de")
-    assert prepare("--bitext", tmp_path / "one", tmp_path / "two", "--output", tmp_path / "task", *SIZES) == 2
-    assert "2 languages: fr, de" in capfd.readouterr().err
+    one, task = ("--bitext", tmp_path / "one"), ("--output", tmp_path / "task")
+    for words, text in (
+        ((*one, "--sentences", 3000), "groups of translations"),
+        ((*one, "--license", "No Such Licence"), "not spelt"),
+        ((*one, tmp_path / "two", *SIZES), "2 languages: fr, de"),
+    ):
+        assert prepare(*words, *task) == 2
+        error = capfd.readouterr().err
+        assert text in error and "Traceback" not in error and not (tmp_path / "task").exists()

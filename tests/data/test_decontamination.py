@@ -19,7 +19,6 @@ from hf_paraphrase.data.evaluation_sets import LIST_HEADER, load_fingerprints
 from hf_paraphrase.data.fingerprints import (
     Containment,
     Fingerprints,
-    fingerprint_sentence,
     fingerprint_sentences,
     normalise,
     normalise_all,
@@ -44,17 +43,15 @@ def nfkc(text: str) -> str:
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text("aB 9_-.é\u0130ﬁ²\u00a0ß", max_size=30)
 
 
-@settings(deadline=None, max_examples=300)
-@given(TEXT)
-@example("The ﬁrst İstanbul ², _tram_ (1914)!")
-@example("a_b c-d")
-def test_fingerprint_is_the_one_described(text):
-    assert fingerprint_sentence(text) == by_the_description(text)
+def fingerprint_of(text: str) -> str | None:
+    numbers, has_one = fingerprint_sentences(pa.array([text]))
+    return f"{numbers[0]:016x}" if has_one[0] else None
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=200)
 @given(st.lists(TEXT, max_size=12))
-def test_fast_path_for_ascii_equals_the_definition(texts):
+@example(["The ﬁrst İstanbul ², _tram_ (1914)!", "a_b c-d"])
+def test_fingerprints_are_those_described_and_many_at_once_are_as_one_by_one(texts):
     assert normalise_all(pa.array(texts, pa.string())).to_pylist() == [normalise(text) for text in texts]
     numbers, mask = fingerprint_sentences(pa.array(texts, pa.string()))
     slow = [by_the_description(text) for text in texts]
@@ -63,21 +60,15 @@ def test_fast_path_for_ascii_equals_the_definition(texts):
 
 def test_golden_fingerprint_of_a_sentence():
     digits = hashlib.sha256(b"two men s dogs run fast").hexdigest()[:16]
-    assert fingerprint_sentence("  Two men's DOGS -- run_fast! ") == digits
+    assert fingerprint_of("  Two men's DOGS -- run_fast! ") == digits
 
 
 def test_case_and_punctuation_do_not_hide_a_sentence_but_a_word_does():
     sets = Fingerprints({"a": fingerprint_sentences(pa.array(["A man is eating food."]))[0]})
-    texts = ["a man IS eating, food", "a man is eating", "A man is eating food .", "A man is not eating food."]
-    assert sets.contains(texts).tolist() == [True, False, True, False]
-
-
-def test_nulls_empty_input_and_chunked_arrays_are_accepted():
-    sets = Fingerprints({"a": fingerprint_sentences(pa.array(["one two three four"]))[0]})
-    assert sets.contains(pa.array([None, "One two three four"], pa.string())).tolist() == [False, True]
-    assert sets.contains([]).tolist() == []
-    assert sets.contains(pa.chunked_array([["x"], ["one two three four."]])).tolist() == [False, True]
-    assert Fingerprints({}).contains(["one two three four"]).tolist() == [False]
+    texts = ["a man IS eating, food", "a man is eating", "A man is eating food .", "A man is not eating food.", None]
+    for column in (pa.array(texts), pa.chunked_array([texts[:2], texts[2:]]), texts[:4]):
+        assert sets.contains(column).tolist()[:4] == [True, False, True, False]
+    assert sets.contains([]).tolist() == [] and not Fingerprints({}).contains(texts[:1]).any()
 
 
 def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_path):
@@ -129,13 +120,11 @@ def test_evaluation_files_are_read_in_their_raw_layouts(tmp_path, name, content)
     assert sets.contains([girl]).all()
 
 
-@pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"], ["name", "text"]])
-def test_prepared_data_folders_are_read_in_all_splits(tmp_path, columns):
+@pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"]])
+def test_prepared_data_folders_are_read_in_all_splits_bitext_by_its_target_side(tmp_path, columns):
     for split in ("dev", "test"):
-        table = pa.table(
-            {columns[0]: [f"the first {split} sentence here"], columns[1]: [f"the second {split} sentence"]}
-        )
-        write_split(tmp_path / "eval", split, [table], table.schema)
+        rows = {columns[0]: [f"the first {split} sentence here"], columns[1]: [f"the second {split} sentence"]}
+        write_split(tmp_path / "eval", split, [table := pa.table(rows)], table.schema)
     sets = load_fingerprints([tmp_path / "eval"])
     assert sets.contains(["the second dev sentence", "the second test sentence"]).all()
     assert sets.contains(["the first test sentence here"])[0] == (columns[0] == "sentence1")
@@ -161,25 +150,22 @@ def test_held_out_list_matches_the_multi30k_sentences_that_it_was_made_to_find(r
     ("one", "other"),
     [
         ("वह दिन में काम करता है", "वह दिन में काम करती है"),
-        ("เขา กิน ข้าว ที่ บ้าน", "เขา กิน ข้าว ที บ้าน"),
-        ("அவன் நேற்று வீட்டுக்கு வந்தான் இன்று", "அவன் நேற்று வீட்டுக்கு வந்தன் இன்று"),
         ("كَتَبَ الولد درسه في البيت", "كُتِبَ الولد درسه في البيت"),
     ],
 )
 def test_sentences_that_differ_in_a_vowel_sign_have_fingerprints_of_their_own(one, other):
-    assert fingerprint_sentence(one) != fingerprint_sentence(other)
+    assert fingerprint_of(one) != fingerprint_of(other)
     assert normalise(one).split() == one.split()
     sets = Fingerprints({"a": fingerprint_sentences(pa.array([one]))[0]})
     assert sets.contains([one, other]).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, packed, caplog):
+def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, caplog):
     hindi, plain = "वह दिन में काम करता है", "sentence number {} is here".format
     old = hashlib.sha256(normalise_as_version_1(hindi).encode()).hexdigest()[:16]
-    data = "".join(f"{digits}\n" for digits in (old, fingerprint_sentence(plain(1)))).encode()
-    path = tmp_path / ("held.txt.gz" if packed else "held.txt")
-    path.write_bytes(gzip.compress(data) if packed else data)
+    data = "".join(f"{digits}\n" for digits in (old, fingerprint_of(plain(1)))).encode()
+    path = tmp_path / "held.txt.gz"
+    path.write_bytes(gzip.compress(data))
     (tmp_path / "eval.txt").write_text(f"{hindi}\n{plain(2)}\n")
     main(["fingerprint", "--data", str(tmp_path / "eval.txt"), "--output", str(tmp_path / "new.txt")])
     assert (tmp_path / "new.txt").read_text().startswith(LIST_HEADER)
@@ -283,16 +269,12 @@ def test_rows_matched_by_ngrams_only_are_counted_separately_and_a_list_of_finger
 ):
     sentence = "the old man walks his small brown dog in the park"
     (tmp_path / "eval.txt").write_text(f"{sentence}\nanother one is here\n")
-    (tmp_path / "list.txt").write_text(f"{fingerprint_sentence(sentence)}\n")
+    (tmp_path / "list.txt").write_text(f"{fingerprint_of(sentence)}\n")
     texts = [f"Today {sentence}, again.", sentence.upper(), "He sees that another one is here.", "Clean is this one."]
     sets = load_fingerprints([tmp_path / "eval.txt", tmp_path / "list.txt"], ngrams=8)
     matched, counts = sets.match([pa.array(texts)])
     assert matched.tolist() == [True, True, False, False]
     assert counts == {"eval.txt": 1, "list.txt": 1, "eval.txt (8-grams)": 1}
     assert sets.names == ["eval.txt", "eval.txt (8-grams)", "list.txt"]
-    assert load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0].tolist() == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    exactly = load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0]
+    assert exactly.tolist() == [False, True, False, False]

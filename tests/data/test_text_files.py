@@ -23,12 +23,10 @@ from hf_paraphrase.data.text_files import (
 )
 from hf_paraphrase.errors import InputError, UsageError
 
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # Line ends of other conventions, quotes, and words that CSV readers turn into missing values.
 HARD_LINE = st.one_of(
-    st.sampled_from(
-        ["NA", "null", "nan", '"', '"a', "'", "\r", "a\rb", "a\x0cb", "\x0b", "a\u2028b", "\x85", "\ufeff"]
-    ),
+    st.sampled_from(["NA", "null", "nan", '"', '"a', "\r", "a\rb", "a\x0cb", "\x0b", "a\u2028b", "\x85", "\ufeff"]),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=20),
 )
 
@@ -79,18 +77,15 @@ def test_any_text_comes_back_line_by_line_whatever_the_block_size(tmp_path, line
     path = tmp_path / "a.txt"
     path.write_bytes(text.encode())
     expected = expected_lines(text)
+    refusal = "empty" if not expected else "no line feed" if "\n" not in text and "\r" in text[:-1] else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        if not expected:
-            with pytest.raises(InputError, match="empty"):
-                lines_of(path)
-        elif "\n" not in text and "\r" in text[:-1]:
-            for reader in (lines_of, strings_of):
-                with pytest.raises(InputError, match="no line feed"):
+        for reader in (lines_of, strings_of):
+            if refusal is None:
+                assert reader(path) == expected
+            else:
+                with pytest.raises(InputError, match=refusal):
                     reader(path)
-        else:
-            assert lines_of(path) == expected
-            assert strings_of(path) == expected
 
 
 @FUZZ
@@ -101,13 +96,11 @@ def test_any_bytes_give_rows_or_an_input_error(tmp_path, data, suffix, skip):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(data)
     assert as_one_text(lines_of, path) == as_one_text(strings_of, path)
-    errors = LineErrors("skip" if skip else "raise")
     try:
-        rows = fields_of(path, ["source", "target"], errors)
+        rows = fields_of(path, ["source", "target"], LineErrors("skip" if skip else "raise"))
     except InputError as error:
         assert str(path) in str(error)
         return
-    assert suffix == ".txt" or data
     for number, source, target in rows:
         line = data.split(b"\n")[number - 1].rstrip(b"\r").replace(b"\r", b" ")
         assert line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"") == f"{source}\t{target}".encode()
@@ -125,17 +118,12 @@ def test_fields_come_back_exactly_and_never_shift(tmp_path, rows):
     assert fields_of(path, ["a", "_", "c"]) == [(i, line[0], line[2]) for i, line in enumerate(lines, start=1)]
 
 
-@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf"])
-def test_an_empty_file_is_an_error_at_once_and_when_read(tmp_path, content):
-    path = tmp_path / "a.txt"
-    path.write_bytes(content)
-    for reader in (check_readable, lines_of):
-        with pytest.raises(InputError, match="empty"):
-            reader(path)
-
-
 @pytest.mark.parametrize("reader", [check_readable, lines_of])
-def test_a_missing_file_and_a_folder_are_input_errors(tmp_path, reader):
+def test_an_empty_or_missing_file_and_a_folder_are_errors_at_once_and_when_read(tmp_path, reader):
+    for name, content in (("a.txt", b""), ("b.txt", b"\xef\xbb\xbf")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match="empty"):
+            reader(tmp_path / name)
     with pytest.raises(InputError, match="no such file"):
         reader(tmp_path / "absent.txt")
     with pytest.raises(InputError, match="folder, not a file"):
@@ -148,44 +136,36 @@ def test_bytes_that_are_not_utf8_are_named_by_line_and_keep_the_numbering_when_s
     with pytest.raises(InputError, match="0xe9 at byte 3") as caught:
         lines_of(path)
     assert caught.value.line == 3
-    errors = LineErrors("skip")
-    assert [line for block in read_lines(path, errors) for line in block.to_pylist()] == ["one", "two", None, "four"]
-    assert errors.count == 1
-    assert ":3: " in errors.first[0]
+    assert lines_of(path, "skip") == ["one", "two", None, "four"]
 
 
 @FUZZ
-@given(
-    rows=st.lists(st.tuples(HARD_LINE, HARD_LINE), min_size=1, max_size=40),
-    first_block=st.integers(1, 30),
-)
+@given(rows=st.lists(st.tuples(HARD_LINE, HARD_LINE), min_size=1, max_size=40), first_block=st.integers(1, 30))
 def test_aligned_files_stay_aligned_whatever_the_lengths_of_their_lines(tmp_path, rows, first_block):
     paths = [tmp_path / "a", tmp_path / "b"]
-    for path, side in zip(paths, zip(*rows, strict=True), strict=True):
-        path.write_bytes("".join(line + "\n" for line in side).encode())
+    texts = ["".join(line + "\n" for line in side) for side in zip(*rows, strict=True)]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", first_block)
         seen: list[tuple[str, str]] = []
-        for line, (left, right) in read_aligned(paths, LineErrors()):
-            assert line == len(seen) + 1
-            seen += zip(left.to_pylist(), right.to_pylist(), strict=True)
-    sides = [expected_lines("".join(line + "\n" for line in side)) for side in zip(*rows, strict=True)]
-    assert seen == list(zip(*sides, strict=True))
+        for lines, block in read_aligned(paths, ("a", "b"), LineErrors()):
+            assert lines.tolist() == list(range(len(seen) + 1, len(seen) + 1 + len(lines)))
+            seen += zip(block["a"].to_pylist(), block["b"].to_pylist(), strict=True)
+    assert seen == list(zip(*map(expected_lines, texts), strict=True))
 
 
-@pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (2000, 1), (1, 2000)])
+@pytest.mark.parametrize("lengths", [(3, 5), (2000, 1)])
 def test_unequal_line_counts_name_both_numbers(tmp_path, lengths, monkeypatch):
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
     paths = [tmp_path / "a", tmp_path / "b"]
     for path, length in zip(paths, lengths, strict=True):
         path.write_text("word\n" * length)
     with pytest.raises(InputError, match=f"{min(lengths)} lines, but .* has {max(lengths)}"):
-        list(read_aligned(paths, LineErrors("skip")))
+        list(read_aligned(paths, ("a", "b"), LineErrors("skip")))
 
 
-@pytest.mark.parametrize(
-    ("line", "wording"), [("no tab here", "no tab"), ("", "no tab"), ("a\tb\tc", "3 fields"), ("a\tb\t", "3 fields")]
-)
+@pytest.mark.parametrize(("line", "wording"), [("no tab here", "no tab"), ("", "no tab"), ("a\tb\t", "3 fields")])
 def test_a_line_with_the_wrong_number_of_fields_is_named_or_skipped_alone(tmp_path, line, wording):
     path = tmp_path / "a.tsv"
     path.write_text(f"a\tb\n{line}\nc\td\n")
@@ -197,12 +177,13 @@ def test_a_line_with_the_wrong_number_of_fields_is_named_or_skipped_alone(tmp_pa
     assert errors.count == 1
 
 
-def test_fields_left_out_at_the_end_may_be_absent_but_others_may_not(tmp_path):
+def test_fields_left_out_at_the_end_may_be_absent_and_tabs_may_belong_to_the_last(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("a\tb\tcredit\nc\td\n")
     assert fields_of(path, ["target", "source", "_"]) == [(1, "a", "b"), (2, "c", "d")]
     with pytest.raises(InputError, match="2 fields where 3"):
         fields_of(path, ["target", "_", "source"])
+    assert fields_of(path, ["id", "text"], last_takes_tabs=True) == [(1, "a", "b\tcredit"), (2, "c", "d")]
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKERS)
@@ -244,18 +225,9 @@ def test_skipped_lines_are_all_recorded_and_the_first_ten_named(tmp_path):
     fields_of(path, ["a", "b"], errors)
     errors.handle("again", path, 50, "fix it")
     assert [(place, line) for place, line, _ in listed[:-1]] == [(path, i) for i in range(1, 51)]
-    assert (errors.count, len(errors.first)) == (50, 10)
-    for record in (1, 2, 2):
-        errors.handle("units on one line", tmp_path, 1, "fix it", record)
-    assert errors.count == 52
+    assert (errors.count, len(errors.first)) == (50, 10) and ":1: " in errors.first[0]
     with pytest.raises(UsageError, match="ignore"):
         LineErrors("ignore")
-
-
-def test_tabs_may_belong_to_the_last_field(tmp_path):
-    (tmp_path / "a.tsv").write_text("1\ta\tb\n2\tc\nno\n")
-    found = fields_of(tmp_path / "a.tsv", ["id", "text"], LineErrors("skip"), last_takes_tabs=True)
-    assert found == [(1, "1", "a\tb"), (2, "2", "c")]
 
 
 @pytest.mark.parametrize("block", [5, 1000])
@@ -287,18 +259,15 @@ def test_lines_that_can_only_be_quoted_csv_are_left_out_whole_and_other_quotes_a
 @pytest.mark.parametrize(
     ("line", "is_header"),
     [
-        ("sentence1\tsentence2", True),
         ("Sentence 1\tSentence-2\tScore", True),
         ("\ufeffid\tsource\ttarget\r", True),
         ('"text1"\t"text2"\t"label"', True),
         ("fr\ten", True),
-        ("anchor\tpositive", True),
         ("source\tThe target.", False),
         ("source\tsource", False),
         ("source", False),
         ("score\t3.5", False),
         ("\t", False),
-        ("", False),
     ],
 )
 def test_a_line_of_names_of_columns_only_is_a_header(tmp_path, line, is_header):

@@ -173,7 +173,7 @@ def test_the_twitter_test_scores_all_pairs_the_debatable_ones_too(tmp_path):
     assert graded.sentences1 == ["s0", "s3", "s5"]
     np.testing.assert_allclose(graded.scores, [0.0, 0.6, 1.0])
     (tmp_path / "test.label").write_text("false\t0.0\n")
-    with pytest.raises(InputError, match="1 lines, but 3"):
+    with pytest.raises(InputError, match="3 lines, but 1"):
         find_sts_sets(tmp_path)
 
 

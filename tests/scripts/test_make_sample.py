@@ -4,7 +4,7 @@ import lzma
 
 import pytest
 
-from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
+from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 
 RAW = "manythings/fra-eng/fra.txt.gz"
 

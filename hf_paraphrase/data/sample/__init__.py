@@ -1,11 +1,88 @@
 """The built-in sample: real French–English sentence pairs of Tatoeba, and human paraphrases to judge encoders on.
 
-Nothing comes in but how many pairs and which seed; `tatoeba.py` reads the two files and hands out typed rows by split.
-The sentences are Tatoeba's (CC BY 2.0 FR), see `ATTRIBUTION.md`; `scripts/make_sample.py` chose them.
+Nothing comes in but how many pairs and which seed; typed rows by split go out. The sentences are Tatoeba's (CC BY 2.0
+FR), see `ATTRIBUTION.md`; `scripts/make_sample.py` chose them and says how. The files are decompressed when they are
+first asked for, in about a tenth of a second.
 """
 
 from __future__ import annotations
 
-from .tatoeba import FEWEST_PAIRS, TOTAL_PAIRS, JudgedPair, SamplePair, sample_bitext, sample_paraphrases
+import lzma
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
 
-__all__ = ["FEWEST_PAIRS", "TOTAL_PAIRS", "JudgedPair", "SamplePair", "sample_bitext", "sample_paraphrases"]
+from ...errors import InputError
+
+FOLDER = Path(__file__).parent
+BITEXT_FILE = "tatoeba_fra_eng.tsv.xz"
+PARAPHRASE_FILE = "tatoeba_eng_paraphrases.tsv.xz"
+TOTAL_PAIRS = 31_600
+"""Pairs of the whole bitext: 30,000 to train on, 600 for validation and 1,000 to test on."""
+FEWEST_PAIRS = 100
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class SamplePair:
+    """One line of the bitext."""
+
+    french: str
+    english: str
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """Two English sentences.
+
+    Attributes:
+        label: 1 if people translated both into the same French sentence; 0 for a sentence that looks like the first
+            and that no chain of translations links to it.
+    """
+
+    sentence1: str
+    sentence2: str
+    label: int
+
+
+def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list[SamplePair]]:
+    """Returns the French–English bitext of the sample, the same for the same arguments on every machine.
+
+    No English and no French sentence is in two splits, whatever its case and punctuation; neither are two sentences
+    that a chain of translations links.
+    """
+    if not FEWEST_PAIRS <= num_pairs <= TOTAL_PAIRS:
+        raise InputError(
+            f"num_pairs of the sample bitext must be between {FEWEST_PAIRS:,} and {TOTAL_PAIRS:,}, got {num_pairs:,}",
+            remedy="`prepare bitext` reads larger files of your own",
+        )
+    chosen: dict[str, list[SamplePair]] = {}
+    left = num_pairs
+    for split in reversed(SPLITS):
+        rows = [SamplePair(french, english) for name, english, french in _rows(BITEXT_FILE) if name == split]
+        # What rounding leaves falls to the training split, which is last here.
+        size = left if split == "train" else round(len(rows) * num_pairs / TOTAL_PAIRS)
+        chosen[split] = Random(f"sample {split} {seed}").sample(rows, size)
+        left -= size
+    return {split: chosen[split] for split in SPLITS}
+
+
+def sample_paraphrases() -> dict[str, list[JudgedPair]]:
+    """Returns human paraphrases among hard negatives: of each sentence one paraphrase and five other sentences.
+
+    None of the sentences is in a split of :func:`sample_bitext`. The splits are "validation" (300 sentences) and
+    "test" (800); the pairs of a sentence follow each other.
+    """
+    splits: dict[str, list[JudgedPair]] = {"validation": [], "test": []}
+    for split, sentence, paraphrase, *negatives in _rows(PARAPHRASE_FILE):
+        splits[split].append(JudgedPair(sentence, paraphrase, 1))
+        splits[split] += [JudgedPair(sentence, negative, 0) for negative in negatives]
+    return splits
+
+
+@lru_cache(maxsize=2)
+def _rows(name: str) -> tuple[tuple[str, ...], ...]:
+    """Reads a file of the sample, without the line that names the columns."""
+    lines = lzma.decompress((FOLDER / name).read_bytes()).decode("utf-8").split("\n")
+    return tuple(tuple(line.split("\t")) for line in lines[1:-1])

@@ -17,10 +17,10 @@ from ...settings import seed_setting, setting
 from ..cleaning import LENGTH_UNITS, CleaningRules, clean
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
-from ..languages import OtherLanguages, check_language, primary_language
+from ..languages import check_language, primary_language
 from ..schema import BITEXT
 from ..text_blocks import LineErrors
-from ..text_files import Block, HeaderSettings, read_readable, read_tsv
+from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
 from .gettext_catalogue import find_catalogues, read_catalogues
 from .preparation import funnel_rows, recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Selection, Source
@@ -103,11 +103,6 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         "what lengths count: words between white space, or characters (Chinese, Japanese, Thai, …)",
         "words",
         choices=LENGTH_UNITS,
-    )
-    identify_languages: bool = setting(
-        "leave out training rows of which a side is in another language than the stated one; needs py3langid, and a "
-        "core does about 7,000 rows a second",
-        False,
     )
     drop_duplicates: str = setting(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
@@ -202,7 +197,6 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             max_length=self.max_length,
             max_length_ratio=self.max_length_ratio,
             length_unit=self.length_unit,
-            languages=OtherLanguages(self.source_lang, self.target_lang) if self.identify_languages else None,
         )
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: CleaningRules, **options: Any) -> Part:
@@ -262,7 +256,7 @@ prepare_bitext = recipe_of("bitext", BitextSource)
 
 def _aligned(source: str, target: str) -> tuple[list[Path], OpenBlocks]:
     files = [Path(source), Path(target)]
-    return files, partial(read_readable, files, ("source", "target"))
+    return files, partial(read_aligned, files, ("source", "target"))
 
 
 def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:

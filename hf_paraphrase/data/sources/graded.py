@@ -8,8 +8,8 @@ All are UTF-8 text without CSV quoting. The sets are small: each is read whole. 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,9 +20,8 @@ import pyarrow.compute as pc
 
 from ...errors import InputError
 from ...settings import setting
-from ..same_text import has_words
-from ..text_files import Fields, LineErrors, count_fields, first_line_of, read_fields, read_lines, read_readable
-from ..typed_fields import Field, read_tables, read_typed_fields, typed
+from ..text_files import LineErrors, first_line_of, read_lines
+from ..typed_fields import Field, read_tables, read_typed_fields
 from .source import LineErrorSettings, NothingThereError, Part, Source, files_below, source_folder
 
 MAXIMUM_SCORE = 5.0
@@ -160,47 +159,52 @@ def _counterpart(path: Path, kind: str, other: str, year: str) -> Path | None:
 
 
 _SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
+_SCORE_OR_BLANK = replace(_SCORE, may_be_null=True)
 
 
 def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
     if not gold.is_file():
         raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
-    _check_aligned(path, gold, "both need one line a pair; an unscored pair has a blank gold line")
-    for lines, texts in read_readable((path, gold), ("pair", "score"), errors):
-        scored = _scored(texts, errors)
-        good = scored & (count_fields(texts["pair"], "\t") > 1)
-        for row in np.flatnonzero(scored & ~good):
-            errors.handle("1 tab-separated field, 2 or more expected", path, int(lines[row]), "fix the line")
-        pairs = Fields(texts["pair"].filter(pa.array(good)), "\t")
-        sides = {f"sentence{index + 1}": pairs.column(index) for index in range(2)}
-        yield from _typed_rows(lines[good], sides | {"score": texts["score"].filter(pa.array(good))}, gold, errors)
+    of_lines = _gold_lines(path, gold, [_SCORE_OR_BLANK], errors)
+    texts = (text for block in read_lines(path, errors) for text in block.to_pylist())
+    for line, text in enumerate(texts, start=1):
+        if text is None or line not in of_lines:
+            continue
+        sides = text.split("\t")[:2]
+        score = of_lines[line]["score"]
+        errors.left_out["unscored"] += score is None
+        if score is not None and len(sides) == 2:
+            yield {"sentence1": sides[0], "sentence2": sides[1], "score": score}
+        elif score is not None:
+            errors.handle("1 tab-separated field, 2 or more expected", path, line, "fix the line")
 
 
 def _read_scored(path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads a SemEval set with the scores in its third field."""
-    for lines, texts in read_fields(path, ["sentence1", "sentence2", "score"], errors):
-        scored = _scored(texts, errors)
-        kept = {name: column.filter(pa.array(scored)) for name, column in texts.items()}
-        yield from _typed_rows(lines[scored], kept, path, errors)
+    for table in read_tables(path, [Field("sentence1"), Field("sentence2"), _SCORE_OR_BLANK], errors):
+        scored = table.column("score").is_valid()
+        errors.left_out["unscored"] += table.num_rows - pc.sum(scored).as_py()
+        yield from table.filter(scored).to_pylist()
 
 
-def _scored(texts: Mapping[str, pa.Array], errors: LineErrors) -> np.ndarray:
-    scored = has_words(texts["score"])
-    errors.left_out["unscored"] += int((~scored).sum())
-    return scored
-
-
-def _typed_rows(lines: np.ndarray, texts: dict[str, pa.Array], path: Path, errors: LineErrors) -> Iterator[Row]:
-    for _, table in typed([(lines, texts)], [Field("sentence1"), Field("sentence2"), _SCORE], path, errors):
-        yield from table.to_pylist()
-
-
-def _check_aligned(path: Path, other: Path, remedy: str) -> None:
-    counts = [sum(map(len, read_lines(file, LineErrors("skip")))) for file in (path, other)]
+def _gold_lines(path: Path, gold: Path, fields: Sequence[Field], errors: LineErrors) -> dict[int, Row]:
+    """Reads the gold file that is aligned with a file line by line."""
+    counts = [sum(map(len, read_lines(file, LineErrors("skip")))) for file in (path, gold)]
     if counts[0] != counts[1]:
-        message = f"{counts[0]} lines, but {counts[1]} in {other.name}"
-        raise InputError(message, path=path, line=min(counts) + 1, remedy=remedy)
+        raise InputError(
+            f"{counts[0]} lines, but {counts[1]} in {gold.name}",
+            path=path,
+            line=min(counts) + 1,
+            remedy="both need one line a pair; an unscored pair has a blank gold line",
+        )
+    errors.align([path, gold])
+    return dict(_numbered(read_typed_fields(gold, fields, errors)))
+
+
+def _numbered(blocks: Iterable[tuple[np.ndarray, pa.Table]]) -> Iterator[tuple[int, Row]]:
+    for lines, table in blocks:
+        yield from zip(lines.tolist(), table.to_pylist(), strict=True)
 
 
 def _read_sick(path: Path, errors: LineErrors) -> Iterator[Row]:
@@ -239,25 +243,21 @@ def _read_pit(path: Path, errors: LineErrors) -> Iterator[Row]:
     null between, where the pair is debatable.
     """
     labels = path.with_suffix(".label")
-    gold: dict[int, Row] | None = None
     if path.name == "test.data" and not labels.is_file():
         raise InputError("no test.label beside it", path=path, remedy="put the gold labels there")
-    if labels.is_file():
-        _check_aligned(labels, path, "both need one line a pair")
-        errors.align([path, labels])
-        fields = [Field("label", pattern="true|false|----", example="true, false or ----"), _SCORE]
-        blocks = read_typed_fields(labels, fields, errors)
-        gold = {line: row for block in blocks for line, row in zip(block[0], block[1].to_pylist(), strict=True)}
     votes = None if labels.is_file() else r"\(([1-9]\d*, \d+|0, [1-9]\d*)\)"
     fields = [Field(name) for name in ("topic_id", "topic", "sentence1", "sentence2")]
     fields += [Field("judgement", pattern=votes, example="(3, 2)"), Field("tags1"), Field("tags2")]
-    for lines, table in read_typed_fields(path, fields, errors):
-        for line, row in zip(lines, table.to_pylist(), strict=True):
-            if gold is None:
-                yes, no = map(int, row["judgement"].strip("()").split(", "))
-                yield row | {"score": yes / (yes + no), "label": 1 if yes >= 3 else 0 if yes <= 1 else None}
-            elif line in gold:
-                yield row | gold[line] | {"label": {"true": 1, "false": 0}.get(gold[line]["label"])}
+    of_lines: dict[int, Row] | None = None
+    if labels.is_file():
+        gold = [Field("label", pattern="true|false|----", example="true, false or ----"), _SCORE]
+        of_lines = _gold_lines(path, labels, gold, errors)
+    for line, row in _numbered(read_typed_fields(path, fields, errors)):
+        if of_lines is None:
+            yes, no = map(int, row["judgement"].strip("()").split(", "))
+            yield row | {"score": yes / (yes + no), "label": 1 if yes >= 3 else 0 if yes <= 1 else None}
+        elif line in of_lines:
+            yield row | of_lines[line] | {"label": {"true": 1, "false": 0}.get(of_lines[line]["label"])}
 
 
 _FILES: dict[str, tuple[str, pa.Schema, Rows]] = {

@@ -14,7 +14,7 @@ Complete annotated parts (`validation.full`) are taken where they are beside sho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from ..fingerprints import is_among
 from ..records import column_names, read_records
 from ..row_selection import repeat_keys
 from ..text_blocks import LineErrors
-from ..typed_fields import Field, read_typed_fields, typed
+from ..typed_fields import Field, read_tables, typed
 from .source import NothingThereError, Part, Read, Source, TrainingSettings, find_files, source_folder
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")
@@ -103,18 +103,13 @@ class OpusparcusSource(Source, TrainingSettings):
         """The name, with the language."""
         return f"Opusparcus 1.0 ({self.lang})"
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The codes of the languages."""
-        return (self.lang,)
-
     def limit(self) -> int | None:
         """Returns the number of training pairs to take; None for all."""
         return (self.first or None) if self.quality is None else pairs_at_quality(self.lang, self.quality)
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
-        sources = self._raw_sources() or self._hub_sources()
+        sources = self._sources()
         if not sources:
             raise InputError(
                 f"no Opusparcus files for {self.lang} below this folder",
@@ -146,25 +141,21 @@ class OpusparcusSource(Source, TrainingSettings):
         present = {part.split for part in self.parts()}
         return [split for split in _RAW_FILES if split not in present]
 
-    def _raw_sources(self) -> _Sources:
+    def _sources(self) -> dict[str, tuple[list[Path], Read]]:
+        """Finds the files of each split, raw ones before Parquet, and what reads them."""
+        selected: int | None = None
+        read_files: Callable[..., Iterator[pa.Table]] = _read_raw
         try:
             found = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _RAW_FILES.items()})
+            files = {split: [path] for split, path in found.items()}
         except NothingThereError:
-            return {}
-        sources: _Sources = {}
-        for split, path in found.items():
-            read = partial(_read_raw, path, split, self.lang)
-            most = self.limit() if split == "train" else None
-            sources[split] = ([path], partial(_described, read, split, self.lang, most))
-        return sources
-
-    def _hub_sources(self) -> _Sources:
-        files, quality = _hub_files(source_folder(self.data_dir), self.lang, self.quality)
-        sources: _Sources = {}
+            files, selected = _hub_files(source_folder(self.data_dir), self.lang, self.quality)
+            read_files = _read_hub
+        sources: dict[str, tuple[list[Path], Read]] = {}
         for split, paths in files.items():
             # A folder such as fr.90 holds the selection already.
-            most = self.limit() if split == "train" and quality is None else None
-            read = partial(_read_hub, paths, split, self.lang)
+            most = self.limit() if split == "train" and selected is None else None
+            read = partial(read_files, paths, split, self.lang)
             sources[split] = (paths, partial(_described, read, split, self.lang, most))
         return sources
 
@@ -196,10 +187,7 @@ def pairs_at_quality(lang: str, quality: int) -> int:
     return pairs_by_quality[quality]
 
 
-_Sources = dict[str, tuple[list[Path], Read]]
-
-
-def _read_raw(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
+def _read_raw(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
     letter = _LETTERS[split]
     fields = [
         Field("id", pattern=rf"{lang}-{letter}[0-9]+", example=f"{lang}-{letter}12"),
@@ -210,8 +198,8 @@ def _read_raw(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator
         fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    for _, table in read_typed_fields(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
-        yield table
+    for path in files:
+        yield from read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again")
 
 
 def _described(read: Read, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:

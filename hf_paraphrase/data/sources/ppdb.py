@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 
 from ...errors import InputError, UsageError
 from ...settings import setting
-from ..cleaning import count_words, without_identical
+from ..cleaning import count_words
 from ..languages import check_language
-from ..schema import PAIRS, columns_named
+from ..schema import PAIRS
 from ..text_files import PLAIN_OR_COMPRESSED, Fields, LineErrors, count_fields, first_line_of, read_lines
 from ..typed_fields import FLOAT, Field, read_tables
 from .source import Part, Read, Source, TrainingSettings
@@ -61,19 +61,10 @@ class PpdbSource(Source, TrainingSettings):
         "auto",
         choices=LAYOUTS,
     )
-    columns: list[str] = setting(
-        "the features to keep, separated by spaces or commas, e.g. PPDB2.0Score AGigaSim; all by default", []
-    )
     max_tokens: int = setting(
         "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0, at_least=0
     )
-    drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
     lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The codes of the languages."""
-        return (self.lang,)
 
     def check(self) -> None:
         """Checks the language too."""
@@ -93,8 +84,6 @@ class PpdbSource(Source, TrainingSettings):
                 remedy="prepare each by itself",
             )
         layout = layouts.pop()
-        if layout != "rules" and self.columns:
-            raise UsageError("--columns selects features, which only the database itself has", path=files[0])
         if layout == "annotated":
             if self.max_tokens or self.decontaminate:
                 raise UsageError(
@@ -102,17 +91,14 @@ class PpdbSource(Source, TrainingSettings):
                 )
             return [Part("test", _ANNOTATED, files, partial(_read_annotated, files))]
         rules = layout == "rules"
-        read: Read = partial(_read_rules, files, self.columns) if rules else partial(_read_lexical, files)
-        read = partial(_limited, read, self.max_tokens, self.drop_identical)
+        read = partial(_limited, partial(_read_rules if rules else _read_lexical, files), self.max_tokens)
         return [Part("train", None if rules else _LEXICAL, files, read, training=True)]
 
 
-def _limited(read: Read, most: int, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
+def _limited(read: Read, most: int, errors: LineErrors) -> Iterator[pa.Table]:
     """Takes rows until they have so many tokens; the row that reaches the limit counts."""
     taken = 0
     for table in read(errors):
-        if drop_identical:
-            table = without_identical(table, errors)
         if most:
             lengths = sum(count_words(table.column(name).combine_chunks()) for name in PAIRS.names)
             reached = np.cumsum(lengths) + taken
@@ -129,7 +115,7 @@ def _recognise(path: Path) -> str:
     return "rules" if _SEPARATOR in first else "annotated" if "\t" in first else "lexical"
 
 
-def _read_rules(files: Sequence[Path], wanted: list[str], errors: LineErrors) -> Iterator[pa.Table]:
+def _read_rules(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads rules twice: for their features and the types of these, then for the rows."""
     numeric: dict[str, bool] = {}
     has_entailment = False
@@ -139,20 +125,11 @@ def _read_rules(files: Sequence[Path], wanted: list[str], errors: LineErrors) ->
             for name, value in row.items():
                 numeric[name] = numeric.get(name, True) and (value in _ABSENT or _NUMBER.match(value) is not None)
     columns = column_names(numeric)
-    by_name = {column: name for name, column in columns.items()} | {name: name for name in columns}
-    chosen = columns_named(wanted, by_name) or list(columns)
-    if unknown := [name for name in chosen if name not in by_name]:
-        raise UsageError(
-            f"--columns: no feature {', '.join(unknown)}",
-            path=files[0],
-            remedy=f"the features are {', '.join(columns) or 'none'}",
-        )
     for table, features in _rules(files, errors):
-        for name in dict.fromkeys(by_name[name] for name in chosen):
+        for name, column in columns.items():
             values = [row.get(name) for row in features]
             kind = pa.float64() if numeric[name] else pa.string()
-            array = pa.array(map(_number, values) if numeric[name] else values, kind)
-            table = table.append_column(columns[name], array)
+            table = table.append_column(column, pa.array(map(_number, values) if numeric[name] else values, kind))
         yield table if has_entailment else table.drop_columns(["entailment"])
 
 

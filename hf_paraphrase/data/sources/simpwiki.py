@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from ...errors import UsageError
 from ...settings import setting
-from ..cleaning import without_identical
-from ..text_files import LineErrors, first_line_of, read_readable
+from ..text_files import LineErrors, first_line_of, read_aligned
 from ..typed_fields import INTEGER
 from .source import Part, Source, TrainingSettings
 
@@ -44,7 +43,6 @@ class SimpwikiSource(Source, TrainingSettings):
         "`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences", path=True
     )
     simple: str = setting("`simple.aligned`, line by line", path=True)
-    drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
 
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""
@@ -52,17 +50,16 @@ class SimpwikiSource(Source, TrainingSettings):
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
         aligned = "\t" in first_line_of(files[0])
-        read = partial(_read, files, aligned, self.drop_identical)
+        read = partial(_read, files, aligned)
         return [Part("train", ALIGNED if aligned else PLAIN, files, read, training=True)]
 
 
-def _read(files: list[Path], aligned: bool, drop_identical: bool, errors: LineErrors) -> Iterator[pa.Table]:
-    for lines, columns in read_readable(files, ("sentence1", "sentence2"), errors):
+def _read(files: list[Path], aligned: bool, errors: LineErrors) -> Iterator[pa.Table]:
+    for lines, columns in read_aligned(files, ("sentence1", "sentence2"), errors):
         if aligned:
             lines, columns = _split(files, lines, columns, errors)
         number = pc.utf8_lpad(pa.array(lines).cast(pa.string()), width=6, padding="0")
-        table = pa.table({"id": pc.binary_join_element_wise("simpwiki", number, "-"), **columns})
-        yield without_identical(table, errors) if drop_identical else table
+        yield pa.table({"id": pc.binary_join_element_wise("simpwiki", number, "-"), **columns})
 
 
 def _split(

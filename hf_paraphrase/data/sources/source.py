@@ -179,8 +179,8 @@ class Source(Settings):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The codes of the languages."""
-        return self.LANGUAGES
+        """The codes of the languages: that of the setting `lang`, if there is one."""
+        return (self.lang,) if hasattr(self, "lang") else self.LANGUAGES
 
     @property
     def unit(self) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from html.entities import html5
 from itertools import chain
 from pathlib import Path
+from typing import cast
 from xml.etree import ElementTree
 
 import numpy as np
@@ -93,7 +94,7 @@ def tmx_texts(path: Path) -> Iterator[list[str]]:
 
 def _units(path: Path) -> Iterator[list[Unit]]:
     """Streams the units of a file, those that end in a block at a time."""
-    parser = ElementTree.XMLPullParser(("start", "end"))
+    parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser(("start", "end"))
     root: str | None = None
     body: ElementTree.Element | None = None
     for text in chain(_texts(path), [None]):
@@ -103,7 +104,7 @@ def _units(path: Path) -> Iterator[list[Unit]]:
                 parser.close()
             else:
                 parser.feed(_REFERENCE.sub(_character, _CONTROL.sub(" ", text)))
-            for event, element in parser.read_events():
+            for event, element in cast("Iterator[tuple[str, ElementTree.Element]]", parser.read_events()):
                 name = element.tag.lower()
                 root = root or name
                 if root != "tmx":

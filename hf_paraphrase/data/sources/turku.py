@@ -79,11 +79,6 @@ class TurkuSource(Source, LineErrorSettings):
         "also make the configuration `rewrites` of the pairs as the annotators rewrote them", False
     )
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The codes of the languages."""
-        return (self.lang,)
-
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
         parts, rewrites = [], []

@@ -32,13 +32,15 @@ def test_builder_gives_the_rows_of_the_corpus_in_every_split(tmp_path, tsv):
     assert set(dataset) == {"train", "test"}
 
 
-def test_a_slice_and_a_stream_of_a_split_agree_with_the_whole(tmp_path, tsv):
+def test_a_slice_a_stream_and_a_copy_in_another_process_agree_with_the_whole(tmp_path, tsv):
     settings = {"tsv": str(tsv), "source_lang": "fr", "target_lang": "en"}
     builder = SourceBuilder("bitext", **settings, cache_dir=str(tmp_path / "cache"))
     builder.download_and_prepare()
     rows = builder.as_dataset(split="train").to_list()
     assert builder.as_dataset(split="train[:10%]").to_list() == rows[:4]
     assert list(builder.as_streaming_dataset()["train"]) == rows
+    copy = pickle.loads(pickle.dumps(builder))
+    assert [row for _, table in copy._generate_tables("train") for row in table.to_pylist()] == rows
 
 
 def test_a_second_run_with_the_same_settings_comes_from_the_cache(tmp_path, tsv, monkeypatch):
@@ -73,13 +75,3 @@ def test_bad_input_reaches_the_caller_as_it_is(tmp_path, tsv):
         prepared(cache_dir=str(tmp_path / "cache"))
     with pytest.raises(InputError, match="no such file"):
         prepared(tsv=str(tmp_path / "absent"), cache_dir=str(tmp_path / "cache"))
-
-
-def test_builder_can_be_pickled_for_worker_processes(tmp_path, tsv):
-    settings = {"tsv": str(tsv), "source_lang": "fr", "target_lang": "en"}
-    builder = SourceBuilder("bitext", **settings, cache_dir=str(tmp_path / "cache"))
-    builder.download_and_prepare()
-    rows = [
-        row for _, table in pickle.loads(pickle.dumps(builder))._generate_tables("train") for row in table.to_pylist()
-    ]
-    assert rows == builder.as_dataset(split="train").to_list()

@@ -22,22 +22,24 @@ from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
-FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMES = ["left", "right", "extra"]
 HARD = st.one_of(
     st.sampled_from(['"', '""', ",", 'a"b', "\n", "a\nb", "NA", "null", "", " ", "a\rb", "\x0c", "\u2028", "\ufeff"]),
     # A carriage return before a line feed is a line end, which comes back as a line feed.
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=12),
 )
+ROWS = st.lists(st.lists(HARD, min_size=3, max_size=3), min_size=1, max_size=8)
 
 
 def as_read(text):
     return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ")
 
 
-def rows_of(kind, path, columns):
+def rows_of(kind, path):
+    """The columns `right` and `left` of a file, with the numbers of their lines."""
     rows = []
-    for lines, block in read_records(path, kind, columns, LineErrors()):
+    for lines, block in read_records(path, kind, {"a": "right", "b": "left"}, LineErrors()):
         rows += zip(lines.tolist(), *(column.to_pylist() for column in block.values()), strict=True)
     return rows
 
@@ -51,7 +53,7 @@ def read(options):
 
 
 @FUZZ
-@given(rows=st.lists(st.lists(HARD, min_size=3, max_size=3), min_size=1, max_size=8), block=st.integers(1, 30))
+@given(rows=ROWS, block=st.integers(1, 30))
 def test_csv_that_python_writes_comes_back_exactly_whatever_the_block_size(tmp_path, rows, block):
     text = io.StringIO(newline="")
     # A lone carriage return is quoted by the writer; it is text here all the same.
@@ -60,18 +62,18 @@ def test_csv_that_python_writes_comes_back_exactly_whatever_the_block_size(tmp_p
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        found = rows_of("csv", path, {"a": "right", "b": "left"})
+        found = rows_of("csv", path)
     assert [row[1:] for row in found] == [(as_read(row[1]), as_read(row[0])) for row in rows]
 
 
 @FUZZ
-@given(rows=st.lists(st.lists(HARD, min_size=3, max_size=3), min_size=1, max_size=8))
+@given(rows=ROWS)
 def test_json_lines_come_back_exactly(tmp_path, rows):
     path = tmp_path / "a.jsonl"
     lines = [json.dumps(dict(zip(NAMES, row, strict=True)), ensure_ascii=False) for row in rows]
     path.write_bytes("".join(f"{line}\n" for line in lines).encode())
-    found = rows_of("jsonl", path, {"a": "right", "b": "left"})
-    assert found == [(number, as_read(row[1]), as_read(row[0])) for number, row in enumerate(rows, start=1)]
+    expected = [(number, as_read(row[1]), as_read(row[0])) for number, row in enumerate(rows, start=1)]
+    assert rows_of("jsonl", path) == expected
 
 
 @FUZZ
@@ -82,15 +84,13 @@ def test_json_lines_come_back_exactly(tmp_path, rows):
 )
 def test_any_bytes_give_rows_or_one_of_our_errors(tmp_path, data, kind, skip):
     path = tmp_path / f"x.{kind}"
-    path.write_bytes(
-        {"csv": b"sentence1,sentence2\n", "jsonl": b'{"sentence1":"a","sentence2":"b"}\n'}.get(kind, b"") + data
-    )
+    heads = {"csv": b"sentence1,sentence2\n", "jsonl": b'{"sentence1":"a","sentence2":"b"}\n'}
+    path.write_bytes(heads.get(kind, b"") + data)
     try:
-        rows, corpus = read({kind: str(path), "on_error": "skip" if skip else "raise"})
+        rows, _ = read({kind: str(path), "on_error": "skip" if skip else "raise"})
     except HfParaphraseError as error:
         assert "\n" not in str(error)
         return
-    assert corpus.counts["train"]["rows"] == len(rows)
     assert all(row["sentence1"].strip() and row["sentence2"].strip() for row in rows)
 
 
@@ -101,54 +101,42 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
         read({"csv": str(path)})
     assert caught.value.line == 3
     rows, corpus = read({"csv": str(path), "on_error": "skip"})
-    assert len(rows) == 301
-    assert rows[1] == {"sentence1": "s0", "sentence2": "t0"}
+    assert len(rows) == 301 and rows[1] == {"sentence1": "s0", "sentence2": "t0"}
     assert corpus.counts["train"]["malformed"] == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [("a", "1 field where the header has 2"), ("a,b,c", "3 fields where"), ('"a"b,c', "',' expected after")],
-)
-def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, line, message):
-    path = tmp_path / "a.csv"
-    path.write_text(f'sentence1,sentence2\n"x\ny",b\n{line}\nc,d\n')
-    with pytest.raises(InputError, match=message) as caught:
-        read({"csv": str(path)})
-    assert caught.value.line == 4
-    rows, _ = read({"csv": str(path), "on_error": "skip"})
-    assert rows == [{"sentence1": "x\ny", "sentence2": "b"}, {"sentence1": "c", "sentence2": "d"}]
+CSV, JSON = 'sentence1,sentence2\n"x\ny",b\n', '{"sentence1": "a", "sentence2": "b", "score": 0.5}\n'
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("kind", "head", "line", "message"),
     [
-        ("[]", "something other than"),
-        ('{"s": 1}', "no key `s1`"),
-        ('{"s1": 1, "s2": "b", "score": 1}', "sentence1 is not a text"),
-        ('{"s1": "a", "s2": "b", "score": [1]}', "score is a list"),
-        ('{"s1": "a", "s2": "b", "score": NaN}', "score `NaN` is not a number"),
-        ('{"s1": "\\ud800", "s2": "b", "score": 1}', "surrogate"),
-        ('{"s1": "a"', "not a JSON object"),
-        ('{"s1": "a", "s2": "b", "score": ' + "9" * 5000 + "}", "not a JSON object|is not a number"),
-        ('[{"s1": "a", "s2": "b"}]', r"not a JSON object as expected: something other than.*\(give one object a line"),
+        ("csv", CSV, "a", "1 field where the header has 2"),
+        ("csv", CSV, "a,b,c", "3 fields where"),
+        ("csv", CSV, '"a"b,c', "',' expected after"),
+        ("jsonl", JSON, '{"s": 1}', "no key `sentence1`"),
+        ("jsonl", JSON, '{"sentence1": 1, "sentence2": "b", "score": 1}', "sentence1 is not a text"),
+        ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": [1]}', "score is a list"),
+        ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": NaN}', "score `NaN` is not a number"),
+        ("jsonl", JSON, '{"sentence1": "\\ud800", "sentence2": "b", "score": 1}', "surrogate"),
+        ("jsonl", JSON, '{"sentence1": "a"', "not a JSON object"),
+        ("jsonl", JSON, "[]", r"something other than.*\(give one object a line"),
     ],
 )
-def test_a_malformed_json_line_is_named_or_skipped_alone(tmp_path, line, message):
-    path = tmp_path / "a.jsonl"
-    good = '{"s1": "a", "s2": "b", "score": 0.5}\n'
-    path.write_text(f"{good}{line}\n{good}")
-    options = {"jsonl": str(path), "columns": "sentence1=s1,sentence2=s2,score"}
+def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, kind, head, line, message):
+    path = tmp_path / "a"
+    good = "c,d\n" if kind == "csv" else JSON
+    path.write_text(f"{head}{line}\n{good}")
+    options = {kind: str(path), "columns": "sentence1,sentence2" + (",score" if kind == "jsonl" else "")}
     with pytest.raises(InputError, match=message) as caught:
         read(options)
-    assert caught.value.line == 2
+    assert caught.value.line == head.count("\n") + 1
     assert len(read({**options, "on_error": "skip"})[0]) == 2
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("score", value) for value in ("", "high", "1,5", "inf", "1e999", "0x1", "1_0")]
-    + [("label", value) for value in ("1.5", "", "yes", "9" * 30)],
+    [("score", value) for value in ("", "1,5", "inf", "0x1")] + [("label", value) for value in ("1.5", "", "9" * 30)],
 )
 def test_a_value_of_another_type_is_named_with_its_line_or_skipped(tmp_path, name, value):
     path = tmp_path / "a.tsv"
@@ -187,18 +175,15 @@ def test_no_line_end_of_any_system_is_in_the_rows_of_csv_and_the_usual_names_are
 
 
 def test_pairs_with_an_empty_side_or_an_evaluation_sentence_go_and_a_sample_is_of_the_rest(tmp_path):
-    path = tmp_path / "a.tsv"
-    rows = "a\t \nThis is in the test.\tb\nc\tthis is IN the test\n" + "".join(
-        f"one {i}\ttwo {i}\n" for i in range(30)
-    )
-    path.write_text(rows)
+    rows = ["a\t ", "This is in the test.\tb", "c\tthis is IN the test", *(f"one {i}\ttwo {i}" for i in range(30))]
+    (tmp_path / "a.tsv").write_text("\n".join(rows) + "\n")
     (tmp_path / "eval.txt").write_text("this is in the test\n")
-    options = {"tsv": str(path), "decontaminate": [str(tmp_path / "eval.txt")]}
+    options = {"tsv": str(tmp_path / "a.tsv"), "decontaminate": [str(tmp_path / "eval.txt")]}
     found, whole = read(options)
     expected = {"lines": 33, "header": 0, "malformed": 0, "empty_side": 1, "contaminated": 2, "rows": 30}
     assert whole.counts["train"] == expected and whole.contamination == {"eval.txt": 2}
-    drawn, rows = read({**options, "max_pairs": 7})
-    assert len(drawn) == 7 and rows.counts["train"]["not_sampled"] == 23
+    drawn, corpus = read({**options, "max_pairs": 7})
+    assert len(drawn) == 7 and corpus.counts["train"]["not_sampled"] == 23
     assert drawn == [row for row in found if row in drawn] == read({**options, "max_pairs": 7})[0]
 
 
@@ -214,9 +199,8 @@ def test_whatever_load_dataset_opens_becomes_a_folder(tmp_path, monkeypatch):
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert [item["name"] for item in record["inputs"]] == ["set"]
     (tmp_path / "json").mkdir()
-    (tmp_path / "json" / "test.jsonl").write_text(
-        '{"q": "a", "p": "b", "label": 1}\n{"q": "c", "p": " ", "label": 0}\n'
-    )
+    lines = '{"q": "a", "p": "b", "label": 1}\n{"q": "c", "p": " ", "label": 0}\n'
+    (tmp_path / "json" / "test.jsonl").write_text(lines)
     words = ["--dataset", "json", "--split", "test", "--columns", "sentence1=q,sentence2=p,label", "--output", "two"]
     assert main(["prepare", "pairs", *words]) == 0
     assert DataFolder("two").table("test").to_pylist() == [{"sentence1": "a", "sentence2": "b", "label": 1}]
@@ -238,11 +222,7 @@ def test_all_layouts_give_the_same_rows(tmp_path):
         {"sentence1": 'a "quoted", text', "sentence2": "NA", "score": 4.25, "label": 1, "kind": "x"},
         {"sentence1": "c", "sentence2": "null", "score": 0.1, "label": 0, "kind": ""},
     ]
-    columns = "sentence1=left,sentence2=right,score=sim,label=gold,kind"
-    raw = [
-        {"left": r["sentence1"], "right": r["sentence2"], "sim": r["score"], "gold": r["label"], "kind": r["kind"]}
-        for r in rows
-    ]
+    raw = [dict(zip(("left", "right", "sim", "gold", "kind"), row.values(), strict=True)) for row in rows]
     with (tmp_path / "a.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(raw[0]))
         writer.writeheader()
@@ -250,12 +230,10 @@ def test_all_layouts_give_the_same_rows(tmp_path):
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in raw).encode()))
     pq.write_table(pa.Table.from_pylist(raw), tmp_path / "a.parquet")
     (tmp_path / "a.tsv").write_text("".join("\t".join(map(str, row.values())) + "\n" for row in rows))
-    found = [
-        read({kind: str(tmp_path / name), "columns": columns})[0]
-        for kind, name in (("csv", "a.csv"), ("jsonl", "a.jsonl.gz"), ("parquet", "a.parquet"))
-    ]
-    found.append(read({"tsv": str(tmp_path / "a.tsv"), "columns": "sentence1,sentence2,score,label,kind"})[0])
-    assert all(part == rows for part in found)
+    columns = "sentence1=left,sentence2=right,score=sim,label=gold,kind"
+    for kind, name in (("csv", "a.csv"), ("jsonl", "a.jsonl.gz"), ("parquet", "a.parquet")):
+        assert read({kind: str(tmp_path / name), "columns": columns})[0] == rows
+    assert read({"tsv": str(tmp_path / "a.tsv"), "columns": "sentence1,sentence2,score,label,kind"})[0] == rows
 
 
 @pytest.mark.parametrize(
@@ -264,23 +242,14 @@ def test_all_layouts_give_the_same_rows(tmp_path):
         ({}, UsageError, "give one of --tsv"),
         ({"csv": "a.csv", "jsonl": "a.csv"}, UsageError, "give one of --tsv"),
         ({"csv": "a.csv", "skip_header": True}, UsageError, "--skip-header"),
-        ({"csv": "a.csv", "header": "no"}, UsageError, "is for --tsv"),
-        ({"tsv": "a.csv", "skip_header": True, "header": "no"}, UsageError, "exclude each other"),
         ({"tsv": "a.csv", "columns": "sentence1,sentence2,sentence2"}, UsageError, "--columns"),
-        ({"dataset": "set"}, InputError, r"no columns are called sentence1.*--columns sentence1=a"),
-        ({"dataset": "no/such_dataset"}, InputError, "load_dataset cannot open it"),
-        ({"csv": "a.csv", "subset": "x"}, UsageError, "--subset"),
         ({"csv": "a.csv", "columns": "sentence1=,sentence2"}, UsageError, "name=theirs"),
         ({"csv": "a.csv", "columns": "sentence1,_"}, UsageError, "sentence1 and sentence2"),
-        (
-            {"csv": "a.csv", "columns": "sentence1=x,sentence2=y"},
-            InputError,
-            "no column `x`.*the header has `a`, `b`, `b`",
-        ),
+        ({"csv": "a.csv", "columns": "sentence1=x,sentence2=a"}, InputError, "no column `x`.*the header has `a`, `b`"),
         ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
-        ({"parquet": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "not a readable Parquet"),
+        ({"dataset": "set"}, InputError, r"no columns are called sentence1.*--columns sentence1=a"),
+        ({"dataset": "no/such_dataset"}, InputError, "load_dataset cannot open it"),
         ({"parquet": "n.parquet", "columns": "sentence1=a,sentence2=b"}, InputError, "of type int64, not text"),
-        ({"parquet": "none.parquet"}, InputError, "no such file"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(tmp_path, monkeypatch, options, error, message):

@@ -150,37 +150,46 @@ def source(request, tmp_path, monkeypatch):
     files, flags, sizes = SOURCES[request.param]
     write_all(tmp_path, files)
     monkeypatch.chdir(tmp_path)
+    assert main(["prepare", request.param, *flags, "--output", "out"]) == 0
     return request.param, flags, sizes
 
 
-def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_streams(source, tmp_path, capsys):
+def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_builder_gives_the_same(source, capsys):
     name, flags, sizes = source
-    assert main(["prepare", name, *flags, "--output", "out"]) == 0
     assert capsys.readouterr().out == ""
     assert {path.name for path in Path("out").iterdir()} == {"data", "README.md", "provenance.json"}
+    counts = json.loads(Path("out/provenance.json").read_text())["results"]["counts"].values()
+    assert all(2 * rules["lines"] == sum(rules.values()) for rules in counts)
+    settings = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=False)}
+    if name == "ppdb":
+        settings["file"] = [settings["file"]]
     found = {}
     for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
-        dataset = load_dataset("out", configuration or None, cache_dir="cache")
-        found |= {(configuration, split): len(rows) for split, rows in dataset.items()}
-        for split, rows in dataset.items():
+        config_name = configuration or None
+        opened = load_dataset("out", config_name, cache_dir="cache")
+        if name in {"opusparcus", "bucc"}:
+            config_name = "fr" if configuration == "default" else f"fr.{configuration}"
+        builder = SourceBuilder(name, config_name, "cache2", **settings)
+        builder.download_and_prepare()
+        built = builder.as_dataset()
+        assert set(built) == set(opened)
+        for split, rows in opened.items():
+            found[configuration, split] = len(rows)
             shards = split if configuration in {"", "default"} else f"{configuration}.{split}"
             assert DataFolder("out").table(shards).to_pylist() == rows.to_list()
-            streamed = load_dataset("out", configuration or None, split=split, streaming=True)
-            assert list(streamed) == rows.to_list()
+            assert list(load_dataset("out", configuration or None, split=split, streaming=True)) == rows.to_list()
+            assert built[split].features == rows.features and built[split].to_list() == rows.to_list()
+            assert list(builder.as_streaming_dataset(split=split)) == rows.to_list()
     assert found == sizes
     # Without a name the default configuration opens.
     first = next(iter(sizes))[0]
-    assert set(load_dataset("out", cache_dir="cache")) == {
-        split for configuration, split in sizes if configuration == first
-    }
+    assert set(load_dataset("out", cache_dir="cache")) == {split for name, split in sizes if name == first}
 
 
 def test_each_card_is_accepted_by_the_hub_library_and_says_what_a_card_must_say(source, tmp_path):
-    name, flags, sizes = source
-    assert main(["prepare", name, *flags, "--output", "out"]) == 0
+    _, _, sizes = source
     text = Path("out/README.md").read_text()
-    card = DatasetCard.load("out/README.md")
-    infos = card.data.dataset_info
+    infos = DatasetCard.load("out/README.md").data.dataset_info
     infos = infos if isinstance(infos, list) else [infos]
     stated = {
         (info["config_name"], split["name"]): split["num_examples"] for info in infos for split in info["splits"]
@@ -198,34 +207,8 @@ def test_each_card_is_accepted_by_the_hub_library_and_says_what_a_card_must_say(
     assert [entry.get("default", False) for entry in header["configs"]].count(True) == 1
 
 
-def test_each_builder_gives_the_rows_of_its_folder(source):
-    name, flags, sizes = source
-    assert main(["prepare", name, *flags, "--output", "out"]) == 0
-    counts = json.loads(Path("out/provenance.json").read_text())["results"]["counts"].values()
-    assert all(2 * rules["lines"] == sum(rules.values()) for rules in counts)
-    settings = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=False)}
-    if name == "ppdb":
-        settings["file"] = [settings["file"]]
-    for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
-        config_name = configuration or None
-        if name in {"opusparcus", "bucc"}:
-            config_name = "fr" if configuration == "default" else f"fr.{configuration}"
-        builder = SourceBuilder(name, config_name, "cache", **settings)
-        builder.download_and_prepare()
-        built = builder.as_dataset()
-        opened = load_dataset("out", configuration or None, cache_dir="cache2")
-        assert set(built) == set(opened)
-        for split, rows in built.items():
-            assert rows.features == opened[split].features
-            assert rows.to_list() == opened[split].to_list()
-            assert list(builder.as_streaming_dataset(split=split)) == rows.to_list()
-
-
-def test_classes_have_their_names(tmp_path, monkeypatch):
-    files, flags, _ = SOURCES["transfer"]
-    write_all(tmp_path, files)
-    monkeypatch.chdir(tmp_path)
-    assert main(["prepare", "transfer", *flags, "--output", "out"]) == 0
+@pytest.mark.parametrize("source", ["transfer"], indirect=True)
+def test_classes_have_their_names(source):
     trec = load_dataset("out", "trec", split="train", cache_dir="cache")
     assert trec.features["label"] == ClassLabel(names=["ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"])
     assert trec[0] == {"text": "Where is Malmö ?", "label": 4, "fine_label": "city"}
@@ -234,12 +217,11 @@ def test_classes_have_their_names(tmp_path, monkeypatch):
     assert [(row["text"], row["label"]) for row in mr] == [("bad .", 0), ("good .", 1), ("fine .", 1)]
 
 
-def test_skipped_lines_are_listed_once_each_beside_the_data(tmp_path, monkeypatch, capsys):
-    files, flags, _ = SOURCES["opusparcus"]
-    write_all(tmp_path, files)
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("source", ["opusparcus"], indirect=True)
+def test_skipped_lines_are_listed_once_each_beside_the_data(source, capsys):
+    name, flags, _ = source
     Path("raw/fr/dev/fr-dev.txt").write_text("fr-D1\ta\tb\t9.5\nfr-D2\tc\td\t4.0\nfr-D3\te\n")
-    assert main(["prepare", "opusparcus", *flags, "--on-error", "skip", "--output", "out"]) == 0
+    assert main(["prepare", name, *flags, "--on-error", "skip", "--overwrite", "--output", "out"]) == 0
     lines = Path("out/skipped_lines.tsv").read_text().splitlines()
     # The file is read for two configurations.
     assert sorted(line.split("\t")[1] for line in lines[1:]) == ["1", "3"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 from xml.sax.saxutils import escape
 
 import pytest
@@ -138,19 +137,6 @@ def test_an_unusable_translation_memory_is_reported(tmp_path, content, wording):
     for policy in ("raise", "skip"):
         with pytest.raises(InputError, match=wording):
             pairs_of(path, errors=LineErrors(policy))
-
-
-def test_compressed_and_truncated_memories(tmp_path):
-    data = (HEAD + "".join(unit(("fr", f"a{i * i}"), ("en", f"b{i}")) for i in range(500)) + TAIL).encode()
-    path = tmp_path / "a.tmx.gz"
-    path.write_bytes(gzip.compress(data))
-    assert len(pairs_of(path)) == 500
-    path.write_bytes(gzip.compress(data)[:-50])
-    with pytest.raises(InputError, match="damaged or truncated gzip"):
-        pairs_of(path)
-    (tmp_path / "a.tmx").write_bytes(gzip.compress(data))
-    with pytest.raises(InputError, match=r"compressed, .*add \.gz to its name"):
-        pairs_of(tmp_path / "a.tmx")
 
 
 def test_units_are_given_on_before_the_file_is_read_to_its_end(tmp_path, monkeypatch):
