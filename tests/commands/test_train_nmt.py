@@ -10,7 +10,7 @@ from two_processes import launch
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
-from hf_paraphrase.translation.bleu import corpus_scores
+from hf_paraphrase.translation.evaluate import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import TranslationTrainer
 
