@@ -130,7 +130,7 @@ def translate_batch(
         num_return_sequences: Greatest length of the lists.
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
-        constraints: Length limits and bans; by default those of the reference's greatest length alone.
+        constraints: Length limits; by default those of the reference's greatest length alone.
         candidates: The target units that may be used, distinct, the special ones among them, (candidates,); all if not
             given. The output layer shrinks to them (Jean et al. 2015 §3.3). For the fast search.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
@@ -147,9 +147,6 @@ def translate_batch(
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     options: dict[str, Any] = {}
-    if constraints.forbid_unknown:
-        own = getattr(model.generation_config, "suppress_tokens", None) or []
-        options["suppress_tokens"] = [int(tokenizer.unk_token_id), *own]
     if fast_search_applies(model) if fast is None else fast:
         options |= {"custom_generate": fast_beam_search, "limits": limits, "least": least, "matrices": matrices}
         if candidates is not None:

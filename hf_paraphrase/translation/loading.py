@@ -111,8 +111,6 @@ def _complete_special_units(
         settings.eos_token_id = tokenizer.eos_token_id
     units = {"start": settings.decoder_start_token_id, "padding": settings.pad_token_id}
     ends = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
-    if isinstance(model, RnnSearchForConditionalGeneration):
-        units["unknown"] = tokenizer.unk_token_id
     for name, unit in [*units.items(), *(("end", end) for end in ends)]:
         if not isinstance(unit, int) or not 0 <= unit < model.config.vocab_size:
             raise ModelError(

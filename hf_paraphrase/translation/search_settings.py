@@ -29,7 +29,6 @@ class SearchConstraints:
     max_target_units: int = setting(
         "greatest length of a translation whatever its source, in units", 1_000, at_least=1
     )
-    forbid_unknown: bool = setting("ban the unknown unit", False)
 
     def longest(self, source_length: int) -> int:
         """Returns the greatest length of a translation, in units with the end token, at least 1."""

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import shutil
-import signal
-
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -33,41 +30,9 @@ main(sys.argv[1:])
 """
 
 
-@pytest.fixture(scope="session")
-def killed_job(tiny_model, awkward_bitext, tmp_path_factory, run_python):
-    """What a job leaves behind that was killed while it wrote its third shard of five."""
-    folder = tmp_path_factory.mktemp("killed")
-    words = command(tiny_model, awkward_bitext, folder / "pairs", "--max-source-tokens", "50")
-    result = run_python(KILLED, *words)
-    assert result.returncode == -signal.SIGKILL, result.stderr
-    assert not (folder / "pairs").exists()
-    return folder
-
-
-@pytest.fixture
-def unfinished(killed_job, tmp_path):
-    shutil.copytree(killed_job, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "pairs"
-
-
-def resume(model, bitext, output, *words):
-    return job(model, bitext, output, "--max-source-tokens", "50", "--resume", *words)
-
-
 def same_data(first, second):
     names = {name for name in files(first) if name.startswith("data/") or name == "skipped.jsonl"}
     return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "removed"])
-def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, unfinished, damage):
-    (path,) = unfinished.parent.rglob("train-00001-of-00005.parquet")
-    if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:-40])
-    else:
-        path.unlink()
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    assert same_data(unfinished, translated)
 
 
 def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
@@ -100,7 +65,7 @@ def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, a
     result = launch(tmp_path / "killed.py", *command(tiny_model, awkward_bitext, output, "--max-source-tokens", "50"))
     assert result.returncode != 0 and not output.exists()
     assert list(output.parent.rglob("train-00000-of-*.parquet"))
-    assert resume(tiny_model, awkward_bitext, output) == 0
+    assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50", "--resume") == 0
     assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
 
 

@@ -51,15 +51,6 @@ def test_bitext_of_other_languages_is_refused(tiny_bitext, other, tmp_path, caps
     assert f"{folder}: this bitext is de→" in error and not (tmp_path / "model").exists()
 
 
-def test_only_the_first_bitext_needs_a_dev_set(tiny_bitext, other, tmp_path, capsys):
-    folder, _ = other
-    for path in (folder / "data").glob("validation-*"):
-        path.unlink()
-    assert train_mixed(tmp_path / "model", tiny_bitext, folder) == 0
-    assert train_mixed(tmp_path / "again", folder, tiny_bitext) == 2
-    assert "no split `validation`" in capsys.readouterr().err
-
-
 @pytest.fixture(scope="module")
 def continued(trained, tiny_bitext, tmp_path_factory):
     folder = tmp_path_factory.mktemp("continued") / "model"

@@ -71,18 +71,6 @@ def test_nbest_lists_equal_a_naive_beam_search(make_model, tiny_tokenizer, seed,
         assert [item.text for item in nbest] == [text.strip() for text in texts]
 
 
-def test_other_sentences_in_the_batch_do_not_change_an_nbest_list(make_model, tiny_tokenizer):
-    for seed in range(3):
-        model = make_model(seed, end_bias=20.0)
-        together = search(model, tiny_tokenizer, SOURCES)
-        for text, nbest in zip(SOURCES, together, strict=True):
-            (alone,) = search(model, tiny_tokenizer, [text])
-            assert [(item.text, item.num_tokens, item.finished) for item in nbest] == [
-                (item.text, item.num_tokens, item.finished) for item in alone
-            ]
-            assert [item.log_prob for item in nbest] == pytest.approx([item.log_prob for item in alone], abs=1e-4)
-
-
 @pytest.mark.parametrize("num_beams", [1, 4])
 def test_a_model_that_never_ends_is_cut_at_three_times_its_own_source(make_model, tiny_tokenizer, num_beams):
     model = make_model(end_bias=-1e4)
@@ -209,41 +197,6 @@ def test_length_batches_hold_every_sentence_once_and_bound_rows_and_source_units
         rows = len(batch) * num_beams
         longest = max(lengths[index] for index in batch)
         assert len(batch) == 1 or (rows <= 640 and (units is None or rows * longest <= units))
-
-
-@pytest.mark.parametrize("num_beams", [1, 3])
-def test_a_bound_on_source_units_makes_batches_smaller_and_changes_no_translation(
-    make_model, tiny_tokenizer, monkeypatch, num_beams
-):
-    model = make_model(3, end_bias=20.0)
-    sizes = []
-    search_one = beam_search.translate_batch
-
-    def counted(model, tokenizer, input_ids, **settings):
-        sizes.append(len(input_ids))
-        return search_one(model, tokenizer, input_ids, **settings)
-
-    monkeypatch.setattr(beam_search, "translate_batch", counted)
-    texts = [*SOURCES, "deux " * 30, *SOURCES]
-    expected = translate(model, tiny_tokenizer, texts, num_beams=num_beams)
-    assert sizes == [len(texts)]
-    monkeypatch.setattr(beam_search, "_SOURCE_UNITS_PER_BATCH", 40)
-    assert translate(model, tiny_tokenizer, texts, num_beams=num_beams) == expected
-    assert sizes[1] == 1 and len(sizes) > 2
-
-
-@pytest.mark.parametrize(("num_beams", "limit", "expected"), [(1, 1_020, 1_020), (2, 2_000, 1_035)])
-def test_a_translation_may_be_longer_than_a_thousand_units_where_that_is_asked_for(
-    make_model, tiny_tokenizer, num_beams, limit, expected
-):
-    (nbest,) = translate_batch(
-        make_model(end_bias=-1e4),
-        tiny_tokenizer,
-        [[*[5] * 344, tiny_tokenizer.eos_token_id]],
-        num_beams=num_beams,
-        constraints=SearchConstraints(max_target_units=limit),
-    )
-    assert nbest[0].num_tokens == expected
 
 
 @given(st.lists(st.integers(1, 2_000), max_size=80), st.sampled_from([10, 8_000, 300_000]))

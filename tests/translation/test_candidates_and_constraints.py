@@ -58,32 +58,15 @@ def test_least_lengths_never_exceed_greatest_ones(make_model, tiny_tokenizer):
         assert [item.num_tokens for item in nbest] == [0] and nbest[0].finished
 
 
-@pytest.mark.parametrize("candidates", [None, torch.tensor([0, 1, 2, 3, 8, 9, 13])])
-def test_the_unknown_unit_is_banned_on_request(make_model, tiny_tokenizer, monkeypatch, candidates):
-    model, unknown, rows = make_model(3), tiny_tokenizer.unk_token_id, []
-    decode = type(tiny_tokenizer).batch_decode
-    monkeypatch.setattr(
-        type(tiny_tokenizer), "batch_decode", lambda self, units, **more: rows.extend(units) or decode(self, units)
-    )
-    with torch.no_grad():
-        model.lm_head.bias[unknown] = 10.0
-    for forbidden in (False, True):
-        rows.clear()
-        search(model, tiny_tokenizer, constraints=SearchConstraints(forbid_unknown=forbidden), candidates=candidates)
-        assert any(rows) and any(unknown in row for row in rows) is not forbidden
-
-
 @pytest.mark.parametrize(
     "constraints",
     [
         SearchConstraints(min_length_ratio=1.0, max_length_ratio=2.0),
-        SearchConstraints(forbid_unknown=True, max_target_units=5),
+        SearchConstraints(max_target_units=5),
     ],
 )
 def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(make_model, tiny_tokenizer, constraints):
     model = make_model(4, end_bias=1.0)
-    with torch.no_grad():
-        model.lm_head.bias[tiny_tokenizer.unk_token_id] += 2.0
     fast, plain = (search(model, tiny_tokenizer, constraints=constraints, fast=choice) for choice in (True, False))
     assert_same_lists(fast, plain)
     free = search(model, tiny_tokenizer)
