@@ -1,6 +1,6 @@
 """Translation: bitext in; RNNsearch models, their BLEU, n-best back-translations and paraphrases out (paper 000, §3).
 
-Start at `train.py`, `back_translation.py` and `paraphrase.py`, the recipes of the main verbs. A bitext (`bitext.py`)
+Start at `train.py`, `back_translation.py` and `paraphrasing.py`, the recipes of the main verbs. A bitext (`bitext.py`)
 is cut into batches (`batching.py`) for the `TranslationTrainer`; any sequence-to-sequence model is opened
 (`loading.py`) and searched by beam (`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and
 `decoder_steps.py`), over all units or a few candidates (`lexical_table.py`).
@@ -15,8 +15,7 @@ from ..registry import lazy_exports
 if TYPE_CHECKING:
     from .back_translation import BackTranslator, back_translate
     from .beam_search import Hypothesis, translate, translate_batch
-    from .bleu import corpus_scores
-    from .evaluate import evaluate_translation
+    from .evaluate import corpus_scores, evaluate_translation
     from .lexical_table import estimate_lexical_table
     from .loading import load_translation_model
     from .paraphraser import Paraphraser

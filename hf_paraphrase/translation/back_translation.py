@@ -29,7 +29,7 @@ from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.run import done_by_first
-from .bleu import translation_table
+from .evaluate import translation_table
 from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 
 if TYPE_CHECKING:

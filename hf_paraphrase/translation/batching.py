@@ -62,17 +62,11 @@ def tokenize_bitext(
 class MaxiBatchSampler(Sampler[list[int]]):
     """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
 
-    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
+    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches. The
+    last mini-batch of an epoch may be smaller, unless `drops_last` leaves it out.
 
-    Args:
-        lengths: Length of every pair.
-        pairs_per_batch: Mini-batch size; the last one of an epoch may be smaller.
-        batches_per_maxi_batch: How many mini-batches are sorted together (20 in the reference).
-        seed: Seed of the order.
-        processes: How many processes share the mini-batches. Each takes every so many-th one, and all must take the
-            same number of steps, or those that are done leave the others waiting for ever; so some of the first
-            mini-batches come again at the end if the number does not come out even.
-        drops_last: Leave out the smaller mini-batch and, of several processes, those for which not all have one.
+    Several processes take every so many-th mini-batch each, and all the same number, or those that are done would
+    leave the others waiting for ever: some of the first come again at the end, or with `drops_last` some are left out.
     """
 
     def __init__(

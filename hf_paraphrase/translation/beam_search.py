@@ -45,17 +45,11 @@ class Hypothesis:
 
 
 class SentenceLengths(LogitsProcessor):
-    """Limits of the length of each sentence of a batch, whatever else is in it, for plain `generate`.
+    """The least and greatest length of the translation of each sentence, with the end token, for plain `generate`.
 
     `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
     out of the n-best list. Here a hypothesis that is cut is given an end token that costs more than any real one.
-
-    Args:
-        least: Least units of the translation of each sentence, with the end token.
-        limits: Greatest ones.
-        num_beams: Rows of a sentence.
-        start: Units that every translation begins with.
-        ends: Units that end one.
+    Every translation begins with `start` units.
     """
 
     def __init__(
@@ -133,10 +127,10 @@ def translate_batch(
         tokenizer: Its tokenizer.
         input_ids: Source units with the special ones, one list a sentence, none empty.
         num_beams: Beam width; 1 is greedy search.
-        num_return_sequences: Length of the n-best list.
+        num_return_sequences: Greatest length of the lists.
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
-        constraints: Length limits and bans; by default those of the reference's greatest length alone.
+        constraints: Length limits; by default those of the reference's greatest length alone.
         candidates: The target units that may be used, distinct, the special ones among them, (candidates,); all if not
             given. The output layer shrinks to them (Jean et al. 2015 §3.3). For the fast search.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
@@ -153,9 +147,6 @@ def translate_batch(
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     options: dict[str, Any] = {}
-    if constraints.forbid_unknown:
-        own = getattr(model.generation_config, "suppress_tokens", None) or []
-        options["suppress_tokens"] = [int(tokenizer.unk_token_id), *own]
     if fast_search_applies(model) if fast is None else fast:
         options |= {"custom_generate": fast_beam_search, "limits": limits, "least": least, "matrices": matrices}
         if candidates is not None:
@@ -232,16 +223,8 @@ def translate(
 ) -> list[str]:
     """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
 
-    A text that is longer than the model reads is cut.
-
-    Args:
-        model: A translation model.
-        tokenizer: Its tokenizer.
-        texts: Source sentences.
-        num_beams: Beam width; 1 is greedy search.
-        length_penalty: See :func:`translate_batch`.
-        constraints: Length limits and bans.
-        progress: A tqdm-like object whose `update(n)` is called with the number of sentences done.
+    A text that is longer than the model reads is cut. Settings are those of :func:`translate_batch`; `progress` is a
+    tqdm-like object whose `update(n)` is called with the number of sentences done.
     """
     texts = list_of_texts(texts)
     input_ids = source_units(model, tokenizer, texts, truncation=True)

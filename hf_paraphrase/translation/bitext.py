@@ -52,19 +52,19 @@ def read_bitext(folder: str, split: str) -> pa.Table:
 
 def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
     """Returns the languages of the sides, which must be those of all bitexts."""
-    languages_by_name: dict[str, tuple[str, str]] = {}
+    first: tuple[str, str] | None = None
     for folder, table in tables.items():
         if not table.num_rows:
             raise InputError("no training pairs", path=folder)
-        languages_by_name[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
-    first = next(iter(languages_by_name.values()))
-    for folder, languages in languages_by_name.items():
+        languages = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
+        first = first or languages
         if languages != first:
             raise InputError(
                 f"this bitext is {'→'.join(languages)}, the first one {'→'.join(first)}",
                 path=folder,
                 remedy="mix bitext of the same two languages",
             )
+    assert first is not None
     return first
 
 
@@ -78,9 +78,8 @@ def _normalizer(language: str) -> Any:
 def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
     """Replaces typographic quotes, dashes and spaces as Moses' normalize-punctuation script does.
 
-    Splitting off punctuation and lower-casing, the other steps of Moses' pre-processing, are part of the model's
-    tokenizer (:mod:`hf_paraphrase.tokenization.subword`), and so is what matters most of this one, so that a saved
-    model takes raw text; what depends on the language, the order of quotes and commas, is done here alone.
+    The tokenizer of the model does what matters most of this too, so that it takes raw text; what depends on the
+    language, the order of quotes and commas, is done here alone.
     """
     normalizer = _normalizer(language)
     return [normalizer.normalize(text) for text in texts]
@@ -89,9 +88,8 @@ def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
 def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides:
     """Returns the sides of a bitext that can be trained on, Moses-normalised.
 
-    Args:
-        bitext: Rows with `source` and `target`; without `source_lang` or `target_lang` that side counts as English.
-        max_words: Pairs with a side of more white-space separated words are left out.
+    Without `source_lang` or `target_lang` a side counts as English. Pairs with a side of more than `max_words`
+    white-space separated words are left out.
     """
     table = bitext if isinstance(bitext, pa.Table) else bitext.with_format("arrow")[:]
     if not {"source", "target"} <= set(table.column_names):
@@ -99,7 +97,8 @@ def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides
             f"no bitext: the columns are {', '.join(table.column_names)}", remedy="name two of them source and target"
         )
     sources, targets = (
-        normalize_punctuation(_texts(table, side), _language(table, f"{side}_lang")) for side in ("source", "target")
+        normalize_punctuation((text or "" for text in table[side].to_pylist()), _language(table, f"{side}_lang"))
+        for side in ("source", "target")
     )
     kept = [
         (source, target)
@@ -146,10 +145,6 @@ def normalized_sources(model: Any, texts: Iterable[str], language: str | None) -
     if model.config.model_type != "rnn_search":
         return list(texts)
     return normalize_punctuation(texts, language or "en")
-
-
-def _texts(table: pa.Table, column: str) -> list[str]:
-    return [text or "" for text in table[column].to_pylist()]
 
 
 def _language(table: pa.Table, column: str) -> str:

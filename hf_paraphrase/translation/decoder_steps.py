@@ -48,7 +48,8 @@ class Annotated(NamedTuple):
 
     def select(self, rows: Tensor) -> Annotated:
         """Takes over some sentences."""
-        return Annotated(*(None if tensor is None else tensor[rows] for tensor in self))
+        doubled = None if self.doubled is None else self.doubled[rows]
+        return Annotated(self.keys[rows], doubled, self.values[rows], self.penalty[rows])
 
     def energies(self, query: Tensor, vector: Tensor) -> Tensor:
         """Computes v · tanh(query + key) up to a constant, which the softmax over the source positions cancels.

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, StoppingCriteriaList
-from transformers.generation import EosTokenCriteria, MaxLengthCriteria, SuppressTokensLogitsProcessor
+from transformers.generation import EosTokenCriteria, MaxLengthCriteria
 from transformers.generation.utils import GenerateBeamEncoderDecoderOutput
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
@@ -51,7 +51,7 @@ def fast_beam_search(
     Args:
         model: The model, under `torch.autocast` or not.
         input_ids: The start token of every hypothesis, (batch * beams, 1).
-        logits_processor: As prepared by `generate`; only suppressed tokens.
+        logits_processor: As prepared by `generate`; there must be none.
         stopping_criteria: As prepared by `generate`; only the maximum length and the end token.
         generation_config: Settings; beams, number of returned sequences, maximum length, length penalty.
         limits: For each sentence, the greatest number of units of a translation, with the end token. A hypothesis
@@ -69,10 +69,9 @@ def fast_beam_search(
     dtype = None
     if torch.is_autocast_enabled(input_ids.device.type):
         dtype = torch.get_autocast_dtype(input_ids.device.type)
-    suppressed = [processor.suppress_tokens for processor in logits_processor]
     with torch.autocast(input_ids.device.type, enabled=False):
         steps = DecoderSteps(matrices or DecoderMatrices(model, dtype=dtype), candidates)
-        search = _Search(steps, input_ids, suppressed, generation_config, limits, least, candidates)
+        search = _Search(steps, input_ids, generation_config, limits, least, candidates)
         return search.run(model_kwargs["encoder_outputs"])
 
 
@@ -86,7 +85,6 @@ class _Search:
         self,
         steps: DecoderSteps,
         input_ids: Tensor,
-        suppressed: Sequence[Tensor],
         config: GenerationConfig,
         limits: Sequence[int] | None,
         least: Sequence[int] | None,
@@ -112,8 +110,10 @@ class _Search:
         self.greatest_least = max(least or [0])
         if candidates is not None and not bool(torch.isin(self.ends, candidates).all()):
             raise ValueError("the candidates must include the end token")
-        self.banned = self._columns(torch.cat(list(suppressed)).to(device)) if suppressed else None
-        self.end_columns = self._columns(self.ends)
+        # Where the logits are for candidates alone, an end token is another column.
+        self.end_columns = self.ends
+        if candidates is not None:
+            self.end_columns = torch.isin(candidates, self.ends).nonzero().flatten()
 
         self.active = torch.arange(self.batch, device=device)
         start_ids = input_ids[:: input_ids.shape[0] // self.batch]
@@ -121,10 +121,6 @@ class _Search:
         self.scores = torch.zeros((self.batch, 1), device=device)
         self.finished_scores = torch.full((self.batch, self.beams), -torch.inf, device=device)
         self.finished = start_ids.new_full((self.batch, self.beams, 1), self.pad)
-
-    def _columns(self, units: Tensor) -> Tensor:
-        """Returns the columns of the logits that are for some units."""
-        return units if self.candidates is None else torch.isin(self.candidates, units).nonzero().flatten()
 
     def run(self, encoder_outputs: Any) -> Tensor | GenerateBeamEncoderDecoderOutput:
         """Searches until all lists are final."""
@@ -146,8 +142,6 @@ class _Search:
     def _rank(self, logits: Tensor) -> Continuations:
         """Finds the best continuations of every active sentence; their columns are given as units."""
         offsets = self.scores - log_normalizers(logits).view_as(self.scores)
-        if self.banned is not None:
-            logits.index_fill_(1, self.banned, -torch.inf)
         if self.prefixes.shape[2] < self.greatest_least:
             early = (self.least[self.active] > self.prefixes.shape[2]).repeat_interleave(self.scores.shape[1])
             for column in self.end_columns.tolist():
@@ -239,7 +233,7 @@ def _is_empty(mask: Tensor) -> bool:
 def _check_settings(
     config: GenerationConfig, criteria: StoppingCriteriaList, processors: LogitsProcessorList, input_ids: Tensor
 ) -> None:
-    known = MaxLengthCriteria | EosTokenCriteria | SuppressTokensLogitsProcessor
+    known = MaxLengthCriteria | EosTokenCriteria
     unknown = [type(item).__name__ for item in [*criteria, *processors] if not isinstance(item, known)]
     unknown += [name for name in ("do_sample", "early_stopping") if getattr(config, name)]
     steps = ("output_attentions", "output_hidden_states", "output_logits", "output_scores")

@@ -74,8 +74,8 @@ class LexicalTable:
             raise InputError("no such lexical table", path=Path(path), remedy=remedy)
         try:
             with safe_open(path, framework="numpy") as file:
-                arrays = [file.get_tensor(name) for name in _ARRAYS]
-                table = cls(*arrays, units=(file.metadata() or {}).get("units"))
+                units = (file.metadata() or {}).get("units")
+                table = cls(**{name: file.get_tensor(name) for name in _ARRAYS}, units=units)
         except (OSError, SafetensorError) as error:
             raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
         ends_with = int(table.offsets[-1]) if len(table.offsets) else -1

@@ -51,14 +51,11 @@ def load_translation_model(
         source_lang: The language to translate from, by the model's own code, where it knows several.
         target_lang: The language to translate into, likewise.
         task_prefix: What stands before every source; that of the languages if not given.
-
-    Raises:
-        ModelError: If the folder is missing, damaged, or holds another kind of model, weights that are not finite, or
-            units to begin, pad and end with that it does not have.
-        UsageError: If the model does not know a language, or knows several and none is given.
     """
-    path = check_translation_model(folder)
+    path = model_folder(folder, any_type=True)
     model_class = _model_class(path)
+    if not any(file for pattern in _TOKENIZER_FILES for file in path.glob(pattern)):
+        raise ModelError("the model has no tokenizer", path=path, remedy="save the tokenizer in the same folder")
     model = load_weights(path, model_class, dtype=torch.float32)
     tokenizer: PreTrainedTokenizerBase = load_tokenizer(path, model.config.vocab_size)
     if model_class is RnnSearchForConditionalGeneration:
@@ -69,15 +66,6 @@ def load_translation_model(
     _set_languages(model, tokenizer, source_lang, target_lang, task_prefix, folder)
     _complete_special_units(model, tokenizer, folder)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
-
-
-def check_translation_model(folder: str | os.PathLike[str]) -> Path:
-    """Checks that a name is that of a translation model, without reading its weights; returns its folder."""
-    path = model_folder(folder, any_type=True)
-    _model_class(path)
-    if not any(file for pattern in _TOKENIZER_FILES for file in path.glob(pattern)):
-        raise ModelError("the model has no tokenizer", path=path, remedy="save the tokenizer in the same folder")
-    return path
 
 
 def _model_class(folder: Path) -> type[PreTrainedModel]:
@@ -123,8 +111,6 @@ def _complete_special_units(
         settings.eos_token_id = tokenizer.eos_token_id
     units = {"start": settings.decoder_start_token_id, "padding": settings.pad_token_id}
     ends = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
-    if isinstance(model, RnnSearchForConditionalGeneration):
-        units["unknown"] = tokenizer.unk_token_id
     for name, unit in [*units.items(), *(("end", end) for end in ends)]:
         if not isinstance(unit, int) or not 0 <= unit < model.config.vocab_size:
             raise ModelError(
@@ -157,7 +143,9 @@ def _set_languages(
         own.src_lang, own.tgt_lang = source, target
         _force_first_unit(model, codes[target], codes)
         config.source_lang, config.target_lang, config.prefix = source, target, task_prefix
-    elif prefixes := _target_prefixes(tokenizer):
+    elif marks := getattr(tokenizer, "supported_language_codes", None):
+        # A Marian model of several target languages, of which a mark begins the source.
+        prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
         if task_prefix is None:
             task_prefix = prefixes[_checked_code(target_lang, list(prefixes), "target", folder)]
         config.source_lang, config.target_lang = source_lang or own.source_lang, target_lang
@@ -188,12 +176,6 @@ def language_units(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     named = {getattr(own, f"{name}_token") for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
     codes = [token for token in own.all_special_tokens if token not in named]
     return {code: int(own.convert_tokens_to_ids(code)) for code in codes}
-
-
-def _target_prefixes(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
-    """Returns, for a Marian model of several target languages, the mark of each, which begins the source."""
-    marks = getattr(tokenizer, "supported_language_codes", None) or []
-    return {mark.strip("><"): f"{mark} " for mark in marks}
 
 
 def _tasks(config: Any) -> dict[tuple[str, str], str]:
@@ -243,11 +225,7 @@ def source_units(
 ) -> list[list[int]]:
     """Turns source texts into units, with the model's prefix; a text without anything visible has none.
 
-    Args:
-        model: The model, which knows its prefix and how much it reads.
-        tokenizer: Its tokenizer.
-        texts: The texts.
-        truncation: Whether to cut what is longer than the model reads.
+    With `truncation`, what is longer than the model reads is cut.
     """
     if not texts:
         return []
@@ -318,16 +296,11 @@ def end_units(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> lis
     ends = settings.eos_token_id
     if ends is None:
         ends = tokenizer.eos_token_id
-    if ends is None:
-        raise ValueError("the translation model has no end token")
     return list(ends) if isinstance(ends, list) else [int(ends)]
 
 
 def unit_fingerprint(tokenizer: Any) -> str:
-    """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides.
-
-    How texts are cut into them is left out: its written form changes with the versions of the `tokenizers` library.
-    """
+    """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides."""
     backends = [tokenizer.backend_tokenizer, getattr(tokenizer, "source_tokenizer", None)]
     units = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
     return hashlib.sha256(json.dumps(units).encode()).hexdigest()

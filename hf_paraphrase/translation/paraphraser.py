@@ -87,10 +87,7 @@ class Paraphraser(BatchFunction):
     min_edit_distance: float = 0.15
     device: str | None = None
 
-    COUNTS: ClassVar[tuple[str, ...]] = (
-        *("sentences", "pairs", "candidates"),
-        *("copies", "loops", "near_copies", "dissimilar"),
-    )
+    COUNTS: ClassVar[list[str]] = ["sentences", "pairs", "candidates", "copies", "loops", "near_copies", "dissimilar"]
     """What a report counts: distinct candidates, and why some were left out, besides sentences and pairs."""
 
     @cached_property
@@ -100,17 +97,14 @@ class Paraphraser(BatchFunction):
         for (forward, backward), pivot in zip(*self._routes(), strict=True):
             there = self._opened(forward, self.language, pivot)
             back = self._opened(backward, pivot, self.language)
-            for side, codes in {
-                "pivot": (there.model.config.target_lang, back.model.config.source_lang),
-                "other": (there.model.config.source_lang, back.model.config.target_lang),
-            }.items():
-                if are_different(*codes):
-                    what = "translates into" if side == "pivot" else "translates from"
-                    where = "from" if side == "pivot" else "into"
-                    raise UsageError(
-                        f"no round trip: {forward} {what} {codes[0]}, but {backward} {where} {codes[1]}",
-                        remedy="give a model into another language and one back for every round trip",
-                    )
+            configs = there.model.config, back.model.config
+            into, back_into = ((config.source_lang, config.target_lang) for config in configs)
+            if any(map(are_different, into, back_into[::-1])):
+                raise UsageError(
+                    f"no round trip: {forward} translates {'→'.join(map(str, into))}, but {backward} "
+                    f"{'→'.join(map(str, back_into))}",
+                    remedy="give a model into another language and one back for every round trip",
+                )
             trips.append(RoundTrip(there, back))
         return trips
 

@@ -48,11 +48,7 @@ def score_translations(
     A translation is cut into units as the tokenizer cuts it. Beam search may have put the same text together from
     other units, so scores of its list can differ from these; the tokenizer's units are those of the training data.
 
-    Args:
-        model: A translation model; it computes in the arithmetic of its weights.
-        tokenizer: Its tokenizer.
-        sources: Source sentences, normalised as for translation.
-        translations: A translation of each.
+    The sources are normalised as for translation; the model computes in the arithmetic of its weights.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
     input_ids, units = source_units(model, tokenizer, sources), target_units(tokenizer, translations)

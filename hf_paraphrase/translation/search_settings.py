@@ -29,7 +29,6 @@ class SearchConstraints:
     max_target_units: int = setting(
         "greatest length of a translation whatever its source, in units", 1_000, at_least=1
     )
-    forbid_unknown: bool = setting("ban the unknown unit", False)
 
     def longest(self, source_length: int) -> int:
         """Returns the greatest length of a translation, in units with the end token, at least 1."""
@@ -115,18 +114,8 @@ class SearchSettings(LimitSettings):
 class SearchOptions:
     """Settings of a search; together with the model and the sentences they determine every byte of the result.
 
-    Attributes:
-        num_beams: Beam width.
-        num_return_sequences: Length of the n-best list.
-        length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
-        max_source_tokens: Longer sources are skipped, in sub-word units.
-        bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
-        int8: Whether the decoder multiplies in 8 bits besides; with `bf16` and RNNsearch.
-        constraints: Length limits and bans.
-        candidates_frequent: How many of the most frequent target units may be used; all units if not given.
-        candidates_per_unit: How many likely translations of every source unit may be used besides.
-        candidates_from_reference: Whether the units of the references may be used besides (as in paper 000; it tells
-            the search what it should find).
+    They are those of `back-translate` of the same names. Scores are computed in fp32 whatever the search computes in:
+    `bf16`, or `int8` products besides.
     """
 
     num_beams: int = 50

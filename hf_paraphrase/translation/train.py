@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import Measurement
 from ..artefacts.files import quiet_transformers
 from ..artefacts.remote_paths import to_path
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..messages import log
-from ..settings import recipe
-from ..training.run import TrainingRun
-from .train_settings import TranslationTrainingSettings
+from ..settings import recipe, setting
+from ..training.run import TrainingRun, TrainingRunSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,6 +24,125 @@ if TYPE_CHECKING:
     from .batching import TokenizedBitext
     from .bitext import BitextSides
     from .trainer import TranslationTrainer, TranslationTrainingArguments
+
+
+_CHANGEABLE = ("dropout", "word_dropout", "label_smoothing")
+_FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase")
+"""Settings of the model's configuration: those that a continued run may change, and those that it takes over."""
+LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
+"""The optimizers, with their usual learning rates."""
+
+
+@dataclass(kw_only=True)
+class TranslationTrainingSettings(TrainingRunSettings):
+    """Train an RNNsearch model (GRU encoder-decoder with attention, paper 000 §3) from source to target language."""
+
+    bitext: list[str] = setting(
+        "data folders with the columns source and target, from `prepare bitext`; several are mixed, one that is named "
+        "twice counts twice, and the dev set is that of the first",
+        path=True,
+    )
+    initial_model: str | None = setting(
+        "a translation model to continue from: its weights and its tokenizer are taken, and with them vocabulary, "
+        "casing and sizes, whatever the flags say",
+        None,
+        path=True,
+    )
+    vocab_size: int = setting(
+        "number of BPE units, joint or of each side",
+        8_000,
+        at_least=1,
+        at_most=10_000_000,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    joint_vocabulary: bool = setting(
+        "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
+    )
+    lowercase: bool = setting(
+        "lower-case both sides; the pairs that are made with such a model are lower-cased too, references and "
+        "translations alike",
+        False,
+        names=["--lower-case", "--lowercase"],
+    )
+    hidden_size: int = setting("size of the GRU states (paper: 1000)", 512, at_least=2)
+    embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
+    dropout: float = setting(
+        "dropout rate on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1
+    )
+    word_dropout: float = setting(
+        "share of whole word embeddings left out while training (paper: 0)", 0.0, at_least=0, below=1
+    )
+    label_smoothing: float = setting(
+        "probability mass spread over the vocabulary in the loss (paper: 0)", 0.1, at_least=0, below=1
+    )
+    initialization: str = setting(
+        "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
+        "xavier",
+        choices=["reference", "xavier"],
+    )
+    share_embeddings: bool = setting("one matrix for source, target and output embeddings (paper: false)", True)
+    epochs: float = setting("passes over the training pairs", 20.0, above=0)
+    batch_size: int = setting("sentence pairs per mini-batch and process", 80, at_least=1)
+    gradient_accumulation_steps: int = setting("mini-batches per update", 1, at_least=1)
+    optimizer: str = setting(
+        "Adam with warm-up and cosine decay, or the paper's Adadelta (ρ 0.95, ε 1e-6) with a constant rate; the loss "
+        "is the mean over target units and its gradient's norm is clipped to 1",
+        "adam",
+        choices=list(LEARNING_RATES),
+    )
+    learning_rate: float | None = setting(
+        "peak learning rate of Adam, or constant factor of Adadelta's steps; 0.001 and 1 if not given", None, above=0
+    )
+    warmup_steps: int | None = setting(
+        "steps of linear warm-up before the cosine decay to zero (Adam); 400, or a tenth of the run if that is "
+        "shorter, if not given",
+        None,
+        at_least=0,
+    )
+    freeze_embeddings_epochs: float = setting(
+        "epochs of a second stage in which both embeddings and the output layer are frozen; kept if dev BLEU rises",
+        0.0,
+        at_least=0,
+    )
+    freeze_embeddings_learning_rate: float | None = setting(
+        "learning rate of that stage; a tenth of the first one's for Adam and the same for Adadelta if not given",
+        None,
+        above=0,
+        only_with="freeze_embeddings_epochs",
+    )
+    evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
+    max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
+    max_units: int | None = setting(
+        "pairs with a longer side are left out, in BPE units (paper: 50)", None, at_least=1
+    )
+    dev_split: str = setting("split for choosing the checkpoint", "validation")
+    max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
+    precision: str = setting(
+        "arithmetic of the matrix products: auto takes bf16 where the hardware has it",
+        "auto",
+        choices=["auto", "bf16", "fp32"],
+    )
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.hidden_size % 2:
+            raise UsageError(f"--hidden-size {self.hidden_size} must be even: the readout is halved by maxout")
+        if not self.joint_vocabulary and self.share_embeddings:
+            raise UsageError(
+                "sides with units of their own cannot share embeddings", remedy="give --no-share-embeddings as well"
+            )
+
+    @property
+    def peak_learning_rate(self) -> float:
+        """The learning rate, that of the optimizer if none is given."""
+        return self.learning_rate or LEARNING_RATES[self.optimizer]
+
+    @property
+    def second_learning_rate(self) -> float:
+        """The learning rate of the second stage."""
+        usual = self.peak_learning_rate / (1 if self.optimizer == "adadelta" else 10)
+        return self.freeze_embeddings_learning_rate or usual
 
 
 @recipe(TranslationTrainingSettings)
@@ -211,8 +330,7 @@ def _write(
     initial = settings.initial_model
     if initial is not None:
         # What the run has from the model that it continued from.
-        names = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase", "vocab_size")
-        recorded |= {name: getattr(config, name) for name in names}
+        recorded |= {name: getattr(config, name) for name in (*_FIXED, "vocab_size")}
         recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
     bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)
     shown = {**recorded, "bitext": bitexts, "initial_model": to_path(initial).name if initial else None}
@@ -250,21 +368,12 @@ def _new_model(
     config = RnnSearchConfig(
         vocab_size=len(tokenizer),
         source_vocab_size=None if settings.joint_vocabulary else tokenizer.source_vocab_size,
-        hidden_size=settings.hidden_size,
-        embedding_size=settings.embedding_size,
-        dropout=settings.dropout,
-        word_dropout=settings.word_dropout,
-        label_smoothing=settings.label_smoothing,
-        initialization=settings.initialization,
-        share_embeddings=settings.share_embeddings,
         tie_word_embeddings=settings.share_embeddings,
-        lowercase=settings.lowercase,
         source_lang=languages[0],
         target_lang=languages[1],
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
         decoder_start_token_id=tokenizer.bos_token_id,
+        **{name: getattr(settings, name) for name in (*_CHANGEABLE, *_FIXED)},
+        **{f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")},
     )
     return RnnSearchForConditionalGeneration(config), tokenizer
 
@@ -275,7 +384,7 @@ def _initial_model(settings: TranslationTrainingSettings, folder: str, languages
     from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
-    changed = {name: getattr(settings, name) for name in ("dropout", "word_dropout", "label_smoothing")}
+    changed = {name: getattr(settings, name) for name in _CHANGEABLE}
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
     if (model.config.source_lang, model.config.target_lang) != languages:
         raise InputError(

@@ -14,7 +14,7 @@ trainer.train()
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ from ..training.processes import refuse_sharding
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, tokenize_bitext
 from .beam_search import translate
 from .bitext import BitextSides, trainable_rows
-from .bleu import corpus_scores
+from .evaluate import corpus_scores
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -61,32 +61,26 @@ class TranslationTrainingArguments(TrainingArguments):
         warmup_steps: None is for 400, or a tenth of the run if that is shorter.
     """
 
-    per_device_train_batch_size: int = field(default=80, metadata={"help": "sentence pairs per batch and process"})
-    learning_rate: float = field(default=1e-3, metadata={"help": "peak learning rate"})
-    lr_scheduler_type: Any = field(default="cosine", metadata={"help": "schedule of the learning rate"})
-    warmup_steps: float | None = field(
-        default=None,
-        metadata={"help": "steps of linear warm-up, or their share of all; 400, or a tenth of all, if not given"},
-    )
-    optim: Any = field(default="adamw_torch_fused", metadata={"help": "the optimizer"})
-    max_grad_norm: float = field(default=1.0, metadata={"help": "clip the gradient's norm to this"})
-    eval_strategy: Any = field(default="steps", metadata={"help": "when the dev set is translated"})
-    eval_steps: float | None = field(default=0.05, metadata={"help": "steps between, or their share of all steps"})
-    save_strategy: Any = field(default="steps", metadata={"help": "when a checkpoint is written"})
-    save_steps: float = field(default=0.05, metadata={"help": "steps between, or their share of all steps"})
-    save_total_limit: int | None = field(default=1, metadata={"help": "checkpoints kept, beside the best one"})
-    load_best_model_at_end: bool = field(default=True, metadata={"help": "load the best weights at the end"})
-    metric_for_best_model: str | None = field(default="bleu", metadata={"help": "what the best ones are best in"})
-    greater_is_better: bool | None = field(default=True, metadata={"help": "whether more of it is better"})
-    logging_steps: float = field(default=50, metadata={"help": "steps between two logs of the loss"})
-    logging_nan_inf_filter: bool = field(default=False, metadata={"help": "hide a loss that is not finite"})
-    remove_unused_columns: bool = field(default=False, metadata={"help": "unused: the columns are turned into units"})
-    accelerator_config: Any = field(
-        default_factory=lambda: {"even_batches": False}, metadata={"help": "settings of the Accelerator"}
-    )
-    ddp_find_unused_parameters: bool | None = field(
-        default=False, metadata={"help": "look for parameters without gradient; the model has none"}
-    )
+    per_device_train_batch_size: int = 80
+    learning_rate: float = 1e-3
+    lr_scheduler_type: Any = "cosine"
+    warmup_steps: float | None = None
+    optim: Any = "adamw_torch_fused"
+    max_grad_norm: float = 1.0
+    eval_strategy: Any = "steps"
+    eval_steps: float | None = 0.05
+    save_strategy: Any = "steps"
+    save_steps: float = 0.05
+    save_total_limit: int | None = 1
+    load_best_model_at_end: bool = True
+    metric_for_best_model: str | None = "bleu"
+    greater_is_better: bool | None = True
+    logging_steps: float = 50
+    logging_nan_inf_filter: bool = False
+    # The columns are turned into units.
+    remove_unused_columns: bool = False
+    accelerator_config: Any = field(default_factory=lambda: {"even_batches": False})
+    ddp_find_unused_parameters: bool | None = False
     max_words: int = field(default=80, metadata={"help": "pairs with a longer side are left out, in words"})
     max_units: int | None = field(default=None, metadata={"help": "the same in sub-word units"})
 
@@ -109,18 +103,10 @@ class TranslationTrainingArguments(TrainingArguments):
 class TranslationTrainer(Trainer):
     """A Trainer with length-bucketed batches whose evaluation is BLEU of greedy translations.
 
-    Args:
-        model: The model to train.
-        args: :class:`TranslationTrainingArguments`, or the Trainer's own.
-        train_dataset: A data set with the columns `source` and `target` (and `source_lang` and `target_lang`, where
-            they are known), which is cleaned and turned into units once, or units already.
-        eval_dataset: A data set with the same columns, or its sides already cleaned.
-        processing_class: The tokenizer of both sides.
-        compute_metrics: Called with the translations as `predictions` and the references as `label_ids`, lists of
-            texts; what it returns joins BLEU, so that `metric_for_best_model` may name it.
-        callbacks: As for the Trainer.
-        optimizers: As there.
-        **settings: As there.
+    Data sets have the columns `source` and `target` (and `source_lang` and `target_lang`, where they are known); they
+    are cleaned and turned into units once. `compute_metrics` is called with the translations as `predictions` and the
+    references as `label_ids`, lists of texts; what it returns joins BLEU, so that `metric_for_best_model` may name it.
+    The arguments may be :class:`TranslationTrainingArguments` or the Trainer's own; all else is as for the Trainer.
     """
 
     def __init__(
@@ -131,9 +117,7 @@ class TranslationTrainer(Trainer):
         train_dataset: Dataset | TokenizedBitext | None = None,
         eval_dataset: Dataset | BitextSides | None = None,
         processing_class: PreTrainedTokenizerBase,
-        compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
         callbacks: Sequence[TrainerCallback] | None = None,
-        optimizers: tuple[Any, Any] = (None, None),
         **settings: Any,
     ) -> None:
         if train_dataset is not None and not isinstance(train_dataset, TokenizedBitext):
@@ -153,9 +137,7 @@ class TranslationTrainer(Trainer):
             train_dataset=train_dataset,
             eval_dataset=_sides(eval_dataset),
             processing_class=processing_class,
-            compute_metrics=compute_metrics,
             callbacks=[*every, *(callbacks or [])],
-            optimizers=optimizers,
             **settings,
         )
         keep_standard_output(self)

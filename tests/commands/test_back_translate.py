@@ -3,19 +3,43 @@ from __future__ import annotations
 import json
 import shutil
 
+import pyarrow as pa
 import pytest
 import torch
-from back_translate_runs import job
+from back_translate_runs import command, files, job
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
+from two_processes import launch
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.translation.back_translation import back_translated
+from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.translation.back_translation import BackTranslator, back_translated
 from hf_paraphrase.translation.decoder_steps import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import SearchOptions
 from hf_paraphrase.translation.translator import Translator
+
+KILLED = """
+import os, signal, sys
+from hf_paraphrase.commands import main
+from hf_paraphrase.jobs import shards
+write = shards.write_shard
+def killed_in_the_third_shard(job, shard, output, *progress):
+    if shard.index == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(job, shard, output, *progress)
+shards.write_shard = killed_in_the_third_shard
+main(sys.argv[1:])
+"""
+
+
+def same_data(first, second):
+    names = {name for name in files(first) if name.startswith("data/") or name == "skipped.jsonl"}
+    return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
 
 
 def skipped(folder):
@@ -57,21 +81,6 @@ def test_pairs_keep_the_order_of_the_bitext_and_ranks_follow_the_score(translate
                 bitext[name]["source"],
                 "fr",
             )
-
-
-def test_log_prob_is_the_models_log_probability_of_the_translation(tiny_model, translated):
-    model, tokenizer = load_translation_model(tiny_model)
-    checked = 0
-    for row in DataFolder(translated).table().to_pylist():
-        ids = tokenizer(row["sentence2"])["input_ids"]
-        if len(ids) != row["num_tokens"] + 1:
-            continue  # the beam spelt the text with other units than the tokenizer does
-        with torch.no_grad():
-            source = torch.tensor([tokenizer(row["source"])["input_ids"]])
-            loss = model(source, labels=torch.tensor([ids])).loss
-        if abs(-loss.item() * len(ids) - row["log_prob"]) < 1e-3:
-            checked += 1
-    assert checked > 3
 
 
 def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_model, translated):
@@ -152,3 +161,80 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
         assert record["results"]["lower_case"] is (model == lower)
         assert ("both sides are lower-cased" in card) is (model == lower)
         assert ("Both sides have their capitals" in card) is (model != lower)
+
+
+# ----- processes and threads
+
+
+def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
+    options = SearchOptions(4, 3, max_source_tokens=50)
+    shards = cut("train", 17, 4)
+    for rank in (2, 0, 1):
+        translator = BackTranslator(str(tiny_model), options)
+        list(run_shards(ShardJob(DataFolder(awkward_bitext), {"train": translator}, 4), shards[rank::3], tmp_path))
+        assert sum(shard.is_finished(tmp_path) for shard in shards) == {2: 1, 0: 3, 1: 5}[rank]
+    for path in (translated / "data").iterdir():
+        assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
+
+
+PROGRAM = ("-m", "hf_paraphrase")
+
+
+@pytest.mark.slow
+def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
+    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
+    result = launch(*PROGRAM, *words)
+    assert result.returncode == 0, result.stderr[-3_000:]
+    assert same_data(tmp_path / "pairs", translated) and result.stdout == ""
+    assert result.stderr.count("load them: ") == 1
+
+
+@pytest.mark.slow
+def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, awkward_bitext, translated, tmp_path):
+    (tmp_path / "killed.py").write_text(KILLED)
+    output = tmp_path / "out" / "pairs"
+    result = launch(tmp_path / "killed.py", *command(tiny_model, awkward_bitext, output, "--max-source-tokens", "50"))
+    assert result.returncode != 0 and not output.exists()
+    assert list(output.parent.rglob("train-00000-of-*.parquet"))
+    assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50", "--resume") == 0
+    assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("precision", "plain"),
+    [
+        ({}, False),
+        ({"bf16": True}, False),
+        ({"bf16": True}, True),
+        pytest.param(
+            {"bf16": True, "int8": True},
+            False,
+            marks=pytest.mark.skipif(not int8_is_fast(), reason="no instructions for products in 8 bits"),
+        ),
+    ],
+)
+def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, plain, monkeypatch):
+    sources, targets = map(list, zip(*number_pairs(40, 50), strict=True))
+    ids, languages = list(map(str, range(40))), ["fr"] * 40
+    table = pa.table({"id": ids, "source": sources, "target": targets, "source_lang": languages})
+    tokenizer = train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
+    torch.manual_seed(0)
+    # So large that several threads would share a product.
+    sizes = {"vocab_size": len(tokenizer), "embedding_size": 64, "hidden_size": 256, "initialization": "xavier"}
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes)).eval()
+    with torch.no_grad():
+        model.lm_head.bias[tokenizer.eos_token_id] += 1.0
+    if plain:
+        for module in ("translator", "beam_search"):
+            monkeypatch.setattr(f"hf_paraphrase.translation.{module}.fast_search_applies", lambda model: False)
+    found, before = [], torch.get_num_threads()
+    try:
+        for count in (1, 4):
+            torch.set_num_threads(count)
+            translator = Translator(model, tokenizer, SearchOptions(40, 40, **precision))
+            assert translator.threads == min(count, 2 if plain else 4)
+            found.append(back_translated(translator, table)[0])
+            assert torch.get_num_threads() == count
+    finally:
+        torch.set_num_threads(before)
+    assert found[0].num_rows > 1_000 and found[0].equals(found[1])

@@ -57,7 +57,6 @@ def failing(monkeypatch, fails, error):
     ("error", "reason"),
     [
         (RuntimeError("shapes do not fit\nat line 3"), "the search failed: shapes do not fit"),
-        (MemoryError(), "the search ran out of memory"),
         (torch.OutOfMemoryError("tried to allocate 3 GiB"), "the search ran out of memory"),
     ],
 )
@@ -168,16 +167,3 @@ def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs
     assert job(model, bitext, tmp_path / "pairs", *words) == 0
     assert DataFolder(tmp_path / "pairs").table().num_rows == 0
     assert skipped(tmp_path / "pairs") == [{"id": f"train-{index}", "reason": reason} for index in range(12)]
-
-
-def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path, monkeypatch):
-    hypotheses = [
-        translators.Hypothesis("cut", -1.0, 3, False),
-        translators.Hypothesis("", -1.5, 0, True),
-        translators.Hypothesis("whole", -2.0, 1, True),
-    ]
-    monkeypatch.setattr(translators, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
-    assert job(tiny_model, bitext, tmp_path / "pairs") == 0
-    rows = DataFolder(tmp_path / "pairs").table().to_pylist()
-    assert {(row["sentence2"], row["rank"], row["log_prob"]) for row in rows} == {("whole", 0, -2.0)}
-    assert len(rows) == 12 and skipped(tmp_path / "pairs") == []

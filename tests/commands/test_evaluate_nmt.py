@@ -9,7 +9,7 @@ import sacrebleu
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
-from hf_paraphrase.translation.bleu import translation_table
+from hf_paraphrase.translation.evaluate import translation_table
 from hf_paraphrase.translation.loading import load_translation_model
 
 

@@ -50,11 +50,6 @@ def test_twenty_batches_are_pooled_and_sorted_by_length_as_in_the_reference():
     assert batches != epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=10), 0)
 
 
-def test_the_last_short_batch_is_kept():
-    sizes = sorted(map(len, epoch_of(MaxiBatchSampler(np.ones(103, int), 10), 0)))
-    assert sizes == [3] + [10] * 10
-
-
 @pytest.mark.parametrize(("processes", "batches"), [(1, 10), (3, 9)])
 def test_where_the_last_is_dropped_all_batches_are_full_and_all_processes_have_the_same_number(processes, batches):
     sampler = MaxiBatchSampler(np.ones(103, int), 10, processes=processes, drops_last=True)
@@ -136,11 +131,6 @@ def test_lengths_are_those_of_the_longer_side():
     bitext = TokenizedBitext([[1, 2], [1, 2, 3]], [[1, 2, 3, 4], [1]])
     assert bitext.lengths().tolist() == [4, 3]
     assert len(bitext) == 2 and bitext[1] == {"input_ids": [1, 2, 3], "labels": [1]}
-
-
-def test_sides_of_unequal_size_are_refused():
-    with pytest.raises(ValueError, match="2 sources but 1 targets"):
-        TokenizedBitext([[1], [2]], [[1]])
 
 
 def test_the_collator_masks_padding_by_length_not_by_value():

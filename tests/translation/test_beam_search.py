@@ -19,7 +19,7 @@ def ids_of(tokenizer, texts):
     return [list(ids) for ids in tokenizer(texts)["input_ids"]]
 
 
-def search(model, tokenizer, texts, *, num_beams=4, n=4, **settings):
+def search(model, tokenizer, texts=SOURCES, *, num_beams=4, n=4, **settings):
     return translate_batch(
         model,
         tokenizer,
@@ -28,6 +28,14 @@ def search(model, tokenizer, texts, *, num_beams=4, n=4, **settings):
         num_return_sequences=n,
         **{"scorer": model, **settings},
     )
+
+
+def assert_same_lists(found, expected):
+    for own, other in zip(found, expected, strict=True):
+        assert [(item.text, item.num_tokens, item.finished) for item in own] == [
+            (item.text, item.num_tokens, item.finished) for item in other
+        ]
+        assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
 
 
 @torch.no_grad()
@@ -69,18 +77,6 @@ def test_nbest_lists_equal_a_naive_beam_search(make_model, tiny_tokenizer, seed,
         assert [item.log_prob for item in nbest] == pytest.approx([score for _, score, _ in expected], abs=1e-4)
         texts = tiny_tokenizer.batch_decode([list(units) for units, _, _ in expected], skip_special_tokens=True)
         assert [item.text for item in nbest] == [text.strip() for text in texts]
-
-
-def test_other_sentences_in_the_batch_do_not_change_an_nbest_list(make_model, tiny_tokenizer):
-    for seed in range(3):
-        model = make_model(seed, end_bias=20.0)
-        together = search(model, tiny_tokenizer, SOURCES)
-        for text, nbest in zip(SOURCES, together, strict=True):
-            (alone,) = search(model, tiny_tokenizer, [text])
-            assert [(item.text, item.num_tokens, item.finished) for item in nbest] == [
-                (item.text, item.num_tokens, item.finished) for item in alone
-            ]
-            assert [item.log_prob for item in nbest] == pytest.approx([item.log_prob for item in alone], abs=1e-4)
 
 
 @pytest.mark.parametrize("num_beams", [1, 4])
@@ -211,41 +207,6 @@ def test_length_batches_hold_every_sentence_once_and_bound_rows_and_source_units
         assert len(batch) == 1 or (rows <= 640 and (units is None or rows * longest <= units))
 
 
-@pytest.mark.parametrize("num_beams", [1, 3])
-def test_a_bound_on_source_units_makes_batches_smaller_and_changes_no_translation(
-    make_model, tiny_tokenizer, monkeypatch, num_beams
-):
-    model = make_model(3, end_bias=20.0)
-    sizes = []
-    search_one = beam_search.translate_batch
-
-    def counted(model, tokenizer, input_ids, **settings):
-        sizes.append(len(input_ids))
-        return search_one(model, tokenizer, input_ids, **settings)
-
-    monkeypatch.setattr(beam_search, "translate_batch", counted)
-    texts = [*SOURCES, "deux " * 30, *SOURCES]
-    expected = translate(model, tiny_tokenizer, texts, num_beams=num_beams)
-    assert sizes == [len(texts)]
-    monkeypatch.setattr(beam_search, "_SOURCE_UNITS_PER_BATCH", 40)
-    assert translate(model, tiny_tokenizer, texts, num_beams=num_beams) == expected
-    assert sizes[1] == 1 and len(sizes) > 2
-
-
-@pytest.mark.parametrize(("num_beams", "limit", "expected"), [(1, 1_020, 1_020), (2, 2_000, 1_035)])
-def test_a_translation_may_be_longer_than_a_thousand_units_where_that_is_asked_for(
-    make_model, tiny_tokenizer, num_beams, limit, expected
-):
-    (nbest,) = translate_batch(
-        make_model(end_bias=-1e4),
-        tiny_tokenizer,
-        [[*[5] * 344, tiny_tokenizer.eos_token_id]],
-        num_beams=num_beams,
-        constraints=SearchConstraints(max_target_units=limit),
-    )
-    assert nbest[0].num_tokens == expected
-
-
 @given(st.lists(st.integers(1, 2_000), max_size=80), st.sampled_from([10, 8_000, 300_000]))
 def test_scoring_batches_hold_every_hypothesis_once_and_bound_the_memory(lengths, vocab_size):
     batches = list(scoring_batches(lengths, vocab_size))
@@ -261,10 +222,7 @@ def test_the_fast_search_and_plain_generate_give_the_same_lists(make_model, tiny
         model = make_model(seed, end_bias=15.0)
         fast = search(model, tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams, fast=True)
         plain = search(model, tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams, fast=False)
-        for own, other in zip(fast, plain, strict=True):
-            assert [item.text for item in own] == [item.text for item in other]
-            assert [item.finished for item in own] == [item.finished for item in other]
-            assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
+        assert_same_lists(fast, plain)
 
 
 def test_the_fast_search_is_what_is_used(make_model, tiny_tokenizer, monkeypatch):
@@ -273,3 +231,53 @@ def test_the_fast_search_is_what_is_used(make_model, tiny_tokenizer, monkeypatch
     for num_beams in (1, 4):
         search(make_model(end_bias=20.0), tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams)
     assert not used
+
+
+# ----- candidates and limits
+
+
+def test_a_restricted_search_equals_one_in_which_the_other_units_are_impossible(make_model, tiny_tokenizer):
+    candidates = torch.tensor([0, 1, 2, 3, 7, 9, 10, 15, 21])
+    model, closed = make_model(5, end_bias=1.0), make_model(5, end_bias=1.0)
+    others = torch.ones(len(tiny_tokenizer), dtype=torch.bool)
+    others[candidates] = False
+    with torch.no_grad():
+        closed.lm_head.bias[others] = -torch.inf
+    found = search(model, tiny_tokenizer, candidates=candidates)
+    expected = search(closed, tiny_tokenizer, scorer=model)
+    assert_same_lists(found, expected)
+    free = search(model, tiny_tokenizer)
+    assert [item.text for item in free[1]] != [item.text for item in found[1]], "the candidates restrict nothing here"
+
+
+def test_length_limits_hold_for_every_sentence_by_itself(make_model, tiny_tokenizer):
+    eager, endless = make_model(2, end_bias=500.0), make_model(2, end_bias=-50.0)
+    limits = SearchConstraints(min_length_ratio=0.5, max_length_ratio=1.5)
+    lengths = [len(ids) for ids in ids_of(tiny_tokenizer, SOURCES)]
+    assert all(nbest[0].num_tokens == 0 for nbest in search(eager, tiny_tokenizer))
+    for length, nbest in zip(lengths, search(eager, tiny_tokenizer, constraints=limits), strict=True):
+        assert all(item.finished and item.num_tokens + 1 >= length // 2 + 1 for item in nbest)
+        assert any(item.num_tokens + 1 == length // 2 + 1 for item in nbest)
+    for length, nbest in zip(lengths, search(endless, tiny_tokenizer, constraints=limits), strict=True):
+        assert [(item.num_tokens, item.finished) for item in nbest] == [(int(1.5 * length), False)]
+
+
+def test_least_lengths_never_exceed_greatest_ones(make_model, tiny_tokenizer):
+    narrow = SearchConstraints(min_length_ratio=1.0, max_length_ratio=1.1, max_target_units=1)
+    for nbest in search(make_model(1), tiny_tokenizer, constraints=narrow, num_beams=len(tiny_tokenizer)):
+        assert [item.num_tokens for item in nbest] == [0] and nbest[0].finished
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        SearchConstraints(min_length_ratio=1.0, max_length_ratio=2.0),
+        SearchConstraints(max_target_units=5),
+    ],
+)
+def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(make_model, tiny_tokenizer, constraints):
+    model = make_model(4, end_bias=1.0)
+    fast, plain = (search(model, tiny_tokenizer, constraints=constraints, fast=choice) for choice in (True, False))
+    assert_same_lists(fast, plain)
+    free = search(model, tiny_tokenizer)
+    assert [item.text for nbest in fast for item in nbest] != [item.text for nbest in free for item in nbest]

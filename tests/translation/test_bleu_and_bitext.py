@@ -8,7 +8,7 @@ import pytest
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation.bitext import normalize_punctuation, trainable_rows
-from hf_paraphrase.translation.bleu import corpus_scores
+from hf_paraphrase.translation.evaluate import corpus_scores
 
 
 def bitext(rows, source_lang="fr", target_lang="en"):

@@ -129,14 +129,6 @@ def test_candidates_are_the_only_units_and_share_the_whole_probability(seed):
     assert len(found) == len(expected)
 
 
-def test_all_units_as_candidates_give_the_unrestricted_lists():
-    model, batch = make(3, end_bias=2.0, vocab_size=500, std=0.5), sources([3, 6], 500)
-    order = torch.randperm(500, generator=torch.Generator().manual_seed(0))
-    expected = search(model, batch, fast=True, num_beams=10)
-    assert_same(search(model, batch, fast=True, num_beams=10, candidates=torch.arange(500)), expected)
-    assert_same(search(model, batch, fast=True, num_beams=10, candidates=order), expected)
-
-
 @pytest.mark.parametrize("lengths", BATCHES)
 def test_lists_of_a_sentence_do_not_depend_on_the_batch(lengths):
     model, batch = make(2, end_bias=3.0), sources(lengths)
@@ -155,15 +147,6 @@ def test_a_limit_ends_hypotheses_below_all_that_end_by_themselves():
         assert len(own) == 4
         assert all(len(units) == limit + 1 and score < CUT / 2 for units, score in own)
         assert len({units for units, _ in own}) == 4
-
-
-@pytest.mark.parametrize("candidates", [None, torch.arange(12).flip(0)])
-def test_suppressed_tokens_are_those_of_generate(candidates):
-    for seed in range(3):
-        model, batch = make(seed, end_bias=2.0), sources([4, 1, 2], seed=seed)
-        settings = {"num_beams": 5, "suppress_tokens": [3, 5]}
-        expected = search(model, batch, fast=False, **settings)
-        assert_same(search(model, batch, fast=True, candidates=candidates, **settings), expected)
 
 
 @pytest.mark.parametrize("candidates", [None, torch.arange(12).flip(0)])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from datasets import Dataset
-from transformers import EarlyStoppingCallback, TrainerCallback, TrainingArguments
+from transformers import EarlyStoppingCallback
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
@@ -132,32 +132,6 @@ def test_other_metrics_see_translations_and_references_and_may_choose(parts, tmp
     assert all(isinstance(text, str) for text in seen[0].predictions)
     metrics = trainer.evaluate(pairs(3), metric_key_prefix="test")
     assert {"test_bleu", "test_words"} <= set(metrics) and len(seen[-1].predictions) == 3
-
-
-def test_callbacks_and_optimizers_are_those_that_are_given(parts, tmp_path):
-    model, tokenizer, train, _ = parts
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    steps = []
-
-    class Note(TrainerCallback):
-        def on_step_end(self, args, state, control, **kwargs):
-            steps.append(state.global_step)
-
-    trainer = TranslationTrainer(
-        model,
-        TrainingArguments(str(tmp_path), max_steps=3, use_cpu=True, report_to="none", save_strategy="no"),
-        train_dataset=train,
-        processing_class=tokenizer,
-        callbacks=[Note()],
-        optimizers=(optimizer, schedule),
-    )
-    trainer.train()
-    assert steps == [1, 2, 3]
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-    with pytest.raises(ValueError, match="no eval_dataset"):
-        trainer.evaluate()
 
 
 def test_limits_and_a_missing_column_of_a_dataset(parts, tmp_path):
