@@ -31,7 +31,7 @@ import pyarrow as pa
 from ..errors import UsageError
 from ..registry import SELECTIONS
 from .measuring import measurable_columns, measures_of
-from .pair_batch import SIDES, numeric_column, sides_of
+from .pair_batch import SIDES, holds_numbers, holds_text, numeric_column, sides_of
 from .tokens import tokenize
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -93,7 +93,7 @@ class Selection:
 
     @property
     def compares(self) -> bool:
-        """Whether it is a comparison of one column with numbers."""
+        """Whether it compares one column with numbers."""
         return isinstance(self.predicate, Comparison)
 
     def mask(self, *columns: Any) -> np.ndarray:
@@ -115,14 +115,11 @@ def parse_selection(text: str) -> Selection:
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         raise UsageError(f"--keep: cannot read `{text}`", remedy=f"{_REMEDY}, or a name: {', '.join(SELECTIONS)}")
-    conditions = [
-        (mirrored, float(number))
-        for mirrored, number in (
-            ((match["left_operator"] or "").translate(_MIRROR), match["left"]),
-            (match["right_operator"], match["right"]),
-        )
-        if number is not None
-    ]
+    conditions = []
+    if match["left"] is not None:
+        conditions.append((match["left_operator"].translate(_MIRROR), float(match["left"])))
+    if match["right"] is not None:
+        conditions.append((match["right_operator"], float(match["right"])))
     if not np.isfinite([number for _, number in conditions]).all():
         raise UsageError(f"--keep: the number in `{text}` is too large", remedy=_REMEDY)
     # `1<x<=2` reads x>1 and x<=2.
@@ -153,7 +150,7 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
     for column in (sides.get(column, column) for column in columns):
         if column in schema.names:
             kind = schema.field(column).type
-            if not (_holds_numbers(kind) or (_holds_text(kind) and not numbers)):
+            if not (holds_numbers(kind) or (holds_text(kind) and not numbers)):
                 raise UsageError(
                     f"{wanted_by}: the column {column} holds {kind}, not numbers{'' if numbers else ' or text'}",
                     remedy="compare a column of numbers" if numbers else "use another column",
@@ -161,13 +158,10 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
         elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))
             near = difflib.get_close_matches(column, [*schema.names, *can], 1)
-            raise UsageError(
-                f"{wanted_by}: there is no column {column}",
-                remedy="".join(f"did you mean {name}? " for name in near)
-                + f"the columns are {', '.join(schema.names)}"
-                + (f"; computed on demand: {', '.join(can)}" * bool(can))
-                + ("; hf-paraphrase score can add it" * bool(measures_of([column]))),
-            )
+            remedy = "".join(f"did you mean {name}? " for name in near) + f"the columns are {', '.join(schema.names)}"
+            remedy += f"; computed on demand: {', '.join(can)}" * bool(can)
+            remedy += "; hf-paraphrase score can add it" * bool(measures_of([column]))
+            raise UsageError(f"{wanted_by}: there is no column {column}", remedy=remedy)
 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
@@ -177,14 +171,6 @@ def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
 
 
 def _values(table: pa.Table, column: str) -> np.ndarray | list[str]:
-    if _holds_text(table.schema.field(column).type):
+    if holds_text(table.schema.field(column).type):
         return [text or "" for text in table.column(column).to_pylist()]
     return numeric_column(table, column)
-
-
-def _holds_numbers(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def _holds_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

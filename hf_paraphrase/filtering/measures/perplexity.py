@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
-from ...errors import InputError
-from ...messages import log
 from ...settings import setting
-from ..language_model.ngram_model import LanguageModel, load_language_model
+from ..ngram_model import KenlmModel, NgramModel, load_language_model
 from ..pair_batch import PairBatch
 from ..tokens import tokenize
 from .base import Measure
@@ -34,27 +31,14 @@ class Perplexity(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,), float64."""
+        model = self._model
         perplexity, unknown = np.full((2, batch.num_rows), np.nan)
         for row, words in enumerate(map(tokenize, batch.texts("sentence2"))):
             if words:
-                perplexity[row] = 10 ** (-self._model.log10_probability(words) / (len(words) + 1))
-                unknown[row] = sum(word not in self._model for word in words) / len(words)
+                perplexity[row] = 10 ** (-model.log10_probability(words) / (len(words) + 1))
+                unknown[row] = sum(word not in model for word in words) / len(words)
         return {"perplexity": perplexity, "unknown_rate": unknown}
 
-    def try_out(self, batch: PairBatch, path: Path) -> None:
-        """Looks whether the language model knows the words of the pairs."""
-        rates = self.compute(batch)["unknown_rate"]
-        tokens = int(batch.lengths2.sum())
-        unknown = float((rates * batch.lengths2)[batch.lengths2 > 0].sum())
-        if tokens and unknown >= tokens:
-            raise InputError(
-                f"none of the words of the first {batch.num_rows:,} pairs is in the language model's vocabulary",
-                path=path,
-                remedy="give a model of lower-cased words of the language of sentence2",
-            )
-        if tokens and unknown > tokens / 2:
-            log(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
-
     @cached_property
-    def _model(self) -> LanguageModel:
+    def _model(self) -> KenlmModel | NgramModel:
         return load_language_model(str(self.language_model))

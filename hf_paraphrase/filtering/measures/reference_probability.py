@@ -13,7 +13,7 @@ from ...settings import setting
 from ...training.devices import check_device, device_setting
 from ...training.threads import one_thread
 from ..pair_batch import PairBatch
-from ..reference_classifier.seen_references import is_seen, read_seen
+from ..reference_classifier.references import is_seen, read_seen
 from .base import Measure
 
 if TYPE_CHECKING:

@@ -16,12 +16,10 @@ from ...tokenization.token_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .reference_classification import reference_probabilities, token_ids
-from .reference_lists import Reference
+from .references import Reference
 
 NEGATIVES = ("random", "hardest")
 """How the translation that stands for a reference is chosen: see :meth:`ReferenceExamples.choose`."""
-DEV_SCORE = "accuracy"
-"""The key of the criterion by which the epoch is chosen."""
 # Beside the epochs' own draws, which are numbered from 0.
 _DEV_DRAW = 1 << 32
 
@@ -50,18 +48,15 @@ class ReferenceExamples:
     def __len__(self) -> int:
         return len(self.lists) - 1
 
-    def choose(self, negatives: str, seed: Sequence[int], model: PreTrainedModel | None = None) -> NDArray[np.int64]:
-        """Chooses the translation of each reference that is the example of the label `translation`.
+    def choose(self, seed: Sequence[int], model: PreTrainedModel | None = None) -> NDArray[np.int64]:
+        """Chooses the translation of each reference that is the example of the label `translation`: (references,).
 
-        `random` draws one of each list. `hardest` takes the one to which the model gives the highest probability of
-        being a reference, the first of equals (paper 000, section 5.6.1, repeated for each epoch as in expectation
-        maximisation); without a model it draws.
-
-        Returns:
-            The numbers of the chosen sentences (references,).
+        One of each list is drawn. Given a model it is the one to which that gives the highest probability of being a
+        reference, the first of equals (paper 000, section 5.6.1, repeated for each epoch as in expectation
+        maximisation).
         """
         sizes = np.diff(self.lists)
-        if negatives == "random" or model is None:
+        if model is None:
             return self.lists[:-1] + np.random.default_rng(list(seed)).integers(sizes)
         scores = reference_probabilities(model, self.ids.part(int(self.lists[0]), int(self.lists[-1])))
         best = np.lexsort((-scores, np.repeat(np.arange(len(self)), sizes)))
@@ -122,7 +117,7 @@ class ClassifierTrainer(EpochTrainer):
     reference that was drawn once, are in the model when :meth:`train` returns.
     """
 
-    criterion = DEV_SCORE
+    criterion = "accuracy"
 
     def __init__(
         self,
@@ -134,7 +129,7 @@ class ClassifierTrainer(EpochTrainer):
     ) -> None:
         self.examples = train
         self.dev = dev
-        self.chosen = train.choose("random", [args.seed, 0])
+        self.chosen = train.choose([args.seed, 0])
         batches = EpochBatches(2 * len(train), args.per_device_train_batch_size, args.seed, args.world_size)
         super().__init__(model, args, batches, self._collate, dev_size=len(dev), report=report)
 
@@ -142,8 +137,10 @@ class ClassifierTrainer(EpochTrainer):
         """Sets the order and the translations of an epoch, counted from 0."""
         super().begin_epoch(epoch)
         # Before the first epoch the model knows nothing.
-        model = self.accelerator.unwrap_model(self.model) if epoch else None
-        self.chosen = self.examples.choose(self.args.negatives, [self.args.seed, epoch], model)
+        asks = self.args.negatives == "hardest" and epoch
+        self.chosen = self.examples.choose(
+            [self.args.seed, epoch], self.accelerator.unwrap_model(self.model) if asks else None
+        )
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         numbers = np.array([number for _, number in items], np.int64)
@@ -167,5 +164,5 @@ class ClassifierTrainer(EpochTrainer):
 
     def test(self, examples: ReferenceExamples) -> dict[str, float]:
         """Measures the accuracy on a part, on one translation a reference that is drawn with the seed."""
-        chosen = examples.choose("random", [self.args.seed, _DEV_DRAW])
+        chosen = examples.choose([self.args.seed, _DEV_DRAW])
         return examples.accuracy(self.accelerator.unwrap_model(self.model), chosen)

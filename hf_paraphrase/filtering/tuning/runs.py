@@ -40,13 +40,8 @@ class TuningRuns:
     A run is known by the content of all pairs, from which the vocabulary comes, its rows, the encoder's settings, the
     seed and the content of the dev and test data: two filters that select the same pairs share a run.
 
-    Args:
-        folder: The folder of the records.
-        fingerprints: Of pairs, dev and test data and files of the encoders, by their paths.
-        data: The dev data, and the test data if there are any.
-        tests: The test sets.
-        sample: How many pairs a run is trained on at most.
-        others: Folders of records of other grids, whose runs are taken over.
+    `folder` is that of the records, `fingerprints` are of all inputs by their paths, `data` is the dev data and the
+    test data if there are any, and `others` are folders of records of other grids, whose runs are taken over.
     """
 
     def __init__(
@@ -57,12 +52,11 @@ class TuningRuns:
         encoders: Mapping[str, EncoderSettings],
         data: Sequence[str],
         tests: Sequence[GradedSet],
-        sample: int,
         *,
         others: Sequence[Path] = (),
     ) -> None:
         self.folder, self.pools, self.encoders = folder, pools, encoders
-        self.tests, self.sample, self._others = tests, sample, others
+        self.tests, self._others = tests, others
         self.trained = self.taken = 0
         self._fingerprints = {str(Path(path)): found for path, found in fingerprints.items()}
         self._data = [*(str(pool.folder) for pool in pools.values()), *data]
@@ -76,7 +70,7 @@ class TuningRuns:
 
     def run(self, data: str, encoder: str, point: FilterRange, seed: int) -> TuningRun | None:
         """Trains and scores one encoder, or finds what was recorded of it; None if the filter selects nothing."""
-        rows, available = self.pools[data].select(point.selections, self.sample, seed)
+        rows, available = self.pools[data].select(point, seed)
         if not len(rows):
             return None
         settings = self.encoders[encoder]

@@ -18,7 +18,7 @@ from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError
 from ...evaluation.figures import COLOURS, new_figure, save_figure
-from ...filtering.reference_classifier.seen_references import is_seen, read_seen
+from ...filtering.reference_classifier.references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
