@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -297,8 +298,8 @@ def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, d
         numbers = {split: numeric_column(folder.table(split, [name]), name) for split in splits}
         finite = {split: values[np.isfinite(values)] for split, values in numbers.items()}
         every = np.concatenate([*finite.values(), []])
-        low, high = np.percentile(every, (0.5, 99.5)) if len(every) else (0.0, np.inf)
-        if not np.isfinite(high - low):
+        low, high = map(float, np.percentile(every, (0.5, 99.5))) if len(every) else (0.0, math.inf)
+        if not math.isfinite(high - low):
             continue
         if (every == np.round(every)).all() and high - low <= 2 * _BINS:
             edges = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5

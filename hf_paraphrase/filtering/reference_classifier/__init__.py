@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+    from .classifier_trainer import ClassifierTrainer
     from .reference_classification import ReferenceScorer
     from .training import train_reference_classifier
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,6 @@ from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .reference_classification import reference_probabilities, token_ids
 from .references import Reference
 
-NEGATIVES = ("random", "hardest")
-"""How the translation that stands for a reference is chosen: see :meth:`ReferenceExamples.choose`."""
 # Beside the epochs' own draws, which are numbered from 0.
 _DEV_DRAW = 1 << 32
 
@@ -86,32 +84,11 @@ class ReferenceExamples:
         return {**{name: 100.0 * float(values.mean()) for name, values in right.items()}, "sentences": len(human)}
 
 
-@dataclass
-class ClassifierTrainingArguments(EpochTrainingArguments):
-    """`TrainingArguments` of the reference classifier; defaults as in paper 000, section 5.6.1, where it gives them.
-
-    A batch is `per_device_train_batch_size` sentences on each process; the paper does not say how many.
-    """
-
-    per_device_train_batch_size: int = field(default=100, metadata={"help": "sentences in a batch on each process"})
-    learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
-    num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the references"})
-    negatives: str = field(default="random", metadata={"help": "how a translation is chosen: random or hardest"})
-    embedding_penalty: float = field(default=0.0, metadata={"help": "weight of the word vectors' squared norm"})
-
-    def __post_init__(self) -> None:
-        if self.negatives not in NEGATIVES:
-            raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {self.negatives!r}")
-        if self.embedding_penalty < 0:
-            raise ValueError(f"embedding_penalty must not be negative, not {self.embedding_penalty}")
-        super().__post_init__()
-
-
 class ClassifierTrainer(EpochTrainer):
     """Trains a reference classifier by cross-entropy (paper 000, section 5.6.1).
 
-    An epoch sees every reference once and, for each, one translation of its n-best list, see
-    :meth:`ReferenceExamples.choose`. The loss of a batch is the mean cross-entropy plus
+    An epoch sees every reference once and, for each, one translation of its n-best list, drawn or the `hardest` (see
+    :meth:`ReferenceExamples.choose`). The loss of a batch is the mean cross-entropy plus
     0.5 · `embedding_penalty` · ‖W‖², W being all word vectors: the paper's L2 regulariser, with the factor 0.5 of the
     authors' other code. The weights of the epoch with the best accuracy on the dev part, on one translation a
     reference that was drawn once, are in the model when :meth:`train` returns.
@@ -122,11 +99,15 @@ class ClassifierTrainer(EpochTrainer):
     def __init__(
         self,
         model: PreTrainedModel,
-        args: ClassifierTrainingArguments,
+        args: EpochTrainingArguments,
         train: ReferenceExamples,
         dev: ReferenceExamples,
+        *,
+        hardest: bool = False,
+        embedding_penalty: float = 0.0,
         report: Callable[[str], None] | None = None,
     ) -> None:
+        self.hardest, self.embedding_penalty = hardest, embedding_penalty
         self.examples = train
         self.dev = dev
         self.chosen = train.choose([args.seed, 0])
@@ -137,10 +118,8 @@ class ClassifierTrainer(EpochTrainer):
         """Sets the order and the translations of an epoch, counted from 0."""
         super().begin_epoch(epoch)
         # Before the first epoch the model knows nothing.
-        asks = self.args.negatives == "hardest" and epoch
-        self.chosen = self.examples.choose(
-            [self.args.seed, epoch], self.accelerator.unwrap_model(self.model) if asks else None
-        )
+        model = self.accelerator.unwrap_model(self.model) if self.hardest and epoch else None
+        self.chosen = self.examples.choose([self.args.seed, epoch], model)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         numbers = np.array([number for _, number in items], np.int64)
@@ -151,9 +130,9 @@ class ClassifierTrainer(EpochTrainer):
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
         """Returns the mean cross-entropy with the penalty on the word vectors."""
         loss = super().loss_of(output, model, inputs)
-        if self.args.embedding_penalty > 0:
+        if self.embedding_penalty > 0:
             embeddings = self.accelerator.unwrap_model(model).get_parameter("embeddings")
-            loss = loss + 0.5 * self.args.embedding_penalty * embeddings.square().sum()
+            loss = loss + 0.5 * self.embedding_penalty * embeddings.square().sum()
         return loss
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:

@@ -19,6 +19,7 @@ from .references import FILE_NAME, PARTS, DrawnReferences, draw_references, writ
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+    from ...training.epoch_trainer import EpochTrainingArguments
     from .classifier_trainer import ClassifierTrainer, ReferenceExamples
     from .reference_classification import ReferenceScorer
 
@@ -113,7 +114,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
     _log_drawn(drawn)
     tokenizer, model, coverage = _model(settings, drawn)
 
-    from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments, ReferenceExamples
+    from .classifier_trainer import ClassifierTrainer, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
     if all(len(reference.translations) == 1 for reference in drawn.parts["train"]):
@@ -124,14 +125,20 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
             )
         log("every reference has one translation: each epoch sees the same examples")
     arguments = run.arguments(
-        ClassifierTrainingArguments,
+        EpochTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        negatives=settings.negatives,
-        embedding_penalty=settings.embedding_penalty,
     )
-    trainer = ClassifierTrainer(model, arguments, examples["train"], examples["dev"], report=log)
+    trainer = ClassifierTrainer(
+        model,
+        arguments,
+        examples["train"],
+        examples["dev"],
+        hardest=settings.negatives == "hardest",
+        embedding_penalty=settings.embedding_penalty,
+        report=log,
+    )
     run.train(trainer)
     return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
 
