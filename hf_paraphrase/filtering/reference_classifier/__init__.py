@@ -6,14 +6,3 @@ others, `classifier_trainer` makes batches and trains, and `reference_classifica
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from ...registry import lazy_exports
-
-if TYPE_CHECKING:
-    from .classifier_trainer import ClassifierTrainer
-    from .reference_classification import ReferenceScorer
-    from .training import train_reference_classifier
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)

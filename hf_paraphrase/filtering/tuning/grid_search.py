@@ -27,14 +27,12 @@ from .results import (
     cells_table,
     choose_by_dev,
     compare_cells,
-    ends_table,
     filters_table,
     plot_grid,
     ranges_table,
     runs_csv,
 )
-from .runs import RUNS, TuningRuns, recorded_runs
-from .selection_pool import SelectionPool
+from .runs import RUNS, SelectionPool, TuningRuns, recorded_runs
 from .settings import RANDOM, RECOLLECTED, FilterRange, TuneSettings, encoder_settings, files_of, run_settings
 
 _BINS = "length_bins"
@@ -122,7 +120,7 @@ def tune(settings: TuneSettings) -> Tuned:
             "filters_table": filters_table(compared, list(pools), list(encoders), bool(tests)),
             "cells_table": cells_table(compared.values(), bool(tests)),
             "ranges_table": cells_table(tested_all, True) if tested_all else ranges_table(grid, chosen.values()),
-            "ends_table": ends_table(ends) if ends else "",
+            "ends_table": cells_table(ends, True, "first bin") if ends else "",
         }
         rows = runs_csv({**grid, **final}, chosen.values(), settings.test_all)
         write_text_whole(artefact.staging / "table.csv", rows)

@@ -22,7 +22,7 @@ from ...evaluation.verdicts import LITTLE, Difference, difference, mean_differen
 from ...tables import format_table, number
 from .settings import RANDOM
 
-_JUDGED = ["minus random [95 %]", "helps", f"within ± {LITTLE:g}"]
+_JUDGED = ["minus {} [95 %]", "helps", f"within ± {LITTLE:g}"]
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,8 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     filters = list(dict.fromkeys(name for _, name, _ in compared))
     header = ["filter"]
     for encoder in encoders:
-        header += [f"{encoder}: dev", *([f"{encoder}: test", *_JUDGED] if tested else [])]
+        header += [f"{encoder}: dev"]
+        header += [f"{encoder}: test", *(name.format(RANDOM) for name in _JUDGED)] if tested else []
     rows = []
     comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
@@ -193,9 +194,10 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     return format_table(header, rows)
 
 
-def cells_table(items: Collection[ComparedCell], tested: bool) -> str:
-    """Formats cells: a row for each filter, data set and encoder."""
-    header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev", *(["test", *_JUDGED] if tested else [])]
+def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RANDOM) -> str:
+    """Formats cells, each compared with the same other one: a row for each filter, data set and encoder."""
+    header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev"]
+    header += ["test", *(name.format(against) for name in _JUDGED)] if tested else []
     comparisons = sum(item.cell.filter != RANDOM for item in items)
     rows = []
     for item in items:
@@ -221,16 +223,6 @@ def ranges_table(grid: Runs, chosen: Collection[Cell]) -> str:
             row.append(spread([run.dev for run in grid.get(cell, [])]) + " (chosen)" * is_marked)
         rows.append(row)
     return format_table(["filter", "range", *(f"{data} {encoder}: dev" for data, encoder in columns)], rows)
-
-
-def ends_table(ends: Sequence[ComparedCell]) -> str:
-    """Formats the difference of the last bin of length from the first: a row for each data set and encoder."""
-    intervals = [item.difference.interval(len(ends)) if item.difference else None for item in ends]
-    rows = [
-        [item.cell.data, item.cell.encoder, "–" if interval is None else interval.text()]
-        for item, interval in zip(ends, intervals, strict=True)
-    ]
-    return format_table(["data", "encoder", "last minus first bin [95 %]"], rows)
 
 
 def _judged(item: Difference | None, comparisons: int) -> list[str]:

@@ -8,7 +8,7 @@ from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import choose_rows
-from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
+from hf_paraphrase.filtering.tuning.runs import SelectionPool
 from hf_paraphrase.filtering.tuning.settings import GRIDS, RANDOM, filter_ranges
 
 
