@@ -46,7 +46,7 @@ def test_any_other_text_is_a_usage_error_that_shows_it_and_nothing_else(text):
     except UsageError as error:
         assert text in error.message
     else:
-        assert selection.columns[0].isidentifier() and selection.predicate.conditions
+        assert selection.columns[0].isidentifier() and selection.conditions
 
 
 @given(st.text(alphabet="<>=!xy09.e+- _()", max_size=12))

@@ -116,7 +116,7 @@ class TuningRuns:
     ) -> None:
         self.folder, self.pools, self.encoders = folder, pools, encoders
         self.tests, self._others = tests, others
-        self.trained = self.taken = 0
+        self.taken = 0
         self._fingerprints = {str(Path(path)): found for path, found in fingerprints.items()}
         self._data = [*(str(pool.folder) for pool in pools.values()), *data]
         self._score = dev_scorer(Path(data[0]))
@@ -141,7 +141,6 @@ class TuningRuns:
                 self.taken += 1
             else:
                 record = self._train(data, settings, rows, seed)
-                self.trained += 1
             write_text_whole(path, json.dumps(record))
         return TuningRun(seed=seed, available=available, **record)
 

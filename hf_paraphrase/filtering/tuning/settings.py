@@ -70,7 +70,7 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
         parts = tuple(parse_selection(part) for part in text.split(",") if part.strip())
         if not parts:
             raise UsageError(f"--keep: there is no comparison in `{text}`", remedy="write for example overlap_1<=0.7")
-        columns = "+".join(sorted({part.columns[0] if part.compares else part.text for part in parts}))
+        columns = "+".join(sorted({part.text if part.function else part.columns[0] for part in parts}))
         points.append(FilterRange(f"{RANDOM} (column)" if columns == RANDOM else columns, text.strip(), parts))
     # A range that the user adds to a grid may be in it.
     return list({(point.filter, point.label): point for point in points}.values())
