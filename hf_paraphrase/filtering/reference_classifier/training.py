@@ -19,7 +19,6 @@ from .references import FILE_NAME, PARTS, DrawnReferences, draw_references, writ
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from ...training.epoch_trainer import EpochTrainingArguments
     from .classifier_trainer import ClassifierTrainer, ReferenceExamples
     from .reference_classification import ReferenceScorer
 
@@ -114,6 +113,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
     _log_drawn(drawn)
     tokenizer, model, coverage = _model(settings, drawn)
 
+    from ...training.epoch_trainer import EpochTrainingArguments
     from .classifier_trainer import ClassifierTrainer, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
