@@ -118,11 +118,7 @@ class Filtered:
 
 @recipe(FilterSettings)
 def filter_pairs(settings: FilterSettings) -> Filtered:
-    """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4).
-
-    Returns:
-        The folder that was made, and the funnel.
-    """
+    """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
     if settings.in_shards:
         return _filter_in_shards(settings)
     folder, split = DataFolder(settings.pairs), settings.split

@@ -16,11 +16,7 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class HeldOutReferences:
-    """Some of the distinct references of a data set.
-
-    Attributes:
-        fingerprints: 64-bit fingerprints of the drawn references, ascending, uint64 (references,).
-    """
+    """Some of the distinct references of a data set, by their fingerprints, ascending, uint64 (references,)."""
 
     seed: int
     fingerprints: np.ndarray

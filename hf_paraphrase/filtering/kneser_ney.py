@@ -83,14 +83,11 @@ class TrigramCounter:
             self._merge()
 
     def adjusted(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7; `lmplz`).
+        """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
 
         Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them,
-        except bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur.
-
-        Returns:
-            For each order from 1 to 3 the keys of its n-grams, ascending, int64 (n-grams,), and their adjusted
-            counts, int64 (n-grams,). Words have all numbers as keys; `<unk>` and `<s>` have count 0.
+        except bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys
+        are ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
         """
         trigrams, occurrences = self._merge()
         # A sentence has a word, so every bigram that begins one begins a trigram.

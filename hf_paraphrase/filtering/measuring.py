@@ -87,10 +87,8 @@ def choose_measures(
     """Checks a choice of measures against the columns of a data set.
 
     Without names all are taken whose columns are there and that have the option they need, but for those that are not
-    computed by default, or mean nothing across languages: of the former the ones with an option.
-
-    Returns:
-        The names, each once, in the order of the registry.
+    computed by default, or mean nothing across languages: of the former the ones with an option. The names come in the
+    order of the registry.
     """
     measures = measures or Measures()
     is_bitext = sides_of(present) != SIDES

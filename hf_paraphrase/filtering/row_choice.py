@@ -26,10 +26,9 @@ _POSITION = "__position__"
 
 @dataclass
 class Choice:
-    """Which rows of a split a filter keeps.
+    """Which rows of a split a filter keeps: bool (rows,).
 
     Attributes:
-        kept: bool (rows,).
         passed: How many steps of the funnel each row passed, uint16 (rows,).
         funnel: For each step, in their order, the number of pairs left after it.
         contamination: For each evaluation set that matched any row, how many it matched.

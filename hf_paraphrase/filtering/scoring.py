@@ -127,9 +127,6 @@ def score(settings: ScoreSettings) -> Scored:
     """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
     The options of measures that were registered later are fields as well.
-
-    Returns:
-        The folder that was made, and what was added.
     """
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None

@@ -85,11 +85,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 
 @recipe(ReferenceClassifierSettings)
 def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
-    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1).
-
-    Returns:
-        The classifier of the folder that was made.
-    """
+    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1)."""
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
     inputs = [settings.pairs, *vectors]
     results = None

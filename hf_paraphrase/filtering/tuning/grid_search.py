@@ -58,11 +58,7 @@ class Tuned:
 
 @recipe(TuneSettings)
 def tune(settings: TuneSettings) -> Tuned:
-    """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4).
-
-    Returns:
-        The table of the filters, the runs and what was chosen.
-    """
+    """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4)."""
     check_plots()
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
