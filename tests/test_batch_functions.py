@@ -24,8 +24,8 @@ from hf_paraphrase import (
 )
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.filtering.language_model.estimation import train_language_model
-from hf_paraphrase.filtering.reference_classifier.seen_references import write_seen
+from hf_paraphrase.filtering.kneser_ney import train_language_model
+from hf_paraphrase.filtering.reference_classifier.references import write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig

@@ -1,9 +1,9 @@
 """Measures, which add columns to pairs, and selections, which are predicates on columns.
 
 In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
-(`filter_pairs`). `measures/` holds a file a measure, `measuring` applies them, `selections` and `filter_steps` say
-what is kept and `row_choice` keeps it. `language_model/` and `reference_classifier/` make what two measures need,
-`tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
+(`filter_pairs`). `measuring` applies the `measures/`, `selections` and `filter_steps` say what is kept, `row_choice`
+keeps it. `kneser_ney`, `held_out` and `reference_classifier/` make what two measures need, `tuning/` tries many
+selections. Start with `scoring.py` and `filter.py`.
 """
 
 from __future__ import annotations

@@ -29,15 +29,10 @@ from .pair_batch import SIDES, sides_of
 from .random_pairs import RandomPairs
 from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, kept_schema, tokens_of
 
-_SHORTFALLS = {
-    "first": "only {left:,} pairs were left for --first",
-    "max_tokens": "only {left:,} tokens were left for --max-tokens",
-    "sample": "only {left:,} pairs were left to sample from",
-}
-"""The note where a step asked for more than there was."""
 _OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives", "explain")
 """The options that need all pairs at once."""
 _REMOVED_BY = "removed_by"
+_COUNTS = ("pairs", "negatives", "tokens")
 
 
 @dataclass(kw_only=True)
@@ -107,12 +102,10 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
 
 @dataclass(frozen=True)
 class Filtered:
-    """What a filter left.
+    """What a filter left; with `shard`, while parts are missing, only the folder of the incomplete work.
 
     Attributes:
-        folder: The data folder of the pairs that are kept; with `shard`, while parts are missing, that of the
-            incomplete work, of which the rest says nothing.
-        choice: Which they are, and the count after each step; with `shard` the counts alone.
+        choice: Which pairs are kept, and the count after each step; with `shard` the counts alone.
         rows: The rows of the data folder, negatives with them.
         counts: How many `pairs` and `negatives` they are, the `tokens` of the pairs, and how many are `noise`.
     """
@@ -125,16 +118,13 @@ class Filtered:
 
 @recipe(FilterSettings)
 def filter_pairs(settings: FilterSettings) -> Filtered:
-    """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4).
-
-    Returns:
-        The folder that was made, and the funnel.
-    """
+    """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
     if settings.in_shards:
         return _filter_in_shards(settings)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
-    _check_bitext(settings, schema)
+    if sides_of(schema.names) != SIDES and (settings.noise or settings.negatives is not None):
+        raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
     inputs = [settings.pairs, *settings.decontaminate]
     with Artefact(
         settings.output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
@@ -142,7 +132,7 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
         staging = artefact.staging
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
             choice = choose_rows(folder, split, settings, bar.update)
-        counts = {"pairs": 0, "negatives": 0, "tokens": 0}
+        counts = dict.fromkeys(_COUNTS, 0)
         with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar, ExitStack() as stack:
             copied = kept_batches(folder, split, choice.kept, settings, bar.update)
             batches: Iterable[pa.Table] = _counted(copied, counts)
@@ -173,18 +163,12 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
     return filtered
 
 
-def _check_bitext(settings: FilterSettings, schema: pa.Schema) -> None:
-    if sides_of(schema.names) != SIDES and (settings.noise or settings.negatives is not None):
-        raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
-
-
 def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) -> None:
     """Writes the pairs that were left out, each with the step that removed it."""
     folder, split, choice = DataFolder(settings.pairs), settings.split, filtered.choice
     schema = folder.schema(split)
-    if _REMOVED_BY in schema.names:
-        schema = schema.remove(schema.get_field_index(_REMOVED_BY))
-    schema = schema.append(pa.field(_REMOVED_BY, pa.string()))
+    fields = [item for item in schema if item.name != _REMOVED_BY]
+    schema = pa.schema([*fields, pa.field(_REMOVED_BY, pa.string())])
     steps = np.array(list(choice.funnel), dtype=object)
 
     def removed() -> Iterator[pa.Table]:
@@ -210,18 +194,21 @@ def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) ->
 def _filter_in_shards(settings: FilterSettings) -> Filtered:
     """Takes the steps that look at one pair at a time, over all shards of the split or a part of them."""
     folder, split = DataFolder(settings.pairs), settings.split
-    check_steps(settings, folder.schema(split), str(folder.path))
-    if not folder.count(split):
-        check_any_left(Choice(np.zeros(0, dtype=bool)), split, folder)
-    sides = sides_of(folder.schema(split).names)
+    schema, total = folder.schema(split), folder.count(split)
+    check_steps(settings, schema, str(folder.path))
+    choice = Choice(np.zeros(0, dtype=bool))
+    if not total:
+        check_any_left(choice, split, folder)
+    sides = sides_of(schema.names)
     job = ShardJob(folder, {split: settings.pair_filter(sides)}, BATCH_ROWS)
     inputs = [settings.pairs, *settings.decontaminate]
     with ShardedOutput(settings.output, settings, command="filter", inputs=inputs, resume=settings.resume) as output:
         if output.finished:
-            return _filtered_before(output.target)
-        shards = cut(split, folder.count(split), settings.shard_size)
+            past = read_provenance(output.target)["results"]
+            choice.funnel, choice.contamination = past["funnel"], past["contamination"]
+            return Filtered(output.target, choice, past["rows"], {name: past[name] for name in _COUNTS})
+        shards = cut(split, total, settings.shard_size)
         output.run(job, output.own(shards), what="filter", unit=" pairs")
-        choice = Choice(np.zeros(0, dtype=bool))
         if not output.is_whole(shards):
             return Filtered(output.current, choice, 0, {})
         for report in reports(shards, output.current):
@@ -239,14 +226,6 @@ def _filter_in_shards(settings: FilterSettings) -> Filtered:
         output.finish(results=_results(filtered), card=_card(settings, filtered, made.schema(split)))
     _report(settings, filtered)
     return filtered
-
-
-def _filtered_before(folder: Path) -> Filtered:
-    """Returns what a finished run has filtered, by its record."""
-    results = read_provenance(folder)["results"]
-    choice = Choice(np.zeros(0, dtype=bool), funnel=results["funnel"], contamination=results["contamination"])
-    counts = {name: results[name] for name in ("pairs", "negatives", "tokens")}
-    return Filtered(folder, choice, results["rows"], counts)
 
 
 def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.Table]:
@@ -292,9 +271,6 @@ def _report(settings: FilterSettings, filtered: Filtered) -> None:
     log(funnel_table(choice.funnel).rstrip())
     for name, count in sorted(choice.contamination.items()):
         log(f"left out for a sentence of {name}: {count:,}")
-    for name, left in choice.shortfalls.items():
-        what = _SHORTFALLS[name].format(left=left)
-        log(f"{what}, {getattr(settings, name):,} were asked for: all are kept")
     left_out = [name for name in DataFolder(settings.pairs).splits if name != settings.split]
     if left_out:
         log(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")

@@ -15,7 +15,7 @@ from ..errors import InputError, UsageError
 from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
 from .measuring import Measures, add_measures, measures_of
-from .pair_batch import SIDES, sides_of
+from .pair_batch import SIDES, holds_text, sides_of
 from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection
 
 WAYS: dict[str, tuple[str, ...]] = {
@@ -151,7 +151,7 @@ def check_pairs(schema: pa.Schema, path: str, sides: Sequence[str] = SIDES) -> N
     require_columns(schema.names, sides, path)
     for name in sides:
         kind = schema.field(name).type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        if not holds_text(kind):
             raise InputError(f"the column {name} holds {kind}, not text", path=path)
 
 

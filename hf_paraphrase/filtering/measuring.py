@@ -15,7 +15,7 @@ from ..errors import InputError, UsageError
 from ..registry import MEASURES
 from ..settings import flag
 from ..training.threads import one_thread
-from .language_model.estimation import HeldOutReferences
+from .held_out import HeldOutReferences
 from .measures.base import Measure
 from .pair_batch import SIDES, PairBatch, sides_of
 
@@ -49,12 +49,8 @@ class Measures(Mapping[str, Measure]):
     def __len__(self) -> int:
         return len(MEASURES)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _with_options, (self.given,)
-
-
-def _with_options(options: dict[str, Any]) -> Measures:
-    return Measures(**options)
+    def __getstate__(self) -> dict[str, Any]:
+        return {"given": self.given, "_made": {}}
 
 
 @dataclass(frozen=True)
@@ -91,10 +87,8 @@ def choose_measures(
     """Checks a choice of measures against the columns of a data set.
 
     Without names all are taken whose columns are there and that have the option they need, but for those that are not
-    computed by default, or mean nothing across languages: of the former the ones with an option.
-
-    Returns:
-        The names, each once, in the order of the registry.
+    computed by default, or mean nothing across languages: of the former the ones with an option. The names come in the
+    order of the registry.
     """
     measures = measures or Measures()
     is_bitext = sides_of(present) != SIDES
@@ -111,16 +105,11 @@ def choose_measures(
     for name in names:
         measure = measures[name]
         if measure.lacks is not None:
-            raise UsageError(
-                f"the measure {name} needs {flag(measure.lacks)}", remedy="give it, or leave the measure out"
-            )
-        missing = [column for column in measure.requires if column not in readable]
-        if missing:
-            raise InputError(
-                f"the measure {name} needs the missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
-                path=path,
-                remedy=f"the columns are {', '.join(present)}",
-            )
+            remedy = "give it, or leave the measure out"
+            raise UsageError(f"the measure {name} needs {flag(measure.lacks)}", remedy=remedy)
+        if missing := [column for column in measure.requires if column not in readable]:
+            problem = f"the measure {name} needs the missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            raise InputError(problem, path=path, remedy=f"the columns are {', '.join(present)}")
     return [name for name in measures if name in names]
 
 
@@ -174,13 +163,9 @@ def add_measures(
 def _check_computed(name: str, columns: Sequence[str], computed: Mapping[str, np.ndarray], pairs: int) -> None:
     """Checks what a measure computed, which may be of the user's own."""
     if set(computed) != set(columns):
-        raise UsageError(
-            f"the measure {name} computes {', '.join(computed) or 'nothing'}",
-            remedy=f"its columns: {', '.join(columns)}",
-        )
+        problem = f"the measure {name} computes {', '.join(computed) or 'nothing'}"
+        raise UsageError(problem, remedy=f"its columns: {', '.join(columns)}")
     for column, values in computed.items():
         if np.shape(values) != (pairs,):
-            raise UsageError(
-                f"the measure {name}: {column} is of shape {np.shape(values)} for {pairs} pairs",
-                remedy="let it return one value for each pair",
-            )
+            problem = f"the measure {name}: {column} is of shape {np.shape(values)} for {pairs} pairs"
+            raise UsageError(problem, remedy="let it return one value for each pair")

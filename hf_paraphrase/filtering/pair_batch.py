@@ -83,3 +83,13 @@ def numeric_column(table: pa.Table, column: str) -> np.ndarray:
     """Returns a numeric or boolean column as float64 (rows,), NaN where a value is missing."""
     values = table.column(column).cast(pa.float64())
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def holds_numbers(kind: pa.DataType) -> bool:
+    """Returns whether a column of a type can be compared with numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def holds_text(kind: pa.DataType) -> bool:
+    """Returns whether a column of a type holds texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -36,14 +36,8 @@ class RandomPairs(AbstractContextManager["RandomPairs"]):
     Rows get the column `noise`, 1 for a random pair among the positives and else 0, where a share of noise is asked
     for, and `label`, 1 for positives and 0 for negatives, where negatives are.
 
-    Args:
-        batches: The pairs; they are stored on disk, and 16 bytes a pair are kept in memory.
-        schema: Of the pairs.
-        noise: The share of the pairs that are to be random, 0 to 1; the number is rounded.
-        seed: Of the noise.
-        negatives: A seed: add as many negatives as there are pairs; None for none.
-        path: The data folder that the pairs come from, for messages.
-        work: A folder for temporary rows; the system's by default.
+    The pairs are stored on disk, in `work`, and 16 bytes a pair are kept in memory. `noise` is the share of them that
+    are to be random, drawn with `seed`; `negatives` is the seed of as many negatives.
 
     Attributes:
         schema: Of the rows that are given out.
@@ -159,16 +153,8 @@ def random_negatives(
 
     Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
     of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (those of the data
-    themselves, in either order, and identical sentences) are drawn again.
-
-    Args:
-        first: Keys of the first sentences (pairs,), uint64; equal sentences have equal keys.
-        second: Keys of the second sentences (pairs,), uint64.
-        seed: Of the draw.
-        known: The keys of the first and of the second sentences (known pairs,) of more pairs that must not be drawn.
-
-    Returns:
-        For each pair the row of the second sentence it gets (pairs,), int64: a permutation.
+    themselves and of `known`, in either order, and identical sentences) are drawn again. Sentences are given as keys,
+    uint64 (pairs,). Returns for each pair the row of the second sentence it gets, a permutation.
     """
     generator = np.random.default_rng([seed, _DRAWING_NEGATIVES])
     rows = generator.permutation(len(first))

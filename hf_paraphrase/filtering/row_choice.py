@@ -26,32 +26,23 @@ _POSITION = "__position__"
 
 @dataclass
 class Choice:
-    """Which rows of a split a filter keeps.
+    """Which rows of a split a filter keeps: bool (rows,).
 
     Attributes:
-        kept: bool (rows,).
         passed: How many steps of the funnel each row passed, uint16 (rows,).
         funnel: For each step, in their order, the number of pairs left after it.
         contamination: For each evaluation set that matched any row, how many it matched.
-        shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
-            much was left, in pairs or tokens; all of it is kept.
     """
 
     kept: np.ndarray
     passed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
     funnel: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, int] = field(default_factory=dict)
-    shortfalls: dict[str, int] = field(default_factory=dict)
 
     def add(self, report: Report) -> None:
         """Adds the report of a :class:`~.filter_steps.PairFilter` on a batch."""
         add_report(self.funnel, report["funnel"])
         add_report(self.contamination, report["contamination"])
-
-    def note_shortfall(self, option: str, left: int, wanted: int) -> None:
-        """Notes how much was left if that is less than was wanted."""
-        if left < wanted:
-            self.shortfalls[option] = left
 
 
 def funnel_table(funnel: Mapping[str, int]) -> str:
@@ -149,11 +140,9 @@ def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Ch
     for option, unit in (("first", ""), ("max_tokens", " tokens")):
         if (wanted := getattr(steps, option)) is not None:
             lengths = numbers["tokens"] if unit else np.ones(len(numbers[_POSITION]), dtype=np.int64)
-            choice.note_shortfall(option, int(lengths.sum()), wanted)
             take(f"first {wanted}{unit}{ranked}", take_best_first(lengths, wanted, numbers.get("ranking")))
     rows = numbers[_POSITION]
     if steps.sample is not None:
-        choice.note_shortfall("sample", len(rows), steps.sample)
         drawn = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
         take(f"sample {steps.sample}", np.searchsorted(rows, drawn))
     return numbers[_POSITION]
@@ -162,11 +151,7 @@ def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Ch
 def choose_one_per_reference(
     references: Sequence[str | int | None] | np.ndarray, way: str, values: np.ndarray | None = None, seed: int = 0
 ) -> np.ndarray:
-    """Chooses one row for each distinct reference: for `best` and `diverse` the first with the lowest value, NaN last.
-
-    Returns:
-        The positions of the chosen rows, ascending, int64.
-    """
+    """Chooses one row for each reference, ascending: for `best` and `diverse` that of the lowest value, NaN last."""
     if way not in WAYS:
         raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=choice_of(way, WAYS))
     numbers: dict[object, int] = {}
@@ -182,28 +167,21 @@ def choose_one_per_reference(
 
 
 def take_best_first(lengths: np.ndarray, wanted: int, ranking: np.ndarray | None = None) -> np.ndarray:
-    """Chooses rows from the beginning of a ranked list until their lengths add up to what is wanted.
+    """Chooses rows from the beginning of a ranked list until their lengths add up to what is wanted, ascending.
 
-    Sjöblom, Creutz and Aulamo (2018) take the wanted number of pairs from the beginning of a data set that is ranked
-    (section 3.2), each of length 1, and of another as many as have the same number of tokens (section 4.3). The
-    highest of `ranking` (rows,) come first, NaN last, of equal rows the earlier one; without it the rows are ranked
-    already. The row that reaches the wanted number counts.
-
-    Returns:
-        The positions of the chosen rows, ascending, int64.
+    The highest of `ranking` (rows,) come first, NaN last, of equal rows the earlier one; without it the rows are
+    ranked already (Sjöblom, Creutz and Aulamo 2018, sections 3.2 and 4.3). The row that reaches the wanted number
+    counts.
     """
     order = np.arange(len(lengths)) if ranking is None else np.argsort(-ranking, kind="stable")
     return np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), wanted)) + 1])
 
 
 def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
-    """Draws rows of a folder of `total` rows, so that draws from overlapping rows share as many as chance allows.
+    """Draws rows of a folder of `total` rows, ascending; all of them where they are no more than `size`.
 
     The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. Two
     filters with one seed are then compared on pairs that differ by what the filters do, not by the luck of the draw.
-
-    Returns:
-        The drawn rows, ascending, int64; all of them where they are no more than `size`.
     """
     if size >= len(rows):
         return np.sort(rows)

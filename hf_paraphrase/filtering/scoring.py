@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..artefacts.artefact import Card
 from ..artefacts.files import write_text_whole
@@ -20,20 +23,20 @@ from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
-from ..jobs.shards import Shard, ShardJob, cut
+from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import MEASURES
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
 from .filter_steps import check_pairs
-from .histograms import column_histograms
-from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
+from .held_out import HeldOutReferences, draw_references, held_out_texts
+from .kneser_ney import train_language_model
 from .measuring import Measures, PairScorer, choose_measures
-from .pair_batch import SIDES, PairBatch, sides_of
+from .pair_batch import SIDES, holds_numbers, numeric_column, sides_of
 
 _ARPA = "language_model.arpa"
 _MODEL_FACTS = "language_model.json"
 _HELD_OUT = "held_out.txt"
-_LOOKED_AT = 1_000
+_BINS = 30
 _ROWS_WORTH_A_PROCESS = 5_000
 
 
@@ -118,20 +121,12 @@ class Scored:
     measures: dict[str, list[str]]
     language_model: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def every_measure(self) -> list[str]:
-        """The measures of any split, in the order of the registry."""
-        return [name for name in MEASURES if any(name in names for names in self.measures.values())]
-
 
 @recipe(partial(with_options, ScoreSettings, MEASURES))
 def score(settings: ScoreSettings) -> Scored:
     """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
     The options of measures that were registered later are fields as well.
-
-    Returns:
-        The folder that was made, and what was added.
     """
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
@@ -149,28 +144,31 @@ def score(settings: ScoreSettings) -> Scored:
         free=["workers", "device", "measures"],
     ) as output:
         if output.finished:
-            return _scored_before(settings, chosen)
+            past = read_provenance(settings.output)["results"]
+            found = past.get("language_model", {})
+            return Scored(Path(settings.output), past["rows"], past["columns"], chosen, found)
+        options, held_out = settings.options, None
+        facts: dict[str, Any] = {}
         if not estimated:
-            _try_out(folder, _scorers(chosen, settings.options_here))
+            _open(folder, _scorers(chosen, settings.options_here))
         shards = [shard for split in chosen for shard in cut(split, folder.count(split), settings.shard_size)]
         own = output.own(shards)
-        facts: dict[str, Any] = {}
-        options, held_out = settings.options, None
         if estimated:
             held_out, facts = _language_model(settings, folder, output)
             options["language_model"] = str(output.begin() / _ARPA)
+            _open(folder, _scorers(chosen, options | settings.options_here, held_out))
         scorers = _scorers(chosen, options, held_out)
-        if estimated:
-            _try_out(folder, _scorers(chosen, options | settings.options_here, held_out))
+        workers = settings.workers
+        if workers is None:
+            workers = min(available_cores(), max(1, sum(shard.rows for shard in own) // _ROWS_WORTH_A_PROCESS))
         job = ShardJob(folder, scorers, settings.batch_size)
-        output.run(job, own, what="score", unit=" pairs", workers=_workers(settings, own))
-        added = {split: scorer.columns for split, scorer in scorers.items()}
-        columns = list(dict.fromkeys(column for names in added.values() for column in names))
+        output.run(job, own, what="score", unit=" pairs", workers=workers)
+        columns = list(dict.fromkeys(column for scorer in scorers.values() for column in scorer.columns))
         if not output.is_whole(shards):
             return Scored(output.current, {}, columns, chosen, facts)
         rows = {split: DataFolder(output.current).count(split) for split in chosen}
-        for split in chosen:
-            for column in sorted(set(folder.schema(split).names) & set(added[split])):
+        for split, scorer in scorers.items():
+            for column in sorted(set(folder.schema(split).names) & set(scorer.columns)):
                 log(f"{split}: the column {column} exists already and is computed again")
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _finish(settings, scored, output)
@@ -190,14 +188,6 @@ def _inputs(settings: ScoreSettings) -> list[str]:
     return [item for item in inputs if item is not None]
 
 
-def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Scored:
-    """Returns what a finished run has scored, by its record."""
-    results = read_provenance(settings.output)["results"]
-    return Scored(
-        Path(settings.output), results["rows"], results["columns"], chosen, results.get("language_model", {})
-    )
-
-
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> dict[str, list[str]]:
     """Checks the columns of every split and returns its measures."""
     chosen: dict[str, list[str]] = {}
@@ -206,9 +196,8 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
         sides = sides_of(schema.names)
         check_pairs(schema, str(folder.path), sides)
         if settings.hold_out is not None and sides != SIDES:
-            raise UsageError(
-                "--hold-out is for paraphrase pairs, not for bitext", remedy="give --language-model-text instead"
-            )
+            remedy = "give --language-model-text instead"
+            raise UsageError("--hold-out is for paraphrase pairs, not for bitext", remedy=remedy)
         chosen[split] = choose_measures(settings.measures, schema.names, str(folder.path), measures)
     every = [name for name in measures if any(name in names for names in chosen.values())]
     for option in measures.given:
@@ -248,9 +237,9 @@ def _language_model(
         if held_out is not None:
             texts = held_out_texts(folder, split, held_out)
             write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
-            blocks: Iterator[list[str]] = iter([texts])
+            blocks: Iterable[list[str]] = [texts]
         else:
-            blocks = _text_blocks(Path(str(settings.language_model_text)))
+            blocks = (block.to_pylist() for block in read_lines(Path(str(settings.language_model_text)), LineErrors()))
         facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
         write_text_whole(stored_facts, json.dumps(facts, indent=2) + "\n")
     facts = json.loads(stored_facts.read_text(encoding="utf-8"))
@@ -261,51 +250,61 @@ def _language_model(
     return held_out, facts
 
 
-def _text_blocks(path: Path) -> Iterator[list[str]]:
-    for block in read_lines(path, LineErrors()):
-        yield block.to_pylist()
-
-
-def _try_out(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
-    """Loads what the measures need, and lets them look at the first pairs."""
+def _open(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
+    """Loads what the measures need, so that what is missing shows before the work begins."""
     for split, scorer in scorers.items():
         scorer(folder.schema(split).empty_table())
-    split, scorer = next(iter(scorers.items()))
-    table = next(folder.row_range(split, 0, _LOOKED_AT, batch_size=_LOOKED_AT), None)
-    if table is not None:
-        batch = PairBatch(table)
-        for name in scorer.names:
-            scorer.measures[name].try_out(batch, folder.path)
-
-
-def _workers(settings: ScoreSettings, shards: Sequence[Shard]) -> int:
-    if settings.workers is not None:
-        return settings.workers
-    return min(available_cores(), max(1, sum(shard.rows for shard in shards) // _ROWS_WORTH_A_PROCESS))
 
 
 def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> None:
-    folder = to_path(settings.pairs)
-    measures, names = Measures(), scored.every_measure
+    folder, made = to_path(settings.pairs), DataFolder(output.current)
+    names = [name for name in MEASURES if any(name in names for names in scored.measures.values())]
+    descriptions = {name: (MEASURES[name].__doc__ or "").strip().split("\n", 1)[0] for name in names}
     values = {
         **inherited_metadata(folder),
         "title": f"{folder.resolve().name}, scored",
         "source": folder.resolve().name,
         "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
-        "bitext": sides_of(DataFolder(output.current).schema(next(iter(scored.rows))).names) != SIDES,
-        "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
+        "bitext": sides_of(made.schema(next(iter(scored.rows))).names) != SIDES,
+        "measures": [{"columns": MEASURES[name]().columns, "text": text} for name, text in descriptions.items()],
         "language_model": scored.language_model,
         "held_out": settings.hold_out,
     }
     results = {
         "rows": scored.rows,
         "columns": scored.columns,
-        "histograms": column_histograms(DataFolder(output.current), scored.columns),
+        "histograms": column_histograms(made, scored.columns),
         **({"language_model": scored.language_model} if scored.language_model else {}),
     }
     recorded = {name: value for name, value in settings.record().items() if name != "workers"}
     output.finish(results=results, card=Card("scored", values, report=True), settings={**recorded, "measures": names})
 
 
-def _first_line(measure: type) -> str:
-    return (measure.__doc__ or "").strip().split("\n", 1)[0]
+def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Counts the values of columns in bins that all splits share; the columns are read one at a time.
+
+    The bins enclose all values but some half percent at either end, which the first and the last bin hold too: one
+    sentence of a perplexity of millions would leave the others a single bar. A few whole numbers have a bin each.
+    """
+    histograms: dict[str, dict[str, Any]] = {}
+    for name in columns:
+        schemas = {split: folder.schema(split) for split in folder.splits}
+        splits = [
+            split for split, item in schemas.items() if name in item.names and holds_numbers(item.field(name).type)
+        ]
+        numbers = {split: numeric_column(folder.table(split, [name]), name) for split in splits}
+        finite = {split: values[np.isfinite(values)] for split, values in numbers.items()}
+        every = np.concatenate([*finite.values(), []])
+        low, high = map(float, np.percentile(every, (0.5, 99.5))) if len(every) else (0.0, math.inf)
+        if not math.isfinite(high - low):
+            continue
+        if (every == np.round(every)).all() and high - low <= 2 * _BINS:
+            edges = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+        else:
+            edges = np.histogram_bin_edges(np.clip(every, low, high), _BINS)
+        counts = {
+            split: np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0].tolist()
+            for split, values in finite.items()
+        }
+        histograms[name] = {"edges": edges.tolist(), "splits": counts}
+    return histograms

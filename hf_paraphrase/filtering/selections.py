@@ -31,7 +31,7 @@ import pyarrow as pa
 from ..errors import UsageError
 from ..registry import SELECTIONS
 from .measuring import measurable_columns, measures_of
-from .pair_batch import SIDES, numeric_column, sides_of
+from .pair_batch import SIDES, holds_numbers, holds_text, numeric_column, sides_of
 from .tokens import tokenize
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -60,50 +60,32 @@ def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Whether numbers are in a range.
-
-    Attributes:
-        conditions: One or two pairs of operator and number, the column's value standing on the left.
-    """
-
-    conditions: tuple[tuple[str, float], ...]
-
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Returns which values satisfy all conditions: bool (rows,); NaN never does."""
-        kept = ~np.isnan(values)
-        for name, number in self.conditions:
-            kept &= _FUNCTIONS[name](values, number)
-        return kept
-
-
-@dataclass(frozen=True)
 class Selection:
-    """One predicate on columns.
+    """One predicate on columns: a comparison of one column with numbers, or a function of the registry.
 
     Attributes:
         text: What the user wrote.
         columns: The columns it uses.
-        predicate: Called with them; tells which rows are kept, bool (rows,).
+        conditions: Of a comparison one or two pairs of operator and number, the column's value standing on the left.
+        function: Called with the columns; tells which rows are kept, bool (rows,).
     """
 
     text: str
     columns: tuple[str, ...]
-    predicate: Callable[..., Any]
-
-    @property
-    def compares(self) -> bool:
-        """Whether it is a comparison of one column with numbers."""
-        return isinstance(self.predicate, Comparison)
+    conditions: tuple[tuple[str, float], ...] = ()
+    function: Callable[..., Any] | None = None
 
     def mask(self, *columns: Any) -> np.ndarray:
-        """Returns which rows are kept, given its columns: bool (rows,)."""
-        kept = np.asarray(self.predicate(*columns))
+        """Returns which rows are kept, given its columns: bool (rows,); NaN satisfies no comparison."""
+        if self.function is None:
+            kept = ~np.isnan(columns[0])
+            for name, number in self.conditions:
+                kept &= _FUNCTIONS[name](columns[0], number)
+            return np.asarray(kept)
+        kept = np.asarray(self.function(*columns))
         if kept.dtype != bool or kept.shape != (len(columns[0]),):
-            raise UsageError(
-                f"--keep {self.text}: it returns {kept.dtype} of shape {kept.shape} for {len(columns[0])} rows",
-                remedy="let it return one truth value for each row",
-            )
+            problem = f"--keep {self.text}: it returns {kept.dtype} of shape {kept.shape} for {len(columns[0])} rows"
+            raise UsageError(problem, remedy="let it return one truth value for each row")
         return kept
 
 
@@ -115,35 +97,32 @@ def parse_selection(text: str) -> Selection:
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         raise UsageError(f"--keep: cannot read `{text}`", remedy=f"{_REMEDY}, or a name: {', '.join(SELECTIONS)}")
-    conditions = [
-        (mirrored, float(number))
-        for mirrored, number in (
-            ((match["left_operator"] or "").translate(_MIRROR), match["left"]),
-            (match["right_operator"], match["right"]),
-        )
-        if number is not None
-    ]
+    conditions = []
+    if match["left"] is not None:
+        conditions.append((match["left_operator"].translate(_MIRROR), float(match["left"])))
+    if match["right"] is not None:
+        conditions.append((match["right_operator"], float(match["right"])))
     if not np.isfinite([number for _, number in conditions]).all():
         raise UsageError(f"--keep: the number in `{text}` is too large", remedy=_REMEDY)
     # `1<x<=2` reads x>1 and x<=2.
     if len(conditions) == 2 and {name[0] for name, _ in conditions} != {"<", ">"}:
         raise UsageError(f"--keep: the two comparisons of `{text}` do not point the same way", remedy=_REMEDY)
-    return Selection(name, (match["column"],), Comparison(tuple(conditions)))
+    return Selection(name, (match["column"],), tuple(conditions))
 
 
 def named_selection(name: str, text: str | None = None) -> Selection:
     """Returns a selection of the registry."""
-    predicate = SELECTIONS[name]
-    columns = tuple(inspect.signature(predicate).parameters)
+    function = SELECTIONS[name]
+    columns = tuple(inspect.signature(function).parameters)
     if not columns:
         raise UsageError(f"the selection `{name}` uses no column", remedy="call its parameters like columns")
-    return Selection(text or name, columns, predicate)
+    return Selection(text or name, columns, function=function)
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
     """Checks that every selection uses columns that exist or can be measured, comparisons at numbers."""
     for selection in selections:
-        check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.compares)
+        check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.function is None)
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
@@ -153,21 +132,16 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
     for column in (sides.get(column, column) for column in columns):
         if column in schema.names:
             kind = schema.field(column).type
-            if not (_holds_numbers(kind) or (_holds_text(kind) and not numbers)):
-                raise UsageError(
-                    f"{wanted_by}: the column {column} holds {kind}, not numbers{'' if numbers else ' or text'}",
-                    remedy="compare a column of numbers" if numbers else "use another column",
-                )
+            if not (holds_numbers(kind) or (holds_text(kind) and not numbers)):
+                problem = f"{wanted_by}: the column {column} holds {kind}, not numbers{'' if numbers else ' or text'}"
+                raise UsageError(problem, remedy="compare a column of numbers" if numbers else "use another column")
         elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))
             near = difflib.get_close_matches(column, [*schema.names, *can], 1)
-            raise UsageError(
-                f"{wanted_by}: there is no column {column}",
-                remedy="".join(f"did you mean {name}? " for name in near)
-                + f"the columns are {', '.join(schema.names)}"
-                + (f"; computed on demand: {', '.join(can)}" * bool(can))
-                + ("; hf-paraphrase score can add it" * bool(measures_of([column]))),
-            )
+            remedy = "".join(f"did you mean {name}? " for name in near) + f"the columns are {', '.join(schema.names)}"
+            remedy += f"; computed on demand: {', '.join(can)}" * bool(can)
+            remedy += "; hf-paraphrase score can add it" * bool(measures_of([column]))
+            raise UsageError(f"{wanted_by}: there is no column {column}", remedy=remedy)
 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
@@ -177,14 +151,6 @@ def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
 
 
 def _values(table: pa.Table, column: str) -> np.ndarray | list[str]:
-    if _holds_text(table.schema.field(column).type):
+    if holds_text(table.schema.field(column).type):
         return [text or "" for text in table.column(column).to_pylist()]
     return numeric_column(table, column)
-
-
-def _holds_numbers(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def _holds_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

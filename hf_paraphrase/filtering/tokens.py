@@ -14,10 +14,11 @@ import numpy as np
 
 # A word keeps its combining accents.
 _W = r"[\w\u0300-\u036f]"
-_SUFFIXES = ("s", "d", "m", "re", "ve", "ll")
+_SUFFIXES = "s|d|m|re|ve|ll"
 _NOT = f"n't(?!{_W})"
-_TOKEN = re.compile(rf"{_NOT}|'(?:{'|'.join(_SUFFIXES)})(?!{_W})|{_W}+?(?={_NOT})|{_W}+|[^\w\s]")
-_WORD, _SPACE, _APOSTROPHE, _OTHER = range(4)
+_TOKEN = re.compile(rf"{_NOT}|'(?:{_SUFFIXES})(?!{_W})|{_W}+?(?={_NOT})|{_W}+|[^\w\s]")
+_CONTRACTED = re.compile(rf"'(t|{_SUFFIXES})(?!{_W})")
+_WORD, _SPACE, _OTHER = range(3)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
@@ -38,10 +39,10 @@ def _straightened(text: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _kinds() -> np.ndarray:
-    """Returns for every code point whether it is part of a word, space, an apostrophe, or a token by itself: uint8."""
+    """Returns for every code point whether it is part of a word, space, or a token by itself: uint8."""
     characters = "".join(map(chr, range(0x110000)))
     kinds = np.full(len(characters), _OTHER, dtype=np.uint8)
-    for pattern, kind in ((f"{_W}+", _WORD), (r"\s+", _SPACE), ("'", _APOSTROPHE)):
+    for pattern, kind in ((f"{_W}+", _WORD), (r"\s+", _SPACE)):
         for match in re.finditer(pattern, characters):
             kinds[match.start() : match.end()] = kind
     return kinds
@@ -53,31 +54,6 @@ def _powers(count: int) -> np.ndarray:
     powers = np.full(count, _MULTIPLIER)
     powers[0] = 1
     return np.multiply.accumulate(powers)
-
-
-def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray) -> None:
-    """Joins the endings of contractions in place: `joined` (characters + 1,), `codes` and `kinds` (characters,)."""
-    apostrophes = np.flatnonzero(kinds == _APOSTROPHE)
-    if not len(apostrophes):
-        return
-    behind = np.full((len(apostrophes), 3), ord(" "), dtype=np.uint32)
-    ends = np.ones((len(apostrophes), 4), dtype=np.bool_)
-    for step in range(3):
-        inside = np.flatnonzero(apostrophes + step + 1 < len(codes))
-        places = apostrophes[inside] + step + 1
-        behind[inside, step] = codes[places]
-        ends[inside, step + 1] = kinds[places] != _WORD
-    for suffix in _SUFFIXES:
-        matches = ends[:, len(suffix) + 1].copy()
-        for step, letter in enumerate(suffix):
-            matches &= behind[:, step] == ord(letter)
-        for step in range(len(suffix)):
-            joined[apostrophes[matches] + step + 1] = True
-    negated = (behind[:, 0] == ord("t")) & ends[:, 2] & (apostrophes > 0)
-    negated &= codes[apostrophes - 1] == ord("n")
-    places = apostrophes[negated]
-    joined[places - 1] = False
-    joined[places] = joined[places + 1] = True
 
 
 class TokenSpans:
@@ -107,7 +83,13 @@ class TokenSpans:
         joined = np.zeros(len(codes) + 1, dtype=np.bool_)
         word = kinds == _WORD
         np.logical_and(word[1:], word[:-1], out=joined[1:-1])
-        _join_contractions(joined, codes, kinds)
+        for contracted in _CONTRACTED.finditer(self._text):
+            apostrophe, stop = contracted.start(), contracted.end()
+            if contracted[1] != "t":
+                joined[apostrophe + 1 : stop] = True
+            elif apostrophe and self._text[apostrophe - 1] == "n":
+                joined[apostrophe - 1] = False
+                joined[apostrophe:stop] = True
         self._starts = np.flatnonzero(shown & ~joined[:-1])
         self._stops = np.flatnonzero(shown & ~joined[1:]) + 1
         self.sizes = self._stops - self._starts

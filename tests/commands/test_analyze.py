@@ -9,7 +9,7 @@ import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering.reference_classifier.seen_references import text_fingerprints, write_seen
+from hf_paraphrase.filtering.reference_classifier.references import text_fingerprints, write_seen
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer

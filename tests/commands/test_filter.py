@@ -62,14 +62,11 @@ def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance
         (["--keep", "nothing<3"], "there is no column nothing (the columns are"),
         (["--keep", "lenght<3"], "there is no column lenght (did you mean length? the columns are"),
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
-        (["--sample", "few"], "invalid int value"),
         (["--by", "rank"], "--by ranks for --first or --max-tokens"),
         (["--by", "pmi", "--first", "3"], "--by: there is no column pmi"),
         (["--by", "id", "--first", "3"], "--by: the column id holds string, not numbers"),
         (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few distinct sentences"),
         (["--split", "dev"], "no split `dev`"),
-        (["--decontaminate", "/does/not/exist"], "/does/not/exist"),
-        (["--unknown"], "--unknown"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
@@ -78,15 +75,6 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(error) == 1 and expected in error[0]
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_folder_without_sentence_columns_or_pairs_is_refused(tmp_path, capsys):
-    table = pa.table({"source": ["a"], "translation": ["b"]})
-    write_split(tmp_path / "other", "train", [table], table.schema)
-    assert run("filter", "--pairs", tmp_path / "other", "--output", tmp_path / "kept") == 2
-    assert "sentence1, sentence2" in capsys.readouterr().err
-    assert run("filter", "--pairs", tmp_path / "absent", "--output", tmp_path / "kept") == 2
-    assert "no such data folder" in capsys.readouterr().err
 
 
 def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path, capsys):

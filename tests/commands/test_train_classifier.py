@@ -18,31 +18,25 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def write_pairs(folder, count=80, most=3, start=0):
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
     """People say things with a and b, the machine says them with b and c."""
     generator = np.random.default_rng(0)
 
     def words(letter):
         return " ".join(f"{letter}{i}" for i in generator.integers(8, size=generator.integers(2, 6)))
 
-    rows = [
-        (f"n{i}", f"{words('a')} {words('b')} r{i}", f"{words('c')} {words('b')} r{i}")
-        for i in range(start, start + count)
-        for _ in range(most)
-    ]
-    references = {row[0]: row[1] for row in rows}
-    columns = {
-        "id": [row[0] for row in rows],
-        "sentence1": [references[row[0]] for row in rows],
-        "sentence2": [row[2] for row in rows],
-    }
-    write_split(folder, "train", [pa.table(columns)], pa.table(columns).schema)
+    references = [f"{words('a')} {words('b')} r{i}" for i in range(80)]
+    table = pa.table(
+        {
+            "id": [f"n{i // 3}" for i in range(240)],
+            "sentence1": [references[i // 3] for i in range(240)],
+            "sentence2": [f"{words('c')} {words('b')} r{i // 3}" for i in range(240)],
+        }
+    )
+    folder = tmp_path_factory.mktemp("data") / "back"
+    write_split(folder, "train", [table], table.schema)
     return folder
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    return write_pairs(tmp_path_factory.mktemp("data") / "back")
 
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
@@ -79,19 +73,11 @@ def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
     assert model.embeddings[number].tolist() == pytest.approx([1, 2, 3])
 
 
-def test_mined_pairs_are_not_seen(pairs, tmp_path, capsys):
-    mined = write_pairs(tmp_path / "mined", count=20)
-    words = [*TINY, "--mined", mined, "--epochs", "1"]
-    assert run("train-classifier", "--pairs", pairs, "--output", tmp_path / "made", *words) == 0
-    assert "20 references left out because they are among the mined pairs" in capsys.readouterr().err
-    ids = {line.split("\t")[1] for line in (tmp_path / "made/references.tsv").read_text().splitlines()[1:]}
-    assert ids == {f"n{i}" for i in range(20, 80)}
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["--dropout", "1"], "--dropout must be"),
+        (["--hidden-size", "7"], "--hidden-size is for --body lstm"),
         (["--initial-vectors", "absent.txt"], "absent.txt"),
     ],
 )
@@ -99,21 +85,3 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
     assert run("train-classifier", "--pairs", pairs, "--output", tmp_path / "made", *words) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert expected in error and list(tmp_path.iterdir()) == []
-
-
-def test_from_python_it_returns_the_classifier(pairs, tmp_path):
-    import hf_paraphrase
-
-    classifier = hf_paraphrase.train_reference_classifier(
-        pairs=pairs,
-        output=tmp_path / "made",
-        train_size=40,
-        dev_size=10,
-        test_size=10,
-        epochs=6,
-        embedding_size=8,
-        learning_rate=0.05,
-        batch_size=8,
-    )
-    human, machine = classifier.probabilities(["a1 a2 a3 b1", "c1 c2 c3 b1"])
-    assert human > 0.5 > machine

@@ -240,7 +240,7 @@ def test_every_cell_has_its_test_mean_where_all_are_tested_and_the_last_bin_is_c
     assert ends["difference"]["value"] == pytest.approx(tests["20<length<=30"] - tests["0<length<=10"])
     # Those of the second half stand for bad training pairs.
     assert ends["difference"]["high"] < 0
-    assert "last minus first bin" in (tmp_path / "grid/README.md").read_text()
+    assert "minus first bin [95 %]" in (tmp_path / "grid/README.md").read_text()
 
 
 def test_from_python_it_returns_the_table_the_runs_and_what_was_chosen(data, tmp_path, trained):

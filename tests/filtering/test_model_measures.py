@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.filtering.language_model.estimation import train_language_model
-from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures
+from hf_paraphrase.filtering.kneser_ney import train_language_model
+from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -41,41 +41,6 @@ def test_perplexity_is_that_of_the_lowered_translation_and_undefined_for_an_empt
     assert table["perplexity"][:3] == pytest.approx(expected, rel=1e-4)
     assert all(map(math.isnan, table["perplexity"][3:]))
     assert table["unknown_rate"][:3] == [0.0, 0.0, 1.0] and all(map(math.isnan, table["unknown_rate"][3:]))
-
-
-ARPA = """\\data\\
-ngram 1=5
-ngram 2=3
-
-\\1-grams:
--1.0\t<unk>\t0
--99\t<s>\t-0.5
--0.6\t</s>\t0
--0.7\tcat\t-0.25
--0.8\tthe\t-0.125
-
-\\2-grams:
--0.3\t<s> the
--0.2\tthe cat
--0.4\tcat </s>
-
-\\end\\
-"""
-
-
-def test_perplexities_of_a_small_model_are_those_reckoned_by_hand(tmp_path):
-    (tmp_path / "model.arpa").write_text(ARPA)
-    log10 = {
-        "The cat": -0.3 - 0.2 - 0.4,
-        "CAT the": (-0.5 - 0.7) + (-0.25 - 0.8) + (-0.125 - 0.6),
-        "zebra": (-0.5 - 1.0) - 0.6,
-        "the zebra": -0.3 + (-0.125 - 1.0) - 0.6,
-    }
-    pairs = pairs_table([("x", text) for text in log10])
-    table = scored(pairs, "perplexity", language_model=str(tmp_path / "model.arpa"))
-    expected = [10 ** (-value / (len(text.split()) + 1)) for text, value in log10.items()]
-    assert table["perplexity"] == pytest.approx(expected, rel=1e-5)
-    assert table["unknown_rate"] == [0.0, 0.0, 1.0, 0.5]
 
 
 def test_perplexity_of_a_pair_does_not_depend_on_the_others(language_model):
@@ -136,20 +101,3 @@ def test_the_language_is_identified_and_the_expected_one_has_its_probability():
     assert french["language_probability"][1] > 0.5
     with pytest.raises(UsageError, match="`klingon` is not a language"):
         scored(table.slice(0, 0), "language", language="klingon")
-
-
-def test_without_its_library_the_language_is_a_usage_error_that_names_it(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
-    with pytest.raises(UsageError, match="py3langid"):
-        scored(pairs_table([]), "language", language="en")
-
-
-def test_options_reach_the_measures_that_have_them():
-    measures = Measures(encoder="e", language="fi")
-    assert measures["similarity"].encoder == "e" and measures["language"].language == "fi"
-    assert measures["perplexity"].language_model is None
-    plain = ["sentence1", "sentence2"]
-    assert "similarity" in choose_measures([], plain, "x", measures)
-    assert "similarity" not in choose_measures([], plain, "x")
-    with pytest.raises(UsageError, match="perplexity needs --language-model"):
-        choose_measures(["perplexity"], plain, "x")

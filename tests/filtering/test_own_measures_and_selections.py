@@ -11,7 +11,7 @@ import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import HfParaphraseError, UsageError
-from hf_paraphrase.filtering import FilterSteps, Measures, PairFilter, PairScorer
+from hf_paraphrase.filtering import Measures, PairFilter, PairScorer
 from hf_paraphrase.registry import MEASURES, SELECTIONS, import_file
 
 OWN = '''
@@ -124,15 +124,6 @@ def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, ow
     assert (again(table).column("marks").to_pylist(), kept(table).column("sentence2").to_pylist()) == expected
 
 
-def test_datasets_maps_the_functions_of_batches(pairs):
-    from datasets import Dataset
-
-    table = DataFolder(pairs).table()
-    rows = Dataset(table).with_format("arrow").map(PairScorer(("length",), Measures()), batched=True, batch_size=4)
-    rows = rows.map(PairFilter(("length>=2",)), batched=True, batch_size=4)
-    assert rows.with_format(None)["length"] == [3, 4, 2]
-
-
 def test_an_option_of_the_verb_cannot_be_one_of_a_measure(own):
     own.write_text(OWN.replace('mark: str = setting("the mark to count", "!")', 'seed: int = setting("a seed", 0)'))
     import_file(own)
@@ -170,16 +161,3 @@ def test_a_measure_that_computes_something_other_than_it_names_is_refused(pairs,
     with pytest.raises(UsageError) as refused:
         PairScorer(("marks",), Measures())(DataFolder(pairs).table())
     assert problem in str(refused.value)
-
-
-def test_different_keeps_what_drop_identical_keeps(tmp_path):
-    table = pa.table({"sentence1": ["A dog .", "a dog", None], "sentence2": ["a  DOG.", "a cat", ""]})
-    write_split(tmp_path / "pairs", "train", [table], table.schema)
-    common = {"pairs": str(tmp_path / "pairs")}
-    one = hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "one"), drop_identical=True)
-    two = hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "two"), keep=["different"])
-    assert one.choice.kept.tolist() == two.choice.kept.tolist() == [False, True, False]
-    assert list(one.choice.funnel) == ["read", "not identical"] and FilterSteps(keep=["different"]).columns == (
-        "sentence1",
-        "sentence2",
-    )

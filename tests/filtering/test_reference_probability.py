@@ -7,7 +7,7 @@ import torch
 from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures
 from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
-from hf_paraphrase.filtering.reference_classifier.seen_references import text_fingerprints, write_seen
+from hf_paraphrase.filtering.reference_classifier.references import text_fingerprints, write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

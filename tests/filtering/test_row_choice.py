@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import (
     choose_one_per_reference,
     choose_rows,
     draw_shared,
-    funnel_table,
     kept_batches,
     kept_schema,
     take_best_first,
@@ -136,28 +135,10 @@ def test_nothing_left_is_an_error_that_names_the_step(tmp_path):
         choose_rows(DataFolder(tmp_path), "train", options)
 
 
-def test_steps_whose_columns_are_missing_are_refused_before_any_work(tmp_path):
-    write(tmp_path, random_pairs().drop(["rank"]))
-    with pytest.raises(InputError, match="rank"):
-        choose_rows(DataFolder(tmp_path), "train", FilterSteps(one_per_reference="best"))
-    with pytest.raises(UsageError, match="no column cost"):
-        choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=["cost<1"]))
-
-
 def test_random_draws_every_translation_of_a_reference_about_equally_often():
     references = ["a"] * 4
     drawn = [int(choose_one_per_reference(references, "random", seed=seed)[0]) for seed in range(400)]
     assert min(np.bincount(drawn, minlength=4)) > 60
-
-
-def test_nan_is_chosen_only_where_there_is_nothing_else():
-    values = np.array([np.nan, 2.0, 1.0, np.nan, 1.0])
-    assert choose_one_per_reference(["a", "a", "a", "b", "a"], "best", values).tolist() == [2, 3]
-
-
-def test_the_funnel_shows_what_each_step_removed():
-    table = funnel_table({"read": 100, "x<1": 50}).replace(" ", "")
-    assert "|x<1|50|50|50.0%|" in table
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):

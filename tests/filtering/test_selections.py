@@ -46,17 +46,7 @@ def test_any_other_text_is_a_usage_error_that_shows_it_and_nothing_else(text):
     except UsageError as error:
         assert text in error.message
     else:
-        assert selection.columns[0].isidentifier() and selection.predicate.conditions
-
-
-@given(st.text(alphabet="<>=!xy09.e+- _()", max_size=12))
-def test_what_parses_can_be_applied(text):
-    try:
-        selection = parse_selection(text)
-    except UsageError:
-        return
-    assert selection.mask(VALUES).shape == VALUES.shape
-    assert not selection.mask(VALUES)[-1]
+        assert selection.columns[0].isidentifier() and selection.conditions
 
 
 @pytest.mark.parametrize(
@@ -76,16 +66,16 @@ def test_the_documented_forms_parse(text):
     assert parse_selection(text).text == text.strip()
 
 
-def test_nan_and_missing_values_are_never_kept_not_even_by_unequal():
-    table = pa.table({"x": pa.array([1.0, None, float("nan")])})
-    for text in ("x!=0", "x<=5", "x==1"):
+def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_not_even_by_unequal():
+    table = pa.table(
+        {
+            "x": pa.array([1.0, None, float("nan")]),
+            "rank": pa.array([0, 1, None], pa.int32()),
+            "same": pa.array([True, False, None]),
+        }
+    )
+    for text in ("x!=0", "x<=5", "x==1", "rank==0", "same==1"):
         assert apply_selection(parse_selection(text), table).tolist() == [True, False, False]
-
-
-def test_integers_and_truth_values_are_numbers():
-    table = pa.table({"rank": pa.array([0, 1, None], pa.int32()), "same": pa.array([True, False, None])})
-    assert apply_selection(parse_selection("rank==0"), table).tolist() == [True, False, False]
-    assert apply_selection(parse_selection("same==1"), table).tolist() == [True, False, False]
 
 
 def test_unknown_columns_are_refused_and_the_choices_named():

@@ -7,7 +7,6 @@ import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,13 +55,6 @@ class Measure(ABC):
     @abstractmethod
     def compute(self, batch: PairBatch) -> Mapping[str, np.ndarray]:
         """Computes the columns: for each name an array (pairs,) of int64, float64 or text, NaN where undefined."""
-
-    def try_out(self, batch: PairBatch, path: Path) -> None:  # noqa: B027
-        """Looks at the first pairs of a data folder before the work begins.
-
-        Raises:
-            HfParaphraseError: If what it would compute from such pairs means nothing.
-        """
 
     @property
     def lacks(self) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -39,12 +38,11 @@ class LanguageIdentification(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
-        identified = _identified(self._identifier, batch.lowered2, self.language or "en")
-        return dict(zip(self.columns, identified, strict=True))
+        return dict(zip(self.columns, self._identify(batch.lowered2), strict=True))
 
     @cached_property
-    def _identifier(self) -> Any:
-        return _open_identifier(self.language or "en", "--language")
+    def _identify(self) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
+        return _identifier(self.language or "en", "--language")
 
 
 @dataclass(frozen=True)
@@ -68,34 +66,29 @@ class SourceLanguageIdentification(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
         sources = list(map(str.lower, batch.texts("source")))
-        return dict(zip(self.columns, _identified(self._identifier, sources, str(self.source_language)), strict=True))
+        return dict(zip(self.columns, self._identify(sources), strict=True))
 
     @cached_property
-    def _identifier(self) -> Any:
-        return _open_identifier(str(self.source_language), "--source-language")
+    def _identify(self) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
+        return _identifier(str(self.source_language), "--source-language")
 
 
-def _identified(identifier: Any, lowered: Sequence[str], expected: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the language of each text and the probability of the expected one: (texts,) both."""
-    codes, probabilities = [], []
-    for text in lowered:
-        ranking = identifier.rank(text) if any(map(str.isalpha, text)) else []
-        codes.append(ranking[0][0] if ranking else "und")
-        probabilities.append(dict(ranking).get(expected, np.nan))
-    return np.array(codes, dtype=np.str_), np.array(probabilities, dtype=np.float64)
-
-
-def _open_identifier(expected: str, option: str) -> Any:
+def _identifier(expected: str, option: str) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
+    """Returns what finds the language of lower-cased texts and the probability of the expected one: (texts,) both."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
         raise UsageError(
             "language identification needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
         ) from error
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    if expected not in identifier.labels:
-        raise UsageError(
-            f"{option}: `{expected}` is not a language that py3langid knows",
-            remedy=f"one of {', '.join(sorted(identifier.labels))}",
-        )
-    return identifier
+    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    if expected not in model.labels:
+        problem = f"{option}: `{expected}` is not a language that py3langid knows"
+        raise UsageError(problem, remedy=f"one of {', '.join(sorted(model.labels))}")
+
+    def identify(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        rankings = [model.rank(text) if any(map(str.isalpha, text)) else [("und", np.nan)] for text in texts]
+        codes = np.array([ranking[0][0] for ranking in rankings], dtype=np.str_)
+        return codes, np.array([dict(ranking).get(expected, np.nan) for ranking in rankings], dtype=np.float64)
+
+    return identify

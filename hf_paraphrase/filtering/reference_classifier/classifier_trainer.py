@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,8 @@ from ...tokenization.token_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .reference_classification import reference_probabilities, token_ids
-from .reference_lists import Reference
+from .references import Reference
 
-NEGATIVES = ("random", "hardest")
-"""How the translation that stands for a reference is chosen: see :meth:`ReferenceExamples.choose`."""
-DEV_SCORE = "accuracy"
-"""The key of the criterion by which the epoch is chosen."""
 # Beside the epochs' own draws, which are numbered from 0.
 _DEV_DRAW = 1 << 32
 
@@ -50,18 +46,15 @@ class ReferenceExamples:
     def __len__(self) -> int:
         return len(self.lists) - 1
 
-    def choose(self, negatives: str, seed: Sequence[int], model: PreTrainedModel | None = None) -> NDArray[np.int64]:
-        """Chooses the translation of each reference that is the example of the label `translation`.
+    def choose(self, seed: Sequence[int], model: PreTrainedModel | None = None) -> NDArray[np.int64]:
+        """Chooses the translation of each reference that is the example of the label `translation`: (references,).
 
-        `random` draws one of each list. `hardest` takes the one to which the model gives the highest probability of
-        being a reference, the first of equals (paper 000, section 5.6.1, repeated for each epoch as in expectation
-        maximisation); without a model it draws.
-
-        Returns:
-            The numbers of the chosen sentences (references,).
+        One of each list is drawn. Given a model it is the one to which that gives the highest probability of being a
+        reference, the first of equals (paper 000, section 5.6.1, repeated for each epoch as in expectation
+        maximisation).
         """
         sizes = np.diff(self.lists)
-        if negatives == "random" or model is None:
+        if model is None:
             return self.lists[:-1] + np.random.default_rng(list(seed)).integers(sizes)
         scores = reference_probabilities(model, self.ids.part(int(self.lists[0]), int(self.lists[-1])))
         best = np.lexsort((-scores, np.repeat(np.arange(len(self)), sizes)))
@@ -91,50 +84,33 @@ class ReferenceExamples:
         return {**{name: 100.0 * float(values.mean()) for name, values in right.items()}, "sentences": len(human)}
 
 
-@dataclass
-class ClassifierTrainingArguments(EpochTrainingArguments):
-    """`TrainingArguments` of the reference classifier; defaults as in paper 000, section 5.6.1, where it gives them.
-
-    A batch is `per_device_train_batch_size` sentences on each process; the paper does not say how many.
-    """
-
-    per_device_train_batch_size: int = field(default=100, metadata={"help": "sentences in a batch on each process"})
-    learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
-    num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the references"})
-    negatives: str = field(default="random", metadata={"help": "how a translation is chosen: random or hardest"})
-    embedding_penalty: float = field(default=0.0, metadata={"help": "weight of the word vectors' squared norm"})
-
-    def __post_init__(self) -> None:
-        if self.negatives not in NEGATIVES:
-            raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {self.negatives!r}")
-        if self.embedding_penalty < 0:
-            raise ValueError(f"embedding_penalty must not be negative, not {self.embedding_penalty}")
-        super().__post_init__()
-
-
 class ClassifierTrainer(EpochTrainer):
     """Trains a reference classifier by cross-entropy (paper 000, section 5.6.1).
 
-    An epoch sees every reference once and, for each, one translation of its n-best list, see
-    :meth:`ReferenceExamples.choose`. The loss of a batch is the mean cross-entropy plus
+    An epoch sees every reference once and, for each, one translation of its n-best list, drawn or the `hardest` (see
+    :meth:`ReferenceExamples.choose`). The loss of a batch is the mean cross-entropy plus
     0.5 · `embedding_penalty` · ‖W‖², W being all word vectors: the paper's L2 regulariser, with the factor 0.5 of the
     authors' other code. The weights of the epoch with the best accuracy on the dev part, on one translation a
     reference that was drawn once, are in the model when :meth:`train` returns.
     """
 
-    criterion = DEV_SCORE
+    criterion = "accuracy"
 
     def __init__(
         self,
         model: PreTrainedModel,
-        args: ClassifierTrainingArguments,
+        args: EpochTrainingArguments,
         train: ReferenceExamples,
         dev: ReferenceExamples,
+        *,
+        hardest: bool = False,
+        embedding_penalty: float = 0.0,
         report: Callable[[str], None] | None = None,
     ) -> None:
+        self.hardest, self.embedding_penalty = hardest, embedding_penalty
         self.examples = train
         self.dev = dev
-        self.chosen = train.choose("random", [args.seed, 0])
+        self.chosen = train.choose([args.seed, 0])
         batches = EpochBatches(2 * len(train), args.per_device_train_batch_size, args.seed, args.world_size)
         super().__init__(model, args, batches, self._collate, dev_size=len(dev), report=report)
 
@@ -142,8 +118,8 @@ class ClassifierTrainer(EpochTrainer):
         """Sets the order and the translations of an epoch, counted from 0."""
         super().begin_epoch(epoch)
         # Before the first epoch the model knows nothing.
-        model = self.accelerator.unwrap_model(self.model) if epoch else None
-        self.chosen = self.examples.choose(self.args.negatives, [self.args.seed, epoch], model)
+        model = self.accelerator.unwrap_model(self.model) if self.hardest and epoch else None
+        self.chosen = self.examples.choose([self.args.seed, epoch], model)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         numbers = np.array([number for _, number in items], np.int64)
@@ -154,9 +130,9 @@ class ClassifierTrainer(EpochTrainer):
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
         """Returns the mean cross-entropy with the penalty on the word vectors."""
         loss = super().loss_of(output, model, inputs)
-        if self.args.embedding_penalty > 0:
+        if self.embedding_penalty > 0:
             embeddings = self.accelerator.unwrap_model(model).get_parameter("embeddings")
-            loss = loss + 0.5 * self.args.embedding_penalty * embeddings.square().sum()
+            loss = loss + 0.5 * self.embedding_penalty * embeddings.square().sum()
         return loss
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
@@ -167,5 +143,5 @@ class ClassifierTrainer(EpochTrainer):
 
     def test(self, examples: ReferenceExamples) -> dict[str, float]:
         """Measures the accuracy on a part, on one translation a reference that is drawn with the seed."""
-        chosen = examples.choose("random", [self.args.seed, _DEV_DRAW])
+        chosen = examples.choose([self.args.seed, _DEV_DRAW])
         return examples.accuracy(self.accelerator.unwrap_model(self.model), chosen)

@@ -28,16 +28,18 @@ from ...training.devices import CPU
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-MODEL_TYPE = "reference_classifier"
+_MODEL_TYPE = "reference_classifier"
 _TOKENS_PER_BATCH = 16_384
 _DECIMALS = 6
 
 
 @torch.inference_mode()
 def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np.float64]:
-    """Computes P(reference) of sentences given as token ids (sentences,), rounded so that batches do not matter."""
+    """Computes P(reference) of sentences given as token ids (sentences,), rounded so that batches do not matter.
+
+    A sentence without words has the probability that the softmax layer's bias gives.
+    """
     label = model.config.label2id["reference"]
-    # Those without tokens are classified, too.
     lengths = np.maximum(ids.lengths, 1)
     result = np.empty(len(lengths))
     training = model.training
@@ -56,13 +58,6 @@ def token_ids(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) ->
     """Tokenises texts as the classifier reads them; a single one is a list of one."""
     backend = tokenizer.backend_tokenizer
     return ids_of(backend, list_of_texts(texts), lookup_for(backend))
-
-
-def text_probabilities(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]
-) -> NDArray[np.float64]:
-    """Computes P(reference) of each text (texts,); a text without words has that of the softmax layer's bias."""
-    return reference_probabilities(model, token_ids(tokenizer, texts))
 
 
 @dataclass(frozen=True)
@@ -94,8 +89,8 @@ class ReferenceScorer(BatchFunction):
     def opened(self) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
         """The classifier and its tokenizer."""
         folder = model_folder(self.classifier, revision=self.revision)
-        check_model_type(folder, (MODEL_TYPE,), kind="reference classifier", verb="hf-paraphrase train-classifier")
-        model, tokenizer = load_model_folder(Path(folder), model_class(MODEL_TYPE))
+        check_model_type(folder, (_MODEL_TYPE,), kind="reference classifier", verb="hf-paraphrase train-classifier")
+        model, tokenizer = load_model_folder(Path(folder), model_class(_MODEL_TYPE))
         return model.to(self.device), tokenizer
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
@@ -106,5 +101,6 @@ class ReferenceScorer(BatchFunction):
         return scored, {}
 
     def probabilities(self, texts: str | Sequence[str]) -> NDArray[np.float64]:
-        """Computes P(reference) of each text (texts,), as :func:`text_probabilities`."""
-        return text_probabilities(*self.opened, texts)
+        """Computes P(reference) of each text (texts,)."""
+        model, tokenizer = self.opened
+        return reference_probabilities(model, token_ids(tokenizer, texts))

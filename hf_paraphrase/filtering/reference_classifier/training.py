@@ -9,13 +9,12 @@ from ...artefacts.card_heads import Measurement
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
+from ...tables import format_table
 from ...training.run import TrainingRun, TrainingRunSettings
-from .reference_lists import PARTS, DrawnLists, draw_reference_lists
-from .seen_references import FILE_NAME, write_seen
+from .references import FILE_NAME, PARTS, DrawnReferences, draw_references, write_seen
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -48,21 +47,12 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         "random",
         choices=("random", "hardest"),
     )
-    mined: list[str] = setting(
-        "data folders of pairs whose references, by id or by text, the classifier must not see",
-        [],
-        path=True,
-    )
     train_size: int = setting(
         "references to train on; all three sizes shrink alike where there are fewer", 40_000, at_least=1
     )
     dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
-    initial_vectors: str | None = setting(
-        f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}",
-        None,
-        path=True,
-    )
+    initial_vectors: str | None = setting("word vectors to start from, as for train-encoder", None, path=True)
     vocabulary_size: int = setting(
         "words in the vocabulary at most, those of the training part; 0 for all",
         50_000,
@@ -79,10 +69,10 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     )
     split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
     embedding_size: int | None = setting(
-        f"components of a word vector [default: as the initial vectors, else {_COMPONENTS}]", None, at_least=1
+        f"components of a word vector [default: {_COMPONENTS}]", None, at_least=1, excludes="initial_vectors"
     )
     hidden_size: int | None = setting(
-        "components of the LSTM's state [default: as the word vectors]", None, at_least=1
+        "components of the LSTM's state [default: as the word vectors]", None, at_least=1, only_with={"body": "lstm"}
     )
     epochs: int = setting("passes over the references", 10, at_least=1)
     batch_size: int = setting("sentences in a batch on each process", 100, at_least=1)
@@ -92,22 +82,12 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         "probability to drop a component of a word vector or of the sentence vector", 0.0, at_least=0, below=1
     )
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.body == "avg" and self.hidden_size not in (None, self.embedding_size):
-            raise UsageError("--hidden-size is for --body lstm", remedy="leave it out, or give --embedding-size")
-
 
 @recipe(ReferenceClassifierSettings)
 def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
-    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1).
-
-    Returns:
-        The classifier of the folder that was made.
-    """
+    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1)."""
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
-    inputs = [settings.pairs, *settings.mined, *vectors]
+    inputs = [settings.pairs, *vectors]
     results = None
     with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:
         if not run.is_finished:
@@ -125,11 +105,12 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
 def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str, Any] | None:
     """Trains the classifier and writes it; returns what was measured, in the process that writes."""
     sizes = (settings.train_size, settings.dev_size, settings.test_size)
-    drawn = draw_reference_lists(settings.pairs, sizes, mined=settings.mined, seed=settings.seed)
+    drawn = draw_references(settings.pairs, sizes, seed=settings.seed)
     _log_drawn(drawn)
     tokenizer, model, coverage = _model(settings, drawn)
 
-    from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments, ReferenceExamples
+    from ...training.epoch_trainer import EpochTrainingArguments
+    from .classifier_trainer import ClassifierTrainer, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
     if all(len(reference.translations) == 1 for reference in drawn.parts["train"]):
@@ -140,41 +121,46 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
             )
         log("every reference has one translation: each epoch sees the same examples")
     arguments = run.arguments(
-        ClassifierTrainingArguments,
+        EpochTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        negatives=settings.negatives,
-        embedding_penalty=settings.embedding_penalty,
     )
-    trainer = ClassifierTrainer(model, arguments, examples["train"], examples["dev"], report=log)
+    trainer = ClassifierTrainer(
+        model,
+        arguments,
+        examples["train"],
+        examples["dev"],
+        hardest=settings.negatives == "hardest",
+        embedding_penalty=settings.embedding_penalty,
+        report=log,
+    )
     run.train(trainer)
     return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
 
 
-def _log_drawn(drawn: DrawnLists) -> None:
+def _log_drawn(drawn: DrawnReferences) -> None:
     counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
     log(f"{drawn.available:,} distinct references; drawn: {counts}")
     if drawn.share < 1:
         log(f"there are too few for the sizes asked for: each part has {drawn.share:.1%} of its size")
-    if drawn.excluded:
-        log(f"{drawn.excluded:,} references left out because they are among the mined pairs")
     if drawn.without_translation:
         log(f"{drawn.without_translation:,} references left out because no translation differs from them")
 
 
 def _model(
-    settings: ReferenceClassifierSettings, drawn: DrawnLists
+    settings: ReferenceClassifierSettings, drawn: DrawnReferences
 ) -> tuple[PreTrainedTokenizerFast, PreTrainedModel, Any]:
     """Builds the tokenizer over the words of the training part, and the classifier with its initial vectors."""
     import numpy as np
     import torch
     from transformers import set_seed
 
+    from ...encoders.encoder_vocabulary import start_embeddings
+    from ...encoders.initial_vectors import read_initial_vectors
     from ...models.configuration_reference_classifier import ReferenceClassifierConfig
     from ...models.modeling_reference_classifier import ReferenceClassifier
     from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-    from ...training.word_vectors import initial_embeddings, read_word_vectors
     from .reference_classification import token_ids
 
     train = drawn.parts["train"]
@@ -183,16 +169,10 @@ def _model(
     limit = settings.vocabulary_size or None
     words = sentence_vocabulary(texts, min_frequency=settings.min_frequency, max_size=limit, **style)
     tokenizer = build_word_level_tokenizer(words, **style)
-    vectors = None
+    vectors, size = None, settings.embedding_size or _COMPONENTS
     if settings.initial_vectors is not None:
-        vectors = read_word_vectors(settings.initial_vectors, set(words), first=0)
-        if settings.embedding_size not in (None, vectors.matrix.shape[1]):
-            raise UsageError(
-                f"--embedding-size {settings.embedding_size}, but the initial vectors have "
-                f"{vectors.matrix.shape[1]} components",
-                remedy="leave --embedding-size out",
-            )
-    size = vectors.matrix.shape[1] if vectors is not None else settings.embedding_size or _COMPONENTS
+        vectors = read_initial_vectors(settings.initial_vectors, words, first=0)
+        size = vectors.matrix.shape[1]
     set_seed(settings.seed)
     model = ReferenceClassifier(
         ReferenceClassifierConfig(
@@ -208,16 +188,7 @@ def _model(
     if vectors is None:
         return tokenizer, model, None
     counts = np.bincount(token_ids(tokenizer, texts).ids, minlength=len(tokenizer))
-    matrix, coverage = initial_embeddings(
-        tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
-        vectors,
-        dimension=size,
-        pad_id=tokenizer.pad_token_id,
-        unknown_id=tokenizer.unk_token_id,
-        counts=counts,
-        frequency_weights=False,
-        seed=settings.seed,
-    )
+    matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")
@@ -227,7 +198,7 @@ def _model(
 def _write(
     settings: ReferenceClassifierSettings,
     run: TrainingRun,
-    drawn: DrawnLists,
+    drawn: DrawnReferences,
     trainer: ClassifierTrainer,
     tokenizer: PreTrainedTokenizerFast,
     examples: dict[str, ReferenceExamples],
@@ -252,7 +223,6 @@ def _write(
         "references": {part: len(drawn.parts[part]) for part in PARTS},
         "share_of_sizes": drawn.share,
         "references_available": drawn.available,
-        "references_mined": drawn.excluded,
         "references_without_translation": drawn.without_translation,
         "translations": {part: int(examples[part].lists[-1] - examples[part].lists[0]) for part in PARTS},
         "coverage": None if coverage is None else vars(coverage),
@@ -265,41 +235,30 @@ def _write(
         card={
             "languages": languages_read(settings.pairs, english=settings.split_contractions),
             "pairs_name": to_path(settings.pairs).name,
-            "mined_names": [to_path(item).name for item in settings.mined],
             "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
             "table": _table(results),
             "seen_file": FILE_NAME,
         },
         measurements=[
-            _measured(settings.pairs, "test", results),
-            _measured(settings.pairs, "dev", results, "; it chose the epoch"),
+            Measurement(
+                task="text-classification",
+                dataset=settings.pairs,
+                split=part,
+                metric="accuracy",
+                value=results[part]["accuracy"],
+                name=f"accuracy (%; as many references as translations{note})",
+                task_name="Distinguishing references from translations",
+            )
+            for part, note in (("test", ""), ("dev", "; it chose the epoch"))
         ],
     )
     return results
 
 
-def _measured(pairs: str, part: str, results: dict[str, Any], note: str = "") -> Measurement:
-    return Measurement(
-        task="text-classification",
-        dataset=pairs,
-        split=part,
-        metric="accuracy",
-        value=results[part]["accuracy"],
-        name=f"accuracy (%; as many references as translations{note})",
-        task_name="Distinguishing references from translations",
-    )
-
-
 def _table(results: dict[str, Any]) -> str:
-    from ...tables import format_table
-
-    rows = [
-        [
-            part,
-            *(f"{results[part][key]:.1f}" for key in ("accuracy", "references", "translations")),
-            f"{results[part]['sentences']:.0f}",
-        ]
-        for part in ("test", "dev")
-    ]
+    rows = []
+    for part in ("test", "dev"):
+        shares = [f"{results[part][key]:.1f}" for key in ("accuracy", "references", "translations")]
+        rows.append([part, *shares, f"{results[part]['sentences']:.0f}"])
     return format_table(["part", "accuracy (%)", "on references (%)", "on translations (%)", "sentences"], rows)

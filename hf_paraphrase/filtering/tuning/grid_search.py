@@ -27,14 +27,12 @@ from .results import (
     cells_table,
     choose_by_dev,
     compare_cells,
-    ends_table,
     filters_table,
     plot_grid,
     ranges_table,
     runs_csv,
 )
-from .runs import RUNS, TuningRuns, recorded_runs
-from .selection_pool import SelectionPool
+from .runs import RUNS, SelectionPool, TuningRuns, recorded_runs
 from .settings import RANDOM, RECOLLECTED, FilterRange, TuneSettings, encoder_settings, files_of, run_settings
 
 _BINS = "length_bins"
@@ -42,12 +40,11 @@ _BINS = "length_bins"
 
 @dataclass(frozen=True)
 class Tuned:
-    """The results of a grid of training runs.
+    """The results of a grid of training runs; where nothing was left to do, only their folder and table.
 
     Attributes:
-        folder: The folder of the tables, the plot and the card.
-        grid: The runs of every cell, with the seeds of the grid; empty where nothing was left to do.
-        chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection; likewise.
+        grid: The runs of every cell, with the seeds of the grid.
+        chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection.
     """
 
     folder: Path
@@ -61,11 +58,7 @@ class Tuned:
 
 @recipe(TuneSettings)
 def tune(settings: TuneSettings) -> Tuned:
-    """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4).
-
-    Returns:
-        The table of the filters, the runs and what was chosen.
-    """
+    """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4)."""
     check_plots()
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
@@ -97,7 +90,6 @@ def tune(settings: TuneSettings) -> Tuned:
             encoders,
             data,
             tests,
-            settings.sample,
             others=others,
         )
         if runs.known:
@@ -124,7 +116,7 @@ def tune(settings: TuneSettings) -> Tuned:
             "filters_table": filters_table(compared, list(pools), list(encoders), bool(tests)),
             "cells_table": cells_table(compared.values(), bool(tests)),
             "ranges_table": cells_table(tested_all, True) if tested_all else ranges_table(grid, chosen.values()),
-            "ends_table": ends_table(ends) if ends else "",
+            "ends_table": cells_table(ends, True, "first bin") if ends else "",
         }
         rows = runs_csv({**grid, **final}, chosen.values(), settings.test_all)
         write_text_whole(artefact.staging / "table.csv", rows)
@@ -153,12 +145,7 @@ def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
     way: str | None = settings.one_per_reference
     if way == "auto":
         way = "best" if "rank" in columns else "none"
-    if "classifier_seen" in columns:
-        seen = DataFolder(folder).table(columns=["classifier_seen"]).column(0).to_pylist().count(1)
-        if seen:
-            log(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
-    selections = [selection for point in settings.points for selection in point.selections]
-    pool = SelectionPool(folder, selections, None if way == "none" else way)
+    pool = SelectionPool(folder, None if way == "none" else way, settings.sample)
     if pool.unusable:
         log(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
     return pool
@@ -168,7 +155,7 @@ def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]
     """Logs which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
     left, points, sample = 0, settings.points, settings.sample
     for name, pool in pools.items():
-        sizes = {point: pool.select(point.selections, None, settings.seeds[0])[1] for point in points}
+        sizes = {point: pool.select(point, settings.seeds[0])[1] for point in points}
         _check_share(settings, pool, sizes[points[0]])
         nothing = [point.label for point, size in sizes.items() if not size]
         few = [size for size in sizes.values() if 0 < size < sample]
@@ -252,7 +239,7 @@ def _log_best(settings: TuneSettings, items: Sequence[ComparedCell], pools: Mapp
     what = f"{cell.filter} {cell.range}".strip()
     log(f"{cell.encoder}: best on dev is {what} of {cell.data} ({best.dev:.1f}); make its pairs with")
     ranges = [part.strip() for part in cell.range.split(",") if part.strip()]
-    keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *ranges])
+    keep = "".join(f" --keep '{part}'" for part in [*pool.usable, *ranges])
     one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
     log(
         f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {settings.sample} "

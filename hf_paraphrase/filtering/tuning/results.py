@@ -21,9 +21,7 @@ from ...evaluation.verdicts import LITTLE, Difference, bootstrap_means, differen
 from ...tables import format_table, number
 from .settings import RANDOM
 
-_MARKERS = "osD^vP"
-_PANELS_A_ROW = 2
-_JUDGED = ["minus random [95 %]", "helps", f"within ± {LITTLE:g}"]
+_JUDGED = ["minus {} [95 %]", "helps", f"within ± {LITTLE:g}"]
 
 
 @dataclass(frozen=True)
@@ -43,19 +41,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class TuningRun:
-    """One trained encoder.
+    """One trained encoder: `pairs` of those `available`, its best dev mean and its tests at that epoch.
 
     Attributes:
-        seed: Seed of the sample and of the training.
-        available: How many pairs the filter left to draw from.
-        pairs: How many pairs it was trained on.
-        dev: The best dev mean of any epoch, Pearson × 100.
-        epoch: That epoch.
-        untrained: The dev mean before the training.
-        curve: The dev mean after every epoch.
-        tests: For each test set Pearson × 100 at the best epoch.
+        curve: The dev mean after every epoch, Pearson × 100 as the others.
         similarities: For each test set the cosines of its pairs (pairs,).
-        seconds: How long the run took.
     """
 
     seed: int
@@ -184,7 +174,8 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     filters = list(dict.fromkeys(name for _, name, _ in compared))
     header = ["filter"]
     for encoder in encoders:
-        header += [f"{encoder}: dev", *([f"{encoder}: test", *_JUDGED] if tested else [])]
+        header += [f"{encoder}: dev"]
+        header += [f"{encoder}: test", *(name.format(RANDOM) for name in _JUDGED)] if tested else []
     rows = []
     comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
@@ -202,9 +193,10 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     return format_table(header, rows)
 
 
-def cells_table(items: Collection[ComparedCell], tested: bool) -> str:
-    """Formats cells: a row for each filter, data set and encoder."""
-    header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev", *(["test", *_JUDGED] if tested else [])]
+def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RANDOM) -> str:
+    """Formats cells, each compared with the same other one: a row for each filter, data set and encoder."""
+    header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev"]
+    header += ["test", *(name.format(against) for name in _JUDGED)] if tested else []
     comparisons = sum(item.cell.filter != RANDOM for item in items)
     rows = []
     for item in items:
@@ -232,16 +224,6 @@ def ranges_table(grid: Runs, chosen: Collection[Cell]) -> str:
     return format_table(["filter", "range", *(f"{data} {encoder}: dev" for data, encoder in columns)], rows)
 
 
-def ends_table(ends: Sequence[ComparedCell]) -> str:
-    """Formats the difference of the last bin of length from the first: a row for each data set and encoder."""
-    intervals = [item.difference.interval(len(ends)) if item.difference else None for item in ends]
-    rows = [
-        [item.cell.data, item.cell.encoder, "–" if interval is None else interval.text()]
-        for item, interval in zip(ends, intervals, strict=True)
-    ]
-    return format_table(["data", "encoder", "last minus first bin [95 %]"], rows)
-
-
 def _judged(item: Difference | None, comparisons: int) -> list[str]:
     """Writes a gain with its interval, whether it is one, and whether it is next to nothing."""
     if item is None:
@@ -251,37 +233,23 @@ def _judged(item: Difference | None, comparisons: int) -> list[str]:
 
 
 def plot_grid(grid: Runs, chosen: Collection[Cell], path: Path) -> None:
-    """Draws dev mean minus that of the random selection for every cell; chosen cells are ringed."""
+    """Draws the dev mean of every cell minus that of the random selection; chosen cells are ringed."""
     series = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
     filters = list(dict.fromkeys(cell.filter for cell in grid if cell.filter != RANDOM)) or [RANDOM]
-    rows = -(-len(filters) // _PANELS_A_ROW)
-    columns = min(_PANELS_A_ROW, len(filters))
-    figure, axes = new_figure(7.5 * columns, 4.2 * rows, rows, columns)
-    for axis in axes.flat[len(filters) :]:
-        axis.set_visible(False)
-    baseline = {
-        (cell.data, cell.encoder): mean(run.dev for run in runs)
-        for cell, runs in grid.items()
-        if cell.filter == RANDOM
-    }
-    for name, axis in zip(filters, axes.flat, strict=False):
-        ranges = list(dict.fromkeys(cell.range for cell in grid if cell.filter == name))
-        for position, key in enumerate(series):
-            cells = [cell for cell in grid if cell.filter == name and (cell.data, cell.encoder) == key]
-            # Side by side, so that series do not hide one another.
-            shift = (position - (len(series) - 1) / 2) * 0.5 / len(series)
-            places = [ranges.index(cell.range) + shift for cell in cells]
-            values = [mean(run.dev for run in grid[cell]) - baseline[key] for cell in cells]
-            style = {"color": COLOURS[position % len(COLOURS)], "marker": _MARKERS[position % len(_MARKERS)]}
-            axis.plot(places, values, linestyle="none", markersize=5, label=" · ".join(key), **style)
-            ringed = [place for place, cell in zip(places, cells, strict=True) if cell in chosen]
-            heights = [value for value, cell in zip(values, cells, strict=True) if cell in chosen]
-            axis.plot(ringed, heights, linestyle="none", marker="o", markersize=12, fillstyle="none", color="black")
+    figure, axes = new_figure(9, 4 * len(filters), len(filters))
+    for name, axis in zip(filters, axes.flat, strict=True):
+        for position, (data, encoder) in enumerate(series):
+            cells = [cell for cell in grid if (cell.data, cell.encoder, cell.filter) == (data, encoder, name)]
+            gains = {cell.range: mean(run.dev for run in grid[cell]) for cell in cells}
+            baseline = mean(run.dev for run in grid[Cell(data, encoder, RANDOM, "")])
+            gains = {label: dev - baseline for label, dev in gains.items()}
+            ringed = {cell.range: gains[cell.range] for cell in cells if cell in chosen}
+            color = COLOURS[position % len(COLOURS)]
+            axis.plot(list(gains), list(gains.values()), "o", color=color, label=f"{data} · {encoder}")
+            axis.plot(list(ringed), list(ringed.values()), "o", markersize=12, fillstyle="none", color="black")
         axis.axhline(0, color="black", linewidth=1)
         axis.set_title(name)
-        axis.set_xlim(-0.6, len(ranges) - 0.4)
-        axis.set_xticks(range(len(ranges)), ranges, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
+        axis.tick_params("x", rotation=60)
         axis.set_ylabel("dev mean − random selection\n(Pearson × 100)")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)), frameon=False)
+    axes.flat[0].legend()
     save_figure(figure, path)

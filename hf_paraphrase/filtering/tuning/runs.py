@@ -1,4 +1,4 @@
-"""The training runs of `tune`: each is made once, recorded in a file of its own, and reused."""
+"""The training runs of `tune`, and the pairs that they are made on; each is made once, recorded, and reused."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import incomplete_runs
 from ...artefacts.files import write_text_whole
+from ...data.folder import DataFolder
 from ...encoders.kinds import option_names
 from ...encoders.train_settings import EncoderSettings, VocabularySettings
 from ...errors import InputError
 from ...evaluation.dev import dev_scorer
 from ...evaluation.graded_set import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
+from ..filter_steps import FilterSteps
+from ..pair_batch import SIDES
+from ..row_choice import NothingLeftError, choose_rows
 from .results import TuningRun
-from .selection_pool import SelectionPool
 from .settings import FilterRange, files_of, run_settings
 
 if TYPE_CHECKING:
@@ -34,19 +40,67 @@ _OF_THE_VOCABULARY = ("model_type", "hidden_size", "skip_unknown", *option_names
 _DECIMALS = 6
 
 
+class SelectionPool:
+    """Chooses the rows that `filter` keeps, among those that can be trained on, once for each range and seed.
+
+    A row with an empty side, or with a label other than 1, is in no selection, so that a sample is of the size that
+    was asked for wherever enough rows are left.
+
+    Attributes:
+        usable: Selections with which `filter` leaves those out too, as text; none where there are none.
+        unusable: How many rows they leave out.
+    """
+
+    def __init__(self, folder: Path, one_per_reference: str | None, sample: int) -> None:
+        self.folder, self.one_per_reference, self.sample = folder, one_per_reference, sample
+        self._pairs = DataFolder(folder)
+        self._selected: dict[tuple[str, int], tuple[NDArray[np.int64], int]] = {}
+        has_labels = "label" in self._pairs.schema().names
+        usable = ["length_reference>0", "length>0", *(["label==1"] if has_labels else [])]
+        funnel = choose_rows(self._pairs, "train", FilterSteps(keep=usable)).funnel
+        self.usable = [step for (_, before), (step, left) in pairwise(funnel.items()) if left < before]
+        self.num_rows = funnel["read"]
+        self.unusable = self.num_rows - min(funnel.values())
+
+    @cached_property
+    def sentences(self) -> pa.Table:
+        """Both sides of all rows."""
+        return self._pairs.table(columns=list(SIDES))
+
+    def pairs(self, rows: NDArray[np.int64]) -> list[dict[str, str]]:
+        """Returns some rows."""
+        pairs: list[dict[str, str]] = self.sentences.take(pa.array(rows)).to_pylist()
+        return pairs
+
+    def select(self, point: FilterRange, seed: int) -> tuple[NDArray[np.int64], int]:
+        """Takes the steps of `filter`: the selections, one translation a reference, the sample.
+
+        Returns:
+            The rows that are kept, ascending; and how many there were to draw from.
+        """
+        if (point.label, seed) not in self._selected:
+            self._selected[point.label, seed] = self._select(point, seed)
+        return self._selected[point.label, seed]
+
+    def _select(self, point: FilterRange, seed: int) -> tuple[NDArray[np.int64], int]:
+        keep = [*self.usable, *(selection.text for selection in point.selections)]
+        steps = FilterSteps(keep=keep, one_per_reference=self.one_per_reference, sample=self.sample, seed=seed)
+        try:
+            choice = choose_rows(self._pairs, "train", steps)
+        except NothingLeftError:
+            return np.empty(0, dtype=np.int64), 0
+        # The last step is the sample.
+        return np.flatnonzero(choice.kept), list(choice.funnel.values())[-2]
+
+
 class TuningRuns:
     """Makes training runs; what they share is made once, and what was done before is not done again.
 
     A run is known by the content of all pairs, from which the vocabulary comes, its rows, the encoder's settings, the
     seed and the content of the dev and test data: two filters that select the same pairs share a run.
 
-    Args:
-        folder: The folder of the records.
-        fingerprints: Of pairs, dev and test data and files of the encoders, by their paths.
-        data: The dev data, and the test data if there are any.
-        tests: The test sets.
-        sample: How many pairs a run is trained on at most.
-        others: Folders of records of other grids, whose runs are taken over.
+    `folder` is that of the records, `fingerprints` are of all inputs by their paths, `data` is the dev data and the
+    test data if there are any, and `others` are folders of records of other grids, whose runs are taken over.
     """
 
     def __init__(
@@ -57,13 +111,12 @@ class TuningRuns:
         encoders: Mapping[str, EncoderSettings],
         data: Sequence[str],
         tests: Sequence[GradedSet],
-        sample: int,
         *,
         others: Sequence[Path] = (),
     ) -> None:
         self.folder, self.pools, self.encoders = folder, pools, encoders
-        self.tests, self.sample, self._others = tests, sample, others
-        self.trained = self.taken = 0
+        self.tests, self._others = tests, others
+        self.taken = 0
         self._fingerprints = {str(Path(path)): found for path, found in fingerprints.items()}
         self._data = [*(str(pool.folder) for pool in pools.values()), *data]
         self._score = dev_scorer(Path(data[0]))
@@ -76,7 +129,7 @@ class TuningRuns:
 
     def run(self, data: str, encoder: str, point: FilterRange, seed: int) -> TuningRun | None:
         """Trains and scores one encoder, or finds what was recorded of it; None if the filter selects nothing."""
-        rows, available = self.pools[data].select(point.selections, self.sample, seed)
+        rows, available = self.pools[data].select(point, seed)
         if not len(rows):
             return None
         settings = self.encoders[encoder]
@@ -88,7 +141,6 @@ class TuningRuns:
                 self.taken += 1
             else:
                 record = self._train(data, settings, rows, seed)
-                self.trained += 1
             write_text_whole(path, json.dumps(record))
         return TuningRun(seed=seed, available=available, **record)
 

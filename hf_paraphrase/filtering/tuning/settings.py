@@ -58,11 +58,8 @@ class FilterRange:
 def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[FilterRange]:
     """Lists the points of some grids, the random selection first.
 
-    Args:
-        filters: Names of :data:`GRIDS`.
-        keep: Further points; each may join several comparisons with commas, all of which must hold. Those over the
-            same columns are one grid, named after them (`bleu`, `overlap_1+bleu`), and join that of :data:`GRIDS` if
-            there is one.
+    Those of `keep` over the same columns are one grid, named after them (`bleu`, `bleu+overlap_1`), and join that of
+    :data:`GRIDS` if there is one; commas join comparisons that must all hold.
     """
     unknown = [name for name in filters if name not in GRIDS]
     if unknown:
@@ -73,7 +70,7 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
         parts = tuple(parse_selection(part) for part in text.split(",") if part.strip())
         if not parts:
             raise UsageError(f"--keep: there is no comparison in `{text}`", remedy="write for example overlap_1<=0.7")
-        columns = "+".join(sorted({part.columns[0] if part.compares else part.text for part in parts}))
+        columns = "+".join(sorted({part.text if part.function else part.columns[0] for part in parts}))
         points.append(FilterRange(f"{RANDOM} (column)" if columns == RANDOM else columns, text.strip(), parts))
     # A range that the user adds to a grid may be in it.
     return list({(point.filter, point.label): point for point in points}.values())
@@ -196,12 +193,8 @@ _NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "report_to"
 def encoder_settings(name: str, **given: Any) -> tuple[str, EncoderSettings]:
     """Reads the settings of an encoder as `train-encoder` does.
 
-    Args:
-        name: A model type, or a YAML file of settings of `train-encoder`, optionally as NAME=FILE.
-        **given: Further settings of `train-encoder`, which win over those of the file.
-
-    Returns:
-        The encoder's name in tables, and its settings.
+    `name` is a model type, or a YAML file of settings, optionally as NAME=FILE; what is `given` wins over the file.
+    Returns the encoder's name in tables, too.
     """
     label, equals, path = name.partition("=")
     if not equals and name.endswith((".yaml", ".yml")):

@@ -21,7 +21,7 @@ from ...errors import InputError, UsageError
 from ...evaluation.figures import COLOURS, new_figure, save_figure
 from ...evaluation.verdicts import Interval
 from ...filtering.filter_steps import check_pairs
-from ...filtering.reference_classifier.seen_references import is_seen, read_seen
+from ...filtering.reference_classifier.references import is_seen, read_seen
 from ...filtering.row_choice import choose_one_per_reference
 from ...filtering.tokens import TokenSpans
 from ...settings import recipe, seed_setting, setting

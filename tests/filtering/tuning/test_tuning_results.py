@@ -15,7 +15,6 @@ from hf_paraphrase.filtering.tuning.results import (
     cells_table,
     choose_by_dev,
     compare_cells,
-    ends_table,
     filters_table,
     ranges_table,
     runs_csv,
@@ -159,8 +158,3 @@ def test_every_range_has_a_row_and_the_chosen_one_is_marked(grid):
     rows = cells_of(ranges_table(grid, [RANDOM, HIGH]))[1:]
     assert [row[:2] for row in rows] == [["random", "–"], ["bleu", "bleu<=1"], ["bleu", "bleu>1"]]
     assert [row[2] for row in rows] == ["51.0 ± 1.4", "60.0", "71.0 ± 1.4 (chosen)"]
-
-
-def test_the_last_bin_has_its_difference_from_the_first(grid):
-    ends = [ComparedCell(HIGH, grid[HIGH], grid[LOW], GAIN), ComparedCell(LOW, grid[LOW], grid[LOW])]
-    assert cells_of(ends_table(ends))[1:] == [["news", "avg", "+4.0 [+2.7, +5.3]"], ["news", "avg", "–"]]

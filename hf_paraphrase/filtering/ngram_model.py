@@ -1,36 +1,23 @@
-"""Queries of a backoff language model in an ARPA file: by kenlm where it is installed, else by dictionaries."""
+"""Queries of a backoff language model in an ARPA file: by kenlm where it is installed, else by a dictionary."""
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
-from ...data.text_files import lines_of_bytes
-from ...errors import InputError
-from .counts import BEGIN, END, UNKNOWN
+from ..data.text_files import lines_of_bytes
+from ..errors import InputError
+from .kneser_ney import BEGIN, END, UNKNOWN
 
 _REMEDY = "give an ARPA file, as lmplz, SRILM or score --language-model-text write it"
 _BETWEEN = re.compile(r"[ \t]+")
-_COUNT = re.compile(r"ngram\s+([0-9]{1,3})\s*=\s*([0-9]{1,15})")
 _LOG10_UNKNOWN = -100.0
 """Log-probability of an unknown word where the file has no `<unk>`: KenLM's."""
 
 
-class LanguageModel(Protocol):
-    """A language model over words."""
-
-    def log10_probability(self, words: Sequence[str]) -> float:
-        """Computes log10 p of the words of a sentence and its end."""
-
-    def __contains__(self, word: object) -> bool:
-        """Returns whether it knows a word."""
-
-
-def load_language_model(path: str | os.PathLike[str]) -> LanguageModel:
+def load_language_model(path: str | os.PathLike[str]) -> KenlmModel | NgramModel:
     """Reads an ARPA file, plain or compressed."""
     try:
         import kenlm  # noqa: F401
@@ -97,32 +84,22 @@ class NgramModel:
 def _read_arpa(path: Path) -> tuple[dict[str, tuple[float, float]], int]:
     """Returns log10 probability and backoff of each n-gram, its words joined by spaces; and the highest order."""
     ngrams: dict[str, tuple[float, float]] = {}
-    sizes: dict[int, int] = {}
     order = number = 0
     for number, raw in enumerate(lines_of_bytes(path), 1):
         line = raw.decode("utf-8", "surrogatepass").strip(" \t\r\n")
-        if line == "\\end\\" and order and order == len(sizes) and len(ngrams) == sum(sizes.values()):
+        if line == "\\end\\":
             return ngrams, order
-        if match := _COUNT.fullmatch(line):
-            sizes[int(match[1])] = int(match[2])
-        elif line == f"\\{order + 1}-grams:" and order + 1 in sizes:
-            if len(ngrams) != sum(size for length, size in sizes.items() if length <= order):
-                raise InputError(f"not {sizes[order]} different {order}-grams before `{line}`", path=path, line=number)
+        if line == f"\\{order + 1}-grams:":
             order += 1
         elif order and line:
             # Spaces and tabs alone are between words: others, such as the no-break space, may be within one.
             fields = _BETWEEN.split(line)
             try:
-                backoff = float(fields[order + 1]) if len(fields) == order + 2 else 0.0
-                probability = float(fields[0])
+                values = [float(field) for field in (fields[0], *fields[order + 1 :])]
             except ValueError:
-                probability = backoff = math.nan
-            if len(fields) not in (order + 1, order + 2) or not math.isfinite(probability + backoff):
-                raise InputError(
-                    f"not a log-probability and {order} word{'s' * (order > 1)}: `{line[:60]}`",
-                    path=path,
-                    line=number,
-                    remedy=_REMEDY,
-                )
-            ngrams[" ".join(fields[1 : order + 1])] = probability, backoff
+                values = []
+            if len(fields) <= order or len(values) not in (1, 2):
+                problem = f"not a log-probability and {order} word{'s' * (order > 1)}: `{line[:60]}`"
+                raise InputError(problem, path=path, line=number, remedy=_REMEDY)
+            ngrams[" ".join(fields[1 : order + 1])] = values[0], values[1] if len(values) == 2 else 0.0
     raise InputError("the file ends before `\\end\\`", path=path, line=number, remedy=_REMEDY)

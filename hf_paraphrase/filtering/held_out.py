@@ -1,61 +1,22 @@
-"""Estimates a language model from sentences, among them references that are held out from the pairs.
-
-Paper 000, section 5.6, estimates its language models on references that are separate from the pairs to be selected.
-"""
+"""References that are held out from the pairs, for a language model to be estimated on (paper 000, section 5.6)."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ...data.fingerprints import is_among
-from ...data.folder import DataFolder
-from ...errors import InputError
-from .counts import TrigramCounter
-from .kneser_ney import estimate, write_arpa
-
-
-def train_language_model(
-    blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
-) -> dict[str, Any]:
-    """Estimates a 3-gram model of lower-cased tokens with interpolated modified Kneser-Ney smoothing.
-
-    Returns:
-        `sentences`, `tokens`, `words` (distinct), `ngrams` and `discounts` of each order, and the orders of which the
-        discounts could not be estimated, `fallback_discounts`.
-    """
-    counter = TrigramCounter()
-    for block in blocks:
-        counter.add(block)
-    if not counter.sentences:
-        raise InputError(
-            "the text of the language model has no word", path=source, remedy="give sentences with words, one a line"
-        )
-    model = estimate(counter)
-    write_arpa(path, model)
-    return {
-        "sentences": counter.sentences,
-        "tokens": counter.tokens,
-        "words": len(counter.words) - 3,
-        "ngrams": [len(keys) for keys in model.keys],
-        "discounts": [[round(value, 6) for value in discounts.values] for discounts in model.discounts],
-        "fallback_discounts": [order for order, item in enumerate(model.discounts, 1) if not item.estimated],
-    }
+from ..data.fingerprints import is_among
+from ..data.folder import DataFolder
+from ..errors import InputError
 
 
 @dataclass(frozen=True)
 class HeldOutReferences:
-    """Some of the distinct references of a data set.
-
-    Attributes:
-        fingerprints: 64-bit fingerprints of the drawn references, ascending, uint64 (references,).
-    """
+    """Some of the distinct references of a data set, by their fingerprints, ascending, uint64 (references,)."""
 
     seed: int
     fingerprints: np.ndarray

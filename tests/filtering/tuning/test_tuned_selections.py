@@ -8,8 +8,7 @@ from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import choose_rows
-from hf_paraphrase.filtering.selections import parse_selection
-from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
+from hf_paraphrase.filtering.tuning.runs import SelectionPool
 from hf_paraphrase.filtering.tuning.settings import GRIDS, RANDOM, filter_ranges
 
 
@@ -37,22 +36,18 @@ def pairs(tmp_path_factory):
 
 
 @pytest.mark.parametrize("way", [None, "best", "random", "diverse"])
-@pytest.mark.parametrize("sample", [None, 5])
-@pytest.mark.parametrize(
-    "texts", [(), ("overlap_1<=0.5",), ("3<length<=9", "quality>0.2"), ("quality<=0.9", "bleu<0.3", "rank>=1")]
-)
-def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, sample, texts):
-    selections = tuple(map(parse_selection, texts))
-    others = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0")]
-    rows, available = SelectionPool(pairs, [*others, *selections], way).select(selections, sample, 3)
-    options = FilterSteps(keep=list(texts), one_per_reference=way, sample=sample, seed=3)
+@pytest.mark.parametrize("keep", ["overlap_1<=0.5", "3<length<=9,quality>0.2", "quality<=0.9,bleu<0.3,rank>=1"])
+def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, keep):
+    point = filter_ranges([], [keep])[1]
+    rows, available = SelectionPool(pairs, way, 5).select(point, 3)
+    options = FilterSteps(keep=keep.split(","), one_per_reference=way, sample=5, seed=3)
     choice = choose_rows(DataFolder(pairs), "train", options)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
     counts = [count for step, count in choice.funnel.items() if not step.startswith("sample")]
     assert available == counts[-1]
 
 
-def test_rows_that_cannot_be_trained_on_are_masked_before_the_sample_is_drawn(tmp_path):
+def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(tmp_path):
     rows = 60
     table = pa.table(
         {
@@ -62,28 +57,27 @@ def test_rows_that_cannot_be_trained_on_are_masked_before_the_sample_is_drawn(tm
         }
     )
     write_split(tmp_path, "train", [table.slice(0, 20), table.slice(20)], table.schema)
-    pool = SelectionPool(tmp_path, [], None)
     good = [i for i in range(rows) if i % 3 and i not in {1, 2, 4, 5, 7}]
-    assert pool.select([], None, 0)[0].tolist() == good and pool.unusable == rows - len(good)
-    kept, available = pool.select([], 30, 0)
+    random = filter_ranges([])[0]
+    pool = SelectionPool(tmp_path, None, rows)
+    assert pool.select(random, 0)[0].tolist() == good and pool.unusable == rows - len(good)
+    kept, available = SelectionPool(tmp_path, None, 30).select(random, 0)
     assert len(kept) == 30 and available == len(good) and set(kept.tolist()) <= set(good)
-    choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=list(pool.usable_texts), sample=30, seed=0))
+    choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=pool.usable, sample=30, seed=0))
     assert kept.tolist() == np.flatnonzero(choice.kept).tolist()
 
 
-def test_a_folder_without_any_row_to_train_on_is_an_error(tmp_path):
-    table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
-    write_split(tmp_path, "train", [table], table.schema)
-    with pytest.raises(InputError, match="no pair can be trained on"):
-        SelectionPool(tmp_path, [], None)
-
-
-def test_a_selection_of_nothing_is_empty_and_columns_that_are_not_there_are_named(pairs):
-    nothing = parse_selection("length>100")
-    rows, available = SelectionPool(pairs, [nothing], "best").select([nothing], 5, 0)
+def test_a_selection_of_nothing_is_empty_and_what_cannot_be_trained_on_or_is_not_there_is_named(pairs, tmp_path):
+    pool = SelectionPool(pairs, "best", 5)
+    nothing, unknown = filter_ranges([], ["length>100", "beauty>1"])[1:]
+    rows, available = pool.select(nothing, 0)
     assert len(rows) == available == 0
     with pytest.raises(UsageError, match="there is no column beauty"):
-        SelectionPool(pairs, [parse_selection("beauty>1")], None)
+        pool.select(unknown, 0)
+    table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
+    write_split(tmp_path, "train", [table], table.schema)
+    with pytest.raises(InputError, match="nothing is left after `label==1`"):
+        SelectionPool(tmp_path, None, 5)
 
 
 def test_the_grids_are_those_of_the_paper():

@@ -4,14 +4,12 @@ import gzip
 import importlib.util
 import sys
 
-import numpy as np
 import pytest
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.language_model import kneser_ney
-from hf_paraphrase.filtering.language_model.counts import TrigramCounter
-from hf_paraphrase.filtering.language_model.kneser_ney import estimate, write_arpa
-from hf_paraphrase.filtering.language_model.ngram_model import KenlmModel, NgramModel, load_language_model
+from hf_paraphrase.filtering import kneser_ney
+from hf_paraphrase.filtering.kneser_ney import TrigramCounter, estimate, write_arpa
+from hf_paraphrase.filtering.ngram_model import KenlmModel, NgramModel, load_language_model
 
 FOUR_GRAMS = """\\data\\
 ngram 1=4
@@ -54,24 +52,10 @@ def written(tmp_path, text):
     return path
 
 
-def test_what_is_written_is_read_back(tmp_path):
-    counter = TrigramCounter()
-    counter.add(["a b c", "b c ’ don't", "é 中", ""])
-    model = estimate(counter)
-    write_arpa(tmp_path / "model.arpa", model)
-    found = NgramModel(tmp_path / "model.arpa").ngrams
-    assert len(found) == sum(map(len, model.keys))
-    for order, (keys, probabilities) in enumerate(zip(model.keys, model.probabilities, strict=True), 1):
-        for row, key in enumerate(keys.tolist()):
-            words = [model.words[key >> 21 * place & ((1 << 21) - 1)] for place in reversed(range(order))]
-            probability, backoff = found[" ".join(words)]
-            assert probability == pytest.approx(np.log10(probabilities[row]), abs=1e-6)
-            expected = 0.0 if order == 3 else np.log10(model.backoffs[order - 1][row])
-            assert backoff == pytest.approx(expected, abs=1e-6)
-
-
 def test_a_model_of_another_order_is_queried_by_the_arpa_rule(tmp_path, kind):
-    model = kind(written(tmp_path, FOUR_GRAMS))
+    path = tmp_path / "model.arpa.gz"
+    path.write_bytes(gzip.compress(FOUR_GRAMS.encode()))
+    model = kind(path)
     expected = [
         -0.3,
         -0.15,
@@ -83,12 +67,6 @@ def test_a_model_of_another_order_is_queried_by_the_arpa_rule(tmp_path, kind):
     # An unknown word, where the file has no <unk>.
     assert model.log10_probability(["c", "b"]) == pytest.approx(-100.0 - 0.5 - 0.7 - 1 - 0.125)
     assert "a" in model and "c" not in model
-
-
-def test_a_compressed_file_is_read(tmp_path):
-    path = tmp_path / "model.arpa.gz"
-    path.write_bytes(gzip.compress(FOUR_GRAMS.encode()))
-    assert NgramModel(path).order == 4
 
 
 @pytest.mark.parametrize("installed", [True, False])
@@ -103,21 +81,15 @@ def test_kenlm_reads_the_model_where_it_is_installed(tmp_path, monkeypatch, inst
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("ngram 2=3", "ngram 2=4", "not 4 different 2-grams"),
-        ("ngram 3=2", "ngram 7=2", "not a log-probability and 2 words"),
         ("-0.4\ta b\t-0.2", "x\ta b\t-0.2", "not a log-probability and 2 words"),
-        ("-0.4\ta b\t-0.2", "nan\ta b\t-0.2", "not a log-probability and 2 words"),
         ("-0.4\ta b\t-0.2", "-0.4\ta b c d\t-0.2", "not a log-probability and 2 words"),
-        ("-0.7\tb", "-0.7\ta", "not 4 different 1-grams"),
+        ("-0.7\tb\t-0.125", "-0.7", "not a log-probability and 1 word"),
         ("\\end\\", "", "ends before"),
-        ("\\data\\", "data", None),
         ("-99\t<s>\t-0.5", "-99\tx\t-0.5", "has no <s>"),
     ],
 )
 def test_a_damaged_file_is_an_input_error_that_names_it(tmp_path, old, new, expected, kind):
     path = written(tmp_path, FOUR_GRAMS.replace(old, new, 1))
-    if kind is NgramModel and expected is None:
-        pytest.skip("kenlm alone minds this")
     with pytest.raises(InputError) as caught:
         kind(path)
     assert caught.value.path == str(path)

@@ -1,0 +1,223 @@
+"""A 3-gram language model for the measure `perplexity`: sentences in, an ARPA file out.
+
+Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998, section 3), as KenLM's `lmplz`: a sentence
+w_1 … w_n is counted as `<s>` w_1 … w_n `</s>`, with a single begin mark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..artefacts.files import written_whole
+from ..errors import InputError
+from .tokens import TokenSpans
+
+UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
+"""The marks of ARPA files. None can be a token: :func:`~.tokens.tokenize` splits at the angle brackets."""
+_BEGIN_ID, _END_ID = 1, 2
+_WORD_BITS = 21
+"""Bits of a word's number: three of them make up a 64-bit key."""
+_WORD_MASK, _BIGRAM_MASK = (1 << _WORD_BITS) - 1, (1 << 2 * _WORD_BITS) - 1
+_PENDING = 1 << 22
+FALLBACK = (0.5, 1.0, 1.5)
+"""Discounts where the counts of counts give none: those that `lmplz --discount_fallback` takes."""
+
+
+class Estimate(NamedTuple):
+    """A backoff model as ARPA files hold it.
+
+    Attributes:
+        keys: For each order the packed n-grams, ascending, int64 (n-grams,).
+        probabilities: For each order p(w | h) with all lower orders interpolated, float64 (n-grams,).
+        backoffs: For each order but the highest, what the probability given a shorter history is multiplied by
+            where a word was not seen after this n-gram, float64 (n-grams,).
+        discounts: For each order what is taken off an adjusted count of 1, of 2, and of 3 or more.
+    """
+
+    words: list[str]
+    keys: list[np.ndarray]
+    probabilities: list[np.ndarray]
+    backoffs: list[np.ndarray]
+    discounts: list[tuple[float, float, float]]
+
+
+class TrigramCounter:
+    """Counts the trigrams of sentences that have a token; memory grows with the distinct trigrams, not with the text.
+
+    `words` has the word of each number; the first three are `<unk>`, `<s>` and `</s>`, which `tokens` does not count.
+    """
+
+    def __init__(self) -> None:
+        self.words = [UNKNOWN, BEGIN, END]
+        self.sentences = self.tokens = 0
+        self._numbers = {word: number for number, word in enumerate(self.words)}
+        # Sorted distinct keys with their counts, and those of newer sentences, merged into them now and then.
+        self._keys = [np.empty(0, dtype=np.int64)]
+        self._counts = [np.empty(0, dtype=np.int64)]
+
+    def add(self, sentences: Sequence[str]) -> None:
+        """Counts some sentences."""
+        spans = TokenSpans(list(map(str.lower, sentences)))
+        # Each distinct token is looked up once, in the order in which they come.
+        _, places, inverse = np.unique(spans.numbers, return_index=True, return_inverse=True)
+        order = np.argsort(places)
+        distinct = np.empty(len(places), dtype=np.int64)
+        distinct[order] = [self._number(spans.text(place)) for place in places[order].tolist()]
+        counts = spans.counts[spans.counts > 0]
+        sequence = np.full(len(spans) + 2 * len(counts), _BEGIN_ID, dtype=np.int64)
+        ends = np.cumsum(counts + 2) - 1
+        sequence[ends] = _END_ID
+        sequence[np.arange(len(spans)) + 2 * np.repeat(np.arange(len(counts)), counts) + 1] = distinct[inverse]
+        self.sentences += len(counts)
+        self.tokens += len(spans)
+        # No trigram begins at the last word of a sentence or at its end mark.
+        starts = np.delete(np.arange(len(sequence)), np.concatenate([ends - 1, ends]))
+        trigrams = (sequence[starts] << _WORD_BITS | sequence[starts + 1]) << _WORD_BITS | sequence[starts + 2]
+        for values, kept in zip(np.unique(trigrams, return_counts=True), (self._keys, self._counts), strict=True):
+            kept.append(values)
+        if sum(map(len, self._keys[1:])) > max(_PENDING, len(self._keys[0])):
+            self._merge()
+
+    def adjusted(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
+
+        Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them,
+        except bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys
+        are ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
+        """
+        trigrams, occurrences = self._merge()
+        # A sentence has a word, so every bigram that begins one begins a trigram.
+        is_first = trigrams >> 2 * _WORD_BITS == _BEGIN_ID
+        openings, begins = np.unique(trigrams[is_first] >> _WORD_BITS, return_index=True)
+        opening_counts = np.add.reduceat(occurrences[is_first], begins) if len(begins) else begins
+        bigrams, lefts = np.unique(trigrams & _BIGRAM_MASK, return_counts=True)
+        bigrams, lefts = np.concatenate([openings, bigrams]), np.concatenate([opening_counts, lefts])
+        order = np.argsort(bigrams)
+        bigrams, lefts = bigrams[order], lefts[order]
+        words = np.bincount(bigrams & _WORD_MASK, minlength=len(self.words))
+        return [(np.arange(len(self.words)), words), (bigrams, lefts), (trigrams, occurrences)]
+
+    def _merge(self) -> tuple[np.ndarray, np.ndarray]:
+        keys, inverse = np.unique(np.concatenate(self._keys), return_inverse=True)
+        counts = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(counts, inverse, np.concatenate(self._counts))
+        self._keys, self._counts = [keys], [counts]
+        return keys, counts
+
+    def _number(self, word: str) -> int:
+        number = self._numbers.setdefault(word, len(self.words))
+        if number == len(self.words):
+            if number > _WORD_MASK:
+                raise InputError(
+                    f"the text of the language model has more than {number:,} distinct words", remedy="give less text"
+                )
+            self.words.append(word)
+        return number
+
+
+def estimate_discounts(counts: np.ndarray) -> tuple[float, float, float]:
+    """Estimates the discounts of one order from its counts of counts (Chen and Goodman 1998, equation 26).
+
+    With n_k the number of n-grams of adjusted count k and Y = n_1 / (n_1 + 2 n_2), D_k = k − (k + 1) Y n_{k+1} / n_k
+    for k = 1, 2, 3. Where an n_k of k ≤ 3 is 0, or a D_k is not above 0 and at most k, all three are :data:`FALLBACK`.
+    """
+    number = np.bincount(np.minimum(counts, 5), minlength=6).astype(np.float64)
+    if (number[1:4] == 0).any():
+        return FALLBACK
+    share = number[1] / (number[1] + 2 * number[2])
+    first, second, third = (float(k - (k + 1) * share * number[k + 1] / number[k]) for k in (1, 2, 3))
+    return (first, second, third) if 0 < first <= 1 and 0 < second <= 2 and 0 < third <= 3 else FALLBACK
+
+
+def _discounts_of(counts: np.ndarray, discounts: tuple[float, float, float]) -> np.ndarray:
+    return np.array((0.0, *discounts))[np.minimum(counts, 3)]
+
+
+def estimate(counter: TrigramCounter) -> Estimate:
+    """Estimates the probability of every seen n-gram and the backoff weight of every seen history.
+
+        p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx) + γ(h) p(w | h'),   γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
+
+    with a the adjusted counts and h' the history h without its first word. Below the words stands the uniform
+    distribution over all words, `</s>` and `<unk>` but not `<s>`; from it `<unk>` has its probability.
+    """
+    adjusted = counter.adjusted()
+    discounts = [estimate_discounts(counts) for _, counts in adjusted]
+    keys = [order_keys for order_keys, _ in adjusted]
+    words, counts = adjusted[0]
+    total, discount = counts.sum(), _discounts_of(counts, discounts[0])
+    probabilities = [(counts - discount + discount.sum() / (len(words) - 1)) / total]
+    # As `lmplz` has it: the begin mark is given, never predicted.
+    probabilities[0][_BEGIN_ID] = 1.0
+    backoffs = []
+    for order, mask in ((2, _WORD_MASK), (3, _BIGRAM_MASK)):
+        order_keys, counts = adjusted[order - 1]
+        discount = _discounts_of(counts, discounts[order - 1])
+        histories, begins, sizes = np.unique(order_keys >> _WORD_BITS, return_index=True, return_counts=True)
+        totals = np.add.reduceat(counts, begins)
+        gammas = np.add.reduceat(discount, begins) / totals
+        shorter = probabilities[-1][np.searchsorted(keys[order - 2], order_keys & mask)]
+        probabilities.append((counts - discount) / np.repeat(totals, sizes) + np.repeat(gammas, sizes) * shorter)
+        backoff = np.ones(len(keys[order - 2]))
+        backoff[np.searchsorted(keys[order - 2], histories)] = gammas
+        backoffs.append(backoff)
+    return Estimate(counter.words, keys, probabilities, backoffs, discounts)
+
+
+def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
+    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
+    # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
+    with (
+        written_whole(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
+    ):
+        file.write("\\data\\\n")
+        file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(model.keys, 1))
+        for order in range(1, len(model.keys) + 1):
+            file.write(f"\n\\{order}-grams:\n")
+            file.writelines(_lines(model, order))
+        file.write("\n\\end\\\n")
+
+
+def _lines(model: Estimate, order: int) -> Iterator[str]:
+    keys = model.keys[order - 1]
+    columns = [((keys >> _WORD_BITS * place) & _WORD_MASK).tolist() for place in reversed(range(order))]
+    grams = (" ".join([model.words[number] for number in gram]) for gram in zip(*columns, strict=True))
+    probabilities = [f"{value:.7g}" for value in np.log10(model.probabilities[order - 1]).tolist()]
+    backoffs = [""] * len(keys)
+    if order <= len(model.backoffs):
+        backoffs = [f"\t{value:.7g}" for value in np.log10(model.backoffs[order - 1]).tolist()]
+    for probability, gram, backoff in zip(probabilities, grams, backoffs, strict=True):
+        yield f"{probability}\t{gram}{backoff}\n"
+
+
+def train_language_model(
+    blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
+) -> dict[str, Any]:
+    """Estimates a 3-gram model of lower-cased tokens and writes it.
+
+    Returns:
+        `sentences`, `tokens`, `words` (distinct), `ngrams` and `discounts` of each order, and the orders of which the
+        discounts could not be estimated, `fallback_discounts`.
+    """
+    counter = TrigramCounter()
+    for block in blocks:
+        counter.add(block)
+    if not counter.sentences:
+        raise InputError(
+            "the text of the language model has no word", path=source, remedy="give sentences with words, one a line"
+        )
+    model = estimate(counter)
+    write_arpa(path, model)
+    return {
+        "sentences": counter.sentences,
+        "tokens": counter.tokens,
+        "words": len(counter.words) - 3,
+        "ngrams": [len(keys) for keys in model.keys],
+        "discounts": [[round(value, 6) for value in discounts] for discounts in model.discounts],
+        "fallback_discounts": [order for order, item in enumerate(model.discounts, 1) if item == FALLBACK],
+    }
