@@ -209,7 +209,8 @@ def _study(
     sizes = settings.recall_sizes
     recall = {}
     for name, encoders in settings.scorers().items():
-        ranks = gold_ranks(*(side.vectors for side in test_run.sides(encoders)), test_part.gold, sizes[-1])
+        source, target = test_run.sides(encoders)
+        ranks = gold_ranks(source.vectors, target.vectors, test_part.gold, sizes[-1])
         label = f"the filter ({encoders.names})" if name == "filter" else name
         recall[label] = recall_rows(ranks, len(test_part.source), len(test_part.target), sizes)
     curves: Curves = {"candidates": {}, "random_pairs": {}}
