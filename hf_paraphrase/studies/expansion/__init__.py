@@ -14,7 +14,7 @@ from ...registry import lazy_exports
 if TYPE_CHECKING:
     from .expander import Expanded, Expander
     from .expanding import ExpandSettings, expand
-    from .tagger import PartOfSpeechTagger
     from .wordnet import WordNet
+    from .words import PartOfSpeechTagger
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from ...data.fingerprints import Fingerprints
 from .inflection import Analysis, analyse, base_of_verb, inflected, is_verb
-from .tagger import PartOfSpeechTagger
 from .wordnet import WordNet
-from .words import split_words
+from .words import PartOfSpeechTagger, split_words
 
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _SPACES = re.compile(r"\s+")

@@ -18,9 +18,8 @@ from ...data.fingerprints import Fingerprints
 from ...messages import log
 from .definitions import Definition, Definitions
 from .inflection import a_or_an
-from .tagger import PartOfSpeechTagger
 from .wordnet import WordNet, find_wordnet
-from .words import STOP_WORDS, begins_sentence, split_words
+from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
 
 SHARE = 0.3
 """Paper 004 speaks of "a certain percentage of words"; of the content words in its Table 1 about a third."""

@@ -1,9 +1,14 @@
-"""Cuts English sentences into words and what stands between them, and knows the words that are never expanded."""
+"""Cuts English sentences into words, tags them, and knows the words that are never expanded."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
+from ...errors import UsageError
+
+_MOST_KNOWN = 1 << 16
 _END = r"(?![^\W_])"
 _CLITIC = rf"['’](?:s|re|ve|ll|d|m){_END}"
 _SPECIAL = r"/@\\_#=<>|~^*"
@@ -57,3 +62,43 @@ mr mrs ms dr etc e.g i.e vs
 """
 STOP_WORDS = frozenset(_CLOSED_CLASSES.split())
 """Words of the closed classes, auxiliary verbs, numbers and the commonest adverbs, in lower case."""
+
+
+class PartOfSpeechTagger:
+    """The part-of-speech tagger of the package `denckring-en-pos`, for sentences without their punctuation.
+
+    It is an averaged perceptron over the features of Honnibal's tagger, trained on the English Web Treebank of
+    Universal Dependencies; its weights are JSON. Tags are the labels of the model, such as `NOUN|-` or `VERB|Fin`: a
+    universal part of speech, and of verbs the form. Sentences come back in the next epoch or variant, so the last ones
+    are kept.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._known: dict[tuple[str, ...], list[str]] = {}
+
+    @classmethod
+    def load(cls) -> PartOfSpeechTagger:
+        """Opens the tagger of the package `denckring-en-pos`."""
+        try:
+            from denckring_en_pos import tagger
+        except ImportError as error:
+            remedy = "pip install hf-paraphrase[expansion]"
+            raise UsageError("the part-of-speech tagger is not installed", remedy=remedy) from error
+        return cls(tagger())
+
+    def __contains__(self, word: str) -> bool:
+        """Returns whether the model was trained on a word, given in lower case."""
+        return word in self._model.vocabulary
+
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Returns the label of every word."""
+        return [self._tag(tuple(words)) for words in sentences]
+
+    def _tag(self, words: tuple[str, ...]) -> list[str]:
+        labels = self._known.get(words)
+        if labels is None:
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+            labels = self._known[words] = self._model.tag(words)
+        return labels

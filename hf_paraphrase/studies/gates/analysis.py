@@ -20,7 +20,7 @@ from ...evaluation.verdicts import difference
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
-from ..expansion.tagger import PartOfSpeechTagger
+from ..expansion.words import PartOfSpeechTagger
 from ..report import Report, ReportSettings, report
 from .gates import WordGates, check_gran, component_gates, from_own_mean, grouped_means, word_gates
 from .gates import words_of_texts as words_of

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError
-from ..expansion.tagger import PartOfSpeechTagger
+from ..expansion.words import PartOfSpeechTagger
 
 TAG, DEPENDENCY = "tag", "dependency"
 _PUNCTUATION = "PUNCT"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string(
 """Mined pairs: a bitext with the ids that the sentences have in their collections."""
 
 DIGITS = 9
+_GOLD_REMEDY = "one pair a line as `source id TAB target id`"
 _NUMBER = re.compile(r"\d+")
 _ID = re.compile(r"\S*\d\t")
 
@@ -48,10 +49,6 @@ class Collection:
 
     def __len__(self) -> int:
         return len(self.sentences)
-
-    def positions(self) -> dict[str, int]:
-        """Maps each name to its place."""
-        return {name: place for place, name in enumerate(self.names)}
 
 
 def read_collection(path: Path, layout: str) -> Collection:
@@ -112,21 +109,23 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
     Returns:
         The places of the pairs (pairs, 2), sorted.
     """
-    sides: list[tuple[Collection, Mapping[str, int]]] = [(side, side.positions()) for side in (source, target)]
-    pairs: list[tuple[int, int]] = []
-    remedy = "one pair a line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
-    for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
-        columns = [texts["source"].to_pylist(), texts["target"].to_pylist()]
-        for line, pair in zip(lines.tolist(), zip(*columns, strict=True), strict=True):
-            places = []
-            for name, (side, positions) in zip(pair, sides, strict=True):
-                if name not in positions:
-                    raise InputError(
-                        f"the id `{name[:80]}` is not in {side.path.name}", path=path, line=line, remedy=remedy
-                    )
-                places.append(positions[name])
-            pairs.append((places[0], places[1]))
-    return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
+    positions = [{name: place for place, name in enumerate(side.names)} for side in (source, target)]
+    pairs = set()
+    for line, pair in _lines_of_gold(path):
+        for name, side, places in zip(pair, (source, target), positions, strict=True):
+            if name not in places:
+                remedy = f"{_GOLD_REMEDY}; these are the numbers of lines without --layout bucc"
+                raise InputError(
+                    f"the id `{name[:80]}` is not in {side.path.name}", path=path, line=line, remedy=remedy
+                )
+        pairs.add((positions[0][pair[0]], positions[1][pair[1]]))
+    return np.array(sorted(pairs), np.int64).reshape(-1, 2)
+
+
+def _lines_of_gold(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
+    for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=_GOLD_REMEDY):
+        pairs = zip(texts["source"].to_pylist(), texts["target"].to_pylist(), strict=True)
+        yield from zip(lines.tolist(), pairs, strict=True)
 
 
 def identifiers(language: str, count: int) -> list[str]:
@@ -146,11 +145,7 @@ def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[s
 
 def read_gold_ids(path: Path) -> set[tuple[str, str]]:
     """Reads true pairs, `source id TAB target id` a line."""
-    remedy = "one pair a line as `source id TAB target id`"
-    gold: set[tuple[str, str]] = set()
-    for _, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
-        gold.update(zip(texts["source"].to_pylist(), texts["target"].to_pylist(), strict=True))
-    return gold
+    return {pair for _, pair in _lines_of_gold(path)}
 
 
 def mined_curve(folder: str, gold: set[tuple[str, str]]) -> Curve:

@@ -209,8 +209,8 @@ def _study(
     sizes = settings.recall_sizes
     recall = {}
     for name, encoders in settings.scorers().items():
-        sources, targets = test_run.sides(encoders)
-        ranks = gold_ranks(sources.vectors, targets.vectors, test_part.gold, sizes[-1])
+        source, target = test_run.sides(encoders)
+        ranks = gold_ranks(source.vectors, target.vectors, test_part.gold, sizes[-1])
         label = f"the filter ({encoders.names})" if name == "filter" else name
         recall[label] = recall_rows(ranks, len(test_part.source), len(test_part.target), sizes)
     curves: Curves = {"candidates": {}, "random_pairs": {}}

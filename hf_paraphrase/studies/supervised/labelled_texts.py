@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
+from ...data.row_selection import hold_out, text_keys
 from ...errors import InputError
 
 CLASSES, SCORES = "classes", "scores"
@@ -53,13 +55,10 @@ class LabelledTexts:
         return InputError(f"split `{self.split}`, row {self.rows[place]}: {text}", path=self.folder, remedy=remedy)
 
     @property
-    def keys(self) -> list[tuple[str, str]]:
-        """What identifies the rows: their sentences without case and superfluous space."""
-        seconds = self.second or [""] * len(self)
-        return [
-            (" ".join(one.lower().split()), " ".join(two.lower().split()))
-            for one, two in zip(self.first, seconds, strict=True)
-        ]
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each row, the same for sentences that differ in case and superfluous space only (rows,)."""
+        sides = [self.first, self.second or [""] * len(self)]
+        return text_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
     def class_numbers(self, numbers: Mapping[str, int]) -> NDArray[np.int64]:
         """Returns the numbers of the classes (rows,)."""
@@ -123,28 +122,21 @@ def _target(texts: LabelledTexts, place: int, value: Any, column: str, kind: str
 
 
 def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledTexts, LabelledTexts]:
-    """Draws a share of the rows, rounded to whole groups of rows whose sentences are equal but for case and space.
-
-    The draw depends on the seed and on the sentences alone.
+    """Draws a share of the rows, of which those whose sentences are equal but for case and space stay together.
 
     Returns:
         What is left, and what was drawn, both in their old order.
     """
-    keys = texts.keys
-    group_of = {key: group for group, key in enumerate(dict.fromkeys(keys))}
-    count = round(share * len(group_of))
-    if not 0 < count < len(group_of):
+    drawn = hold_out(texts.keys, round(share * len(texts)), seed)
+    if drawn.all() or not drawn.any():
         raise InputError(
-            f"split `{texts.split}` has {len(group_of)} different rows, too few to draw {share:.0%} of them",
+            f"split `{texts.split}` has {len(texts)} rows, too few to draw {share:.0%} of them",
             path=texts.folder,
             remedy="give more data, or splits of its own",
         )
-    drawn = np.random.default_rng(seed).permutation(len(group_of))[:count]
-    is_drawn = np.isin([group_of[key] for key in keys], drawn)
-    return texts.take(np.flatnonzero(~is_drawn)), texts.take(np.flatnonzero(is_drawn))
+    return texts.take(np.flatnonzero(~drawn)), texts.take(np.flatnonzero(drawn))
 
 
 def without_rows_of(texts: LabelledTexts, others: Sequence[LabelledTexts]) -> LabelledTexts:
     """Leaves out the rows whose sentences, but for case and space, are a row of another part."""
-    other_keys = {key for part in others for key in part.keys}
-    return texts.take(np.flatnonzero([key not in other_keys for key in texts.keys]))
+    return texts.take(np.flatnonzero(~np.isin(texts.keys, np.concatenate([part.keys for part in others]))))

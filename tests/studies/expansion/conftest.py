@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.studies.expansion.tagger import PartOfSpeechTagger
 from hf_paraphrase.studies.expansion.wordnet import WordNet
+from hf_paraphrase.studies.expansion.words import PartOfSpeechTagger
 
 
 @pytest.fixture(scope="session")

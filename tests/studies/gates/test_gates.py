@@ -14,7 +14,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.expansion.tagger import PartOfSpeechTagger
+from hf_paraphrase.studies.expansion.words import PartOfSpeechTagger
 from hf_paraphrase.studies.gates.analysis import compare, gate_table
 from hf_paraphrase.studies.gates.gates import (
     check_gran,
