@@ -191,7 +191,7 @@ def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLD
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
     @cache
-    def parts_of(kind: type[Any], schema: pa.Schema) -> dict[tuple[str, str], Part]:
+    def parts_of(kind: Any, schema: pa.Schema) -> dict[tuple[str, str], Part]:
         return _parts_below(kind(data_dir=str(folder)), folder, schema)
 
     wanted = set(names)

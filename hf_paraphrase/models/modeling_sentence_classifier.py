@@ -175,7 +175,7 @@ class SentenceClassifier(PreTrainedModel):
 
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     """Makes the encoder, with random weights, of a class that is registered or travels with this file."""
-    settings = dict(config.sentence_encoder)
+    settings = dict(config.sentence_encoder or {})
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):
         # They list this class too, so they are loaded after it.
