@@ -186,11 +186,14 @@ def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
     return replace(scorers(name, device=device, batch_size=batch_size)[0], kind="baseline")
 
 
-def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = ()) -> list[Scorer]:
+def scorers(
+    folder: str, *, device: str, batch_size: int, sizes: Iterable[int] = (), name: str | None = None
+) -> list[Scorer]:
     """Opens an encoder of any library: the whole one, then its first components for each size."""
     from ..encoders.sentence_encoder import SentenceEncoder
 
-    whole = SentenceEncoder.from_pretrained(name, device=device)
+    name = folder if name is None else name
+    whole = SentenceEncoder.from_pretrained(folder, device=device)
     parts = {size: whole.truncated(size) for size in sizes}
     options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
     return [

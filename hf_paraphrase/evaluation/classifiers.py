@@ -32,14 +32,7 @@ def check_sklearn() -> None:
 
 
 def fit_classifier(features: np.ndarray, labels: np.ndarray, penalty: float, weights: np.ndarray | None = None) -> Any:
-    """Fits a multinomial logistic regression whose penalty is a weight decay: penalty / 2 · ‖w‖² beside the mean loss.
-
-    Args:
-        features: float32 (n, dim).
-        labels: The class of each row (n,).
-        penalty: The weight decay.
-        weights: The weight of each row (n,); 1 by default.
-    """
+    """Fits a logistic regression of rows (n, dim) whose penalty is a weight decay: penalty / 2 · ‖w‖² + mean loss."""
     from sklearn.linear_model import LogisticRegression
 
     total = len(labels) if weights is None else float(weights.sum())
@@ -48,10 +41,6 @@ def fit_classifier(features: np.ndarray, labels: np.ndarray, penalty: float, wei
 
 def predict_scores(features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]) -> tuple[np.ndarray, float]:
     """Predicts graded scores by the regression of Tai, Socher and Manning 2015, section 4.2.
-
-    Args:
-        features: Of the parts `train`, `dev` and `test`, float32 (n, dim) each.
-        gold: The human scores of `train` and `dev` (n,).
 
     Returns:
         The predicted scores of the test part (m,), and Pearson's r on the dev part, by which the penalty was chosen.
@@ -103,13 +92,7 @@ def check_enough(labels: np.ndarray, least: int, name: str, path: Path) -> None:
 def predict_classes(
     features: np.ndarray, labels: np.ndarray, test: np.ndarray | None, folds: int = FOLDS
 ) -> tuple[np.ndarray, float]:
-    """Predicts the classes of a test part; without one those of the examples themselves, by nested folds.
-
-    Args:
-        features: float32 (n, dim).
-        labels: The class of each row (n,).
-        test: Features of the test part, float32 (m, dim).
-        folds: Folds, outer and inner.
+    """Predicts the classes of a test part (m, dim); without one those of the examples themselves, by nested folds.
 
     Returns:
         The predicted classes, and the mean accuracy over folds of the training examples, which chose the penalty.

@@ -38,12 +38,11 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
             path=data_dir,
             remedy="it needs STS16-en-test/STS.input.*.txt or data/validation-*.parquet with a column score or label",
         )
-    splits = DataFolder(data_dir).splits
-    if "validation" not in splits and len(splits) > 1:
-        raise InputError(
-            f"no split `validation` among {', '.join(splits)}", path=data_dir, remedy="add one to tune on"
-        )
-    return [read_graded_folder(data_dir, "validation" if "validation" in splits else splits[0])]
+    split = _split_or_only(data_dir, "validation")
+    if split is None:
+        splits = ", ".join(DataFolder(data_dir).splits)
+        raise InputError(f"no split `validation` among {splits}", path=data_dir, remedy="add one to tune on")
+    return [read_graded_folder(data_dir, split)]
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
@@ -59,15 +58,19 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
     if test_sets:
         keys = {graded.key for graded in test_sets}
         return test_sets, [key for key in expected if key not in keys]
-    if _is_data_folder(data_dir):
-        splits = DataFolder(data_dir).splits
-        if "test" in splits or len(splits) == 1:
-            return [read_graded_folder(data_dir, "test" if "test" in splits else splits[0])], []
-    raise InputError(
-        "no test set of STS 2012 to 2015, SICK or Twitter below this folder, and no graded split `test`",
-        path=data_dir,
-        remedy="check --data, or leave it out to tune without a test",
-    )
+    split = _split_or_only(data_dir, "test") if _is_data_folder(data_dir) else None
+    if split is None:
+        raise InputError(
+            "no test set of STS 2012 to 2015, SICK or Twitter below this folder, and no graded split `test`",
+            path=data_dir,
+            remedy="check --data, or leave it out to tune without a test",
+        )
+    return [read_graded_folder(data_dir, split)], []
+
+
+def _split_or_only(data_dir: Path, name: str) -> str | None:
+    splits = DataFolder(data_dir).splits
+    return name if name in splits else splits[0] if len(splits) == 1 else None
 
 
 def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
@@ -78,10 +81,9 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
             column `label` (1 for a paraphrase, 0 for another pair), or a bitext with a split `validation`.
 
     Returns:
-        A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, and their
-        unweighted mean under `dev_mean`. For labels it gives the average precision × 100; for a bitext how many
-        sentences find their translation, in per cent
-        (see :mod:`.translation_retrieval`), in both directions and on average.
+        A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, for labels
+        the average precision × 100, for a bitext how many sentences find their translation (see
+        :mod:`.translation_retrieval`), in per cent; and under `dev_mean` their unweighted mean.
     """
     data_dir = Path(data_dir)
     if is_bitext(data_dir):

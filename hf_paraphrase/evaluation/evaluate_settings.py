@@ -54,7 +54,8 @@ class EvaluateSettings(DeviceSettings):
     model: list[str] = setting(
         "encoder folders, or namespace/name of some on the Hub, side by side: those of this package, of "
         "sentence-transformers or transformers, and of model2vec, none of whose code is run; builtin is "
-        "the one that is installed with this package, and what is taken without any and without --baseline",
+        "the one that is installed with this package, and what is taken without any and without --baseline; "
+        "NAME=FOLDER is called NAME in the tables",
         [],
         path=True,
     )
@@ -123,6 +124,7 @@ class EvaluateSettings(DeviceSettings):
                 raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
         if self.both_orders and not self.seeds:
             raise UsageError("--both-orders is for perceptrons, and --seeds 0 trains none", remedy="leave it out")
+        self.models_by_name()
         if self.update_card and not self.model:
             raise UsageError("--update-card without --model", remedy="name the models whose cards are to be updated")
         if not self.model and not self.baseline:
@@ -133,6 +135,17 @@ class EvaluateSettings(DeviceSettings):
             raise UsageError(
                 "--output is for JSON, and the report is written beside it", remedy="name it e.g. results.json"
             )
+
+    def models_by_name(self) -> dict[str, str]:
+        """Returns the folders of the models by their names in the tables: of `NAME=FOLDER`, or the folder itself."""
+        named: dict[str, str] = {}
+        for text in self.model:
+            name, equals, folder = text.partition("=")
+            if not equals or Path(text).exists():
+                name = folder = text
+            if not name or not folder or named.setdefault(name, folder) != folder:
+                raise UsageError(f"--model {text}", remedy="give NAME=FOLDER, with another name for each model")
+        return named
 
     @property
     def report(self) -> str | None:

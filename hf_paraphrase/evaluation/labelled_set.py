@@ -66,15 +66,9 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
     Where the folder has no split of this name, but the configuration `labelled` has one, as `prepare opusparcus`
     makes it, that is taken.
 
-    Args:
-        folder: The data folder.
-        split: The split.
-        positive_above: None to read `label`; else the pairs with a `score` above this are the paraphrases, those below
-            the others.
-
-    Returns:
-        The pairs that have a label: those without one, or with a score of exactly `positive_above`, are undecided and
-        left out, as the pairs scored 2.5 are in Opusparcus (Creutz 2018).
+    With `positive_above` the pairs with a `score` above it are the paraphrases, those below it the others. Pairs
+    without a label, or with a score of exactly that, are undecided and left out, as the pairs scored 2.5 are in
+    Opusparcus (Creutz 2018).
     """
     opened = DataFolder(folder)
     if split not in opened.splits and f"labelled.{split}" in opened.splits:

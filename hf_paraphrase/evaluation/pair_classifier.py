@@ -37,14 +37,7 @@ LEARNING_RATE = 1e-3
 
 @dataclass(frozen=True)
 class PairClassifiers:
-    """Perceptrons of several seeds, trained on the same pairs.
-
-    Attributes:
-        mean: What is subtracted from each sentence vector (dim,).
-        scale: By what it is divided then (dim,).
-        perceptrons: One a seed.
-        epochs: The epoch (from 1) whose weights each seed kept.
-    """
+    """Perceptrons of several seeds, and the mean and scale (dim,) to which sentence vectors are brought for them."""
 
     mean: np.ndarray
     scale: np.ndarray
@@ -52,15 +45,7 @@ class PairClassifiers:
     epochs: tuple[int, ...]
 
     def predict(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Returns which pairs are paraphrases.
-
-        Args:
-            first: The vectors of the first sentences (n, dim).
-            second: Those of the second ones (n, dim).
-
-        Returns:
-            bool (seeds, n).
-        """
+        """Returns which pairs of vectors (n, dim) are paraphrases, bool (seeds, n)."""
         features = _features(first, second, self.mean, self.scale)
         with torch.no_grad():
             return np.stack([perceptron(features).squeeze(1).numpy() > 0 for perceptron in self.perceptrons])
@@ -74,14 +59,10 @@ def train_pair_classifiers(
     seeds: Sequence[int],
     both_orders: bool = False,
 ) -> PairClassifiers:
-    """Trains a perceptron for each seed.
+    """Trains a perceptron for each seed, which draws its own weights, held-out pairs and batches.
 
-    Args:
-        first: The vectors of the first sentences of the development pairs (n, dim).
-        second: Those of the second ones (n, dim).
-        labels: 1 for a paraphrase, 0 for another pair (n,).
-        seeds: Each draws its own weights, held-out pairs and batches.
-        both_orders: Train on each pair and its mirror image.
+    The development pairs have vectors (n, dim) and labels (n,), 1 for a paraphrase; with `both_orders` it is trained
+    on each pair and its mirror image.
     """
     sides = np.concatenate([first, second]).astype(np.float64)
     if not np.isfinite(sides).all():

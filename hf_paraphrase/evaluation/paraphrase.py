@@ -84,12 +84,6 @@ def read_task(
     A pair of the test split that is also in the development split, whichever way round, is left out of the
     development pairs, so that results on the test split stay comparable. If both splits are the same, its pairs are
     parted into five folds that share no sentence; each is tested on once, with the other four to develop on.
-
-    Args:
-        folder: The data folder.
-        dev_split: The split to train the perceptron and to choose thresholds on.
-        test_split: The split to test on.
-        positive_above: As for :func:`~.labelled_set.read_labelled_folder`.
     """
     dev = read_labelled_folder(folder, dev_split, positive_above)
     require_both_classes(dev, folder)
@@ -118,11 +112,7 @@ def evaluate_detection(
 ) -> list[dict[str, Any]]:
     """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
 
-    Args:
-        scorer: The scorer.
-        tasks: The tasks.
-        seeds: Seeds of the perceptrons; none to measure the cosine alone.
-        both_orders: Train the perceptron on each pair and its mirror image.
+    Without `seeds` of perceptrons the cosine alone is measured; with `both_orders` they see each pair's mirror image.
 
     Returns:
         For each task what :func:`describe` says of it; `perceptron`, with the accuracy on test of each seed, their
@@ -193,11 +183,6 @@ def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarra
 
     The candidates of a sentence are the second sentences of the pairs in which it is the first. Where several are
     equally similar, the share of paraphrases among these counts.
-
-    Args:
-        sentences1: The first sentence of each pair.
-        similarities: float (pairs,).
-        labels: 1 for a paraphrase, 0 for another pair, int64 (pairs,).
 
     Returns:
         A share from 0 to 1 of the different first sentences; None where one of these has no paraphrase or no other

@@ -34,13 +34,7 @@ _TITLES = {"ndcg_at_10": "nDCG@10 × 100", "recall_at_100": "recall@100 (%)", "m
 
 @dataclass(frozen=True, eq=False)
 class RetrievalSet:
-    """Documents, queries that have a relevant document, and how relevant which documents are.
-
-    Attributes:
-        documents: Texts by their ids.
-        queries: Texts by their ids.
-        relevance: For each query the relevance of the documents that were judged, by their ids.
-    """
+    """Texts of documents, and of queries that have a relevant one, by their ids; what was judged, query by query."""
 
     name: str
     split: str
@@ -51,12 +45,7 @@ class RetrievalSet:
 
 
 def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
-    """Reads a folder in BEIR's layout.
-
-    Args:
-        folder: The folder.
-        split: The name of the file of relevance judgements.
-    """
+    """Reads a folder in BEIR's layout, with the relevance judgements of a split."""
     if not folder.is_dir():
         raise no_folder(folder, "give a folder with corpus.jsonl, queries.jsonl and qrels")
     paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
@@ -105,9 +94,7 @@ def _judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
 def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:
     """Computes nDCG@10, recall@100 and average precision of one query, from 0 to 1, as trec_eval defines them.
 
-    Args:
-        ranked: Ids of the documents, the best first.
-        relevance: The relevance of the judged documents, by their ids; at least one above 0.
+    `ranked` are ids of documents, the best first, and `relevance` has the judged ones, at least one above 0.
     """
     gains = np.array([max(0, relevance.get(document, 0)) for document in ranked], dtype=np.float64)
     ideal = np.sort([max(0, grade) for grade in relevance.values()])[::-1][:10]

@@ -56,19 +56,24 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         output_file(settings.report, overwrite=settings.overwrite or incomplete) if settings.report else nullcontext(),
     ):
         if settings.update_card:
-            for name in settings.model:
-                check_evaluated_card(name)
+            for folder in settings.models_by_name().values():
+                check_evaluated_card(folder)
         benchmark = suite.read(settings)
         # All models are opened before the first one works: a wrong folder at the end of the list costs nothing.
         how: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
+        folders = settings.models_by_name()
         models = [
             scorer
-            for name in dict.fromkeys(settings.model)
-            for scorer in scorers(name, sizes=settings.truncate_dim, **how)
+            for name, folder in folders.items()
+            for scorer in scorers(folder, name=name, sizes=settings.truncate_dim, **how)
         ]
         baselines = [baseline(name, **how) for name in dict.fromkeys(settings.baseline)]
         # Before the work, during which a file may change.
-        fingerprints = _fingerprints(item.name for item in models)
+        fingerprints = {
+            name: fingerprint(folder)
+            for name, folder in folders.items()
+            if fetched_folder(folder) is not None or Path(folder).is_dir()
+        }
         _ = benchmark.input_fingerprints
         scores = tuple(benchmark.measure(scorer) for scorer in (*baselines, *models))
         record = benchmark.record(settings, scores, fingerprints)
@@ -79,11 +84,6 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             log(evaluation.text)  # it may have taken hours
             raise
         return evaluation
-
-
-def _fingerprints(names: Iterable[str]) -> dict[str, str]:
-    """Computes the SHA-256 of each model that has a folder, by its name."""
-    return {name: fingerprint(name) for name in names if fetched_folder(name) is not None or Path(name).is_dir()}
 
 
 def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
@@ -103,8 +103,9 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
         body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in tables.split("\n"))
         text = f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {benchmark.trained}.\n\n{body}"
         name, kept = f"evaluate {benchmark.name or settings.suite}", benchmark.provenance(settings, item)
-        add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
-        log(f"results in {Path(item.name) / 'README.md'}")
+        folder = settings.models_by_name()[item.name]
+        add_results(folder, name, kept, item.measurements, section=suite.section, text=text)
+        log(f"results in {Path(folder) / 'README.md'}")
 
 
 def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> str:

@@ -108,17 +108,15 @@ class Line:
 
     Attributes:
         sets: Keys of the sets that belong to it; without any of them there is no row.
-        in_place_of: A set in whose absence the row replaces another; it is then no part of the protocol.
-        whole: Whether it is left out where a set is missing; it is not part of the protocol either.
         optional: Whether the protocol is complete without it.
+        whole: Whether it is left out where a set is missing, and optional.
     """
 
     name: str
     sets: tuple[str, ...]
     values: Callable[[Correlations], Values] = pooled
-    in_place_of: str | None = None
-    whole: bool = False
     optional: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,11 +136,11 @@ class StsProtocol:
     @property
     def required(self) -> list[Line]:
         """The lines without whose sets the protocol is incomplete."""
-        return [line for line in self.lines if not (line.in_place_of or line.whole or line.optional)]
+        return [line for line in self.lines if not (line.optional or line.whole)]
 
 
-def _parts(name: str, family: str, *parts: str, optional: bool = False, **others: Any) -> tuple[Line, ...]:
-    return tuple(Line(f"{name} {part}", (f"{family} {part}",), optional=optional, **others) for part in parts)
+def _parts(family: str, *parts: str, optional: bool = False) -> tuple[Line, ...]:
+    return tuple(Line(f"{family} {part}", (f"{family} {part}",), optional=optional) for part in parts)
 
 
 _EVERY_SET = tuple(key for year in YEARS for key in sets_of_year(year, smt=True))
@@ -162,8 +160,6 @@ PROTOCOLS: dict[str, StsProtocol] = {
             *(Line(year, sets_of_year(year, smt=False)) for year in YEARS),
             Line("STS-B test", ("STS-B test",)),
             Line("SICK-R test", ("SICK test",)),
-            *_parts("STS-B", "STS-B", "dev", "train", in_place_of="STS-B test"),
-            *_parts("SICK-R", "SICK", "train", "trial", in_place_of="SICK test"),
             Line("SICK-R train+trial+test (MTEB)", ("SICK train", "SICK trial", "SICK test"), whole=True),
         ),
         ("all-P", "all-S"),
@@ -171,11 +167,11 @@ PROTOCOLS: dict[str, StsProtocol] = {
     ),
     "stsb": StsProtocol(
         "the STS benchmark, cosine without training",
-        (*_parts("STS-B", "STS-B", "dev", "test"), *_parts("STS-B", "STS-B", "train", optional=True)),
+        (*_parts("STS-B", "dev", "test"), *_parts("STS-B", "train", optional=True)),
     ),
     "sick": StsProtocol(
         "SICK relatedness, cosine without training",
-        (*_parts("SICK", "SICK", "train", "trial", optional=True), *_parts("SICK", "SICK", "test")),
+        (*_parts("SICK", "train", "trial", optional=True), *_parts("SICK", "test")),
     ),
     "wieting2021": StsProtocol(
         "mean over the sets of STS 2012-2016, and mean over the five yearly means; STS13 with SMT",
@@ -192,14 +188,7 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
     """Evaluates an encoder: per set, the correlation of the embeddings' cosine with the human scores.
 
     Each distinct sentence is encoded once, all sets in one call, so the encoder can batch freely. A zero vector has
-    similarity 0 with everything.
-
-    Args:
-        encode: Maps n sentences to an array (n, dim).
-        sets: The graded sets.
-
-    Returns:
-        As :func:`evaluate_scored`.
+    similarity 0 with everything. The result is that of :func:`evaluate_scored`.
     """
     return evaluate_scored(score_with_encoder(encode, sets))
 
@@ -229,11 +218,7 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
 def _evaluate_protocol(
     protocol: StsProtocol, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    rows = {
-        line.name: _row(line, sets)
-        for line in protocol.lines
-        if line.in_place_of not in sets and not (line.whole and not set(line.sets) <= sets.keys())
-    }
+    rows = {line.name: _row(line, sets) for line in protocol.lines if not line.whole or set(line.sets) <= sets.keys()}
     shown = {name: row for name, row in rows.items() if row["sets"]}
     missing = dict.fromkeys(key for line in protocol.required for key in line.sets if key not in sets)
     remarks = []

@@ -47,11 +47,11 @@ def evaluate_transfer(
     *,
     folds: int = FOLDS,
 ) -> list[dict[str, Any]]:
-    """Evaluates an encoder on SentEval's tasks (Conneau and Kiela 2018) whose files are present.
+    """Evaluates an encoder on SentEval's tasks (Conneau and Kiela 2018) whose files are below a folder.
 
     Args:
         encode: Maps n sentences to vectors (n, dim).
-        folder: The folder below which the raw files of the tasks are, or data folders prepared of them.
+        folder: Has the raw files of the tasks, or data folders prepared of them.
         tasks: Names of :data:`~.transfer_tasks.TASKS`; all by default. A task that is incomplete has no result.
         folds: Folds, outer and inner.
 
@@ -65,11 +65,6 @@ def evaluate_transfer(
 
 def evaluate_tasks(encode: Encode, transfer_tasks: TransferTasks, *, folds: int = FOLDS) -> list[dict[str, Any]]:
     """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
-
-    Args:
-        encode: Maps n sentences to vectors (n, dim).
-        transfer_tasks: The tasks.
-        folds: Folds, outer and inner.
 
     Returns:
         For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` on, those

@@ -102,21 +102,9 @@ TASKS: dict[str, TransferTask] = {
         {"train": ("msr_paraphrase_train.txt",), "test": ("msr_paraphrase_test.txt",)},
         other_names=("MSRP", "MSRPC"),
     ),
-    "SICK-R": TransferTask(
-        SickSource,
-        SICK,
-        _SICK,
-        gold=_scores,
-        classes=0,
-        other_names=("SICKR", "SICKRELATEDNESS"),
-    ),
+    "SICK-R": TransferTask(SickSource, SICK, _SICK, gold=_scores, classes=0, other_names=("SICKR", "SICKRELATEDNESS")),
     "SICK-E": TransferTask(
-        SickSource,
-        SICK,
-        _SICK,
-        gold=_entailment,
-        classes=len(ENTAILMENT),
-        other_names=("SICKE", "SICKENTAILMENT"),
+        SickSource, SICK, _SICK, gold=_entailment, classes=3, other_names=("SICKE", "SICKENTAILMENT")
     ),
     "STS-B": TransferTask(
         StsBenchmarkSource,
@@ -203,7 +191,7 @@ def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLD
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
     @cache
-    def parts_of(kind: type[Any], schema: pa.Schema) -> dict[tuple[str, str], Part]:
+    def parts_of(kind: Any, schema: pa.Schema) -> dict[tuple[str, str], Part]:
         return _parts_below(kind(data_dir=str(folder)), folder, schema)
 
     wanted = set(names)

@@ -15,11 +15,7 @@ from ..encoders.search.nearest_neighbours import nearest_neighbours
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """Precision at 1, in per cent: how often the nearest sentence of the other side is a translation.
-
-    Attributes:
-        pairs: How many pairs there are; the other side has so many sentences to choose from.
-    """
+    """Precision at 1, in per cent: how often the nearest of so many sentences of the other side is a translation."""
 
     source_to_target: float
     target_to_source: float
@@ -33,16 +29,10 @@ def translation_retrieval(
     source_vectors: NDArray[np.float32],
     target_vectors: NDArray[np.float32],
 ) -> RetrievalScores:
-    """Looks for every sentence's translation among all sentences of the other side.
+    """Looks for every sentence's translation among all sentences of the other side, by vectors (pairs, dim).
 
     The nearest sentence counts as right if some pair says that it is a translation; case and punctuation do not
     matter for that. A zero vector, of a sentence without known words, finds nothing.
-
-    Args:
-        sources: The source sentences, pair by pair.
-        targets: Their translations.
-        source_vectors: float32 (pairs, dim).
-        target_vectors: float32 (pairs, dim).
     """
     if not len(sources):
         raise ValueError("there are no pairs")

@@ -27,19 +27,13 @@ LITTLE = 0.5
 """A difference is next to nothing where its whole interval is within this, in points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
 """With fewer seeds on either side the result is inconclusive."""
-_CELLS_AT_A_TIME = 1 << 22
 _ROUNDING = 1e-9
 """An end this near to 0 is 0."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its interval, of 95 % by default.
-
-    Attributes:
-        low: The lower end; minus infinity if nothing bounds it.
-        high: The upper end; infinity likewise.
-    """
+    """A number with its interval, of 95 % by default; an end that nothing bounds is infinite."""
 
     value: float
     low: float
@@ -52,12 +46,7 @@ class Interval:
         return cls(float(value), float(low), float(high))
 
     def verdict(self, claim: Claim, *, little: float = LITTLE) -> Verdict:
-        """Judges a claim by the whole interval.
-
-        Args:
-            claim: `above` and `below` compare with 0; `little` is equivalence, within ± `little`.
-            little: The bound of equivalence.
-        """
+        """Judges a claim by the whole interval: above or below 0, or equivalence, within ± `little`."""
         if claim == "little":
             if -little < self.low and self.high < little:
                 return "holds"
@@ -72,12 +61,9 @@ class Interval:
         return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
 
     def text(self, digits: int = 1, scale: float = 1.0) -> str:
-        """Writes the number with its sign and its interval; the number alone where nothing bounds it.
+        """Writes the number, times `scale`, with its sign and its interval; alone where nothing bounds it.
 
-        Args:
-            digits: Digits after the point; up to two more where an end would round to 0, so that it is seen on which
-                side of it 0 is.
-            scale: What numbers are multiplied with, e.g. 100 for per cent.
+        There are up to two more digits where an end would round to 0, so that it is seen on which side of it 0 is.
         """
         ends = [scale * end for end in (self.low, self.high) if abs(end) > _ROUNDING]
         digits = next((more for more in (digits, digits + 1) if all(round(end, more) for end in ends)), digits + 2)
@@ -117,17 +103,14 @@ def bootstrap_means(
         x = (values - values.mean(axis=1, keepdims=True)).T
         y = gold - gold.mean()
         columns = np.concatenate([x, x * x, x * y[:, None], y[:, None], (y * y)[:, None]], axis=1)
-        step = max(1, _CELLS_AT_A_TIME // size)
-        for start in range(0, replicates, step):
-            stop = min(replicates, start + step)
-            counts = generator.multinomial(size, np.full(size, 1 / size), size=stop - start)
-            sums = counts @ columns / size
-            k = x.shape[1]
-            mx, mxx, mxy, my, myy = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k], sums[:, -2], sums[:, -1]
-            covariance = mxy - mx * my[:, None]
-            product = np.clip(mxx - mx * mx, 0, None) * np.clip(myy - my * my, 0, None)[:, None]
-            r = np.divide(covariance, np.sqrt(product), out=np.zeros_like(covariance), where=product > 1e-20)
-            total[start:stop] += 100.0 * r
+        counts = generator.multinomial(size, np.full(size, 1 / size), size=replicates)
+        sums = counts @ columns / size
+        k = x.shape[1]
+        mx, mxx, mxy, my, myy = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k], sums[:, -2], sums[:, -1]
+        covariance = mxy - mx * my[:, None]
+        product = np.clip(mxx - mx * mx, 0, None) * np.clip(myy - my * my, 0, None)[:, None]
+        r = np.divide(covariance, np.sqrt(product), out=np.zeros_like(covariance), where=product > 1e-20)
+        total += 100.0 * r
     return total / len(scores)
 
 

@@ -66,14 +66,9 @@ class AvgModel(AveragingModel):
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Embeds sentences whose tokens are laid end to end, as they are after training: without any dropout.
+        """Embeds sentences whose tokens are laid end to end (total,), `lengths` (sentences,) each, without dropout.
 
-        Args:
-            tokens: The token ids of all sentences (total,).
-            lengths: The number of tokens of each sentence (sentences,); they add up to total.
-
-        Returns:
-            The means (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
+        The means (sentences, hidden_size) are equal to the last bit to `pooler_output` of a padded batch.
         """
         if self.config.skip_unknown:
             is_known = tokens != self.config.unk_token_id

@@ -15,9 +15,8 @@ from transformers.utils import can_return_tuple
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_gran import GranConfig
 from .packed_sentences import PackedSentences
-from .recurrent_layers import initialize_layer, make_cell
-from .token_dropout import token_dropout, variational_mask
-from .word_vectors import WordVectorModel, counted_tokens, initialize_word_vectors
+from .recurrent_layers import RecurrentWordModel, make_cell
+from .word_vectors import counted_tokens
 
 
 @dataclass
@@ -32,7 +31,7 @@ class GranOutput(BaseModelOutputWithPooling):
     gates: Tensor | None = None
 
 
-class GranModel(WordVectorModel):
+class GranModel(RecurrentWordModel):
     """The mean of gated word vectors (Wieting and Gimpel 2017; paper 000 equation 1; paper 003 section 3.1).
 
         a_t = x_t * sigmoid(W_x x_t + W_h h_t + b)
@@ -63,14 +62,6 @@ class GranModel(WordVectorModel):
         self.gate_input = nn.Linear(size, size)
         self.gate_state = nn.Linear(size, size, bias=False)
         self.post_init()
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, GranModel):
-            initialize_word_vectors(module.embeddings, self.config, uniform=self.config.cell == "gru")
-        elif isinstance(module, nn.Embedding):
-            super()._init_weights(module)
-        else:
-            initialize_layer(module, xavier=self.config.cell == "gru")
 
     @can_return_tuple
     def forward(
@@ -118,34 +109,18 @@ class GranModel(WordVectorModel):
             return vectors, vectors
         config = self.config
         averaged = vectors
-        if self.training:
-            vectors = token_dropout(
-                vectors,
-                sentences.rank_of_token,
-                sentences.batch_sizes[0],
-                dropout=config.dropout,
-                word_dropout=config.word_dropout,
-                variational_dropout=config.variational_dropout,
-            )
-            if config.variational_dropout == 0 or config.variational_dropout_of == "words":
-                averaged = vectors
-        states = self._states(self.recurrent, vectors, sentences)
+        vectors = self._dropped(vectors, sentences)
+        if config.variational_dropout == 0 or config.variational_dropout_of == "words":
+            averaged = vectors
+        states = self._run(self.recurrent, vectors, sentences)
         if self.recurrent_backward is not None:
             mirror = sentences.reversal()
-            backward = self._states(self.recurrent_backward, vectors[mirror], sentences)[mirror]
+            backward = self._run(self.recurrent_backward, vectors[mirror], sentences)[mirror]
             if self.merge is None:
                 states = states + backward
             else:
                 states = self.merge(torch.cat([states, backward], dim=1)).tanh()
         return averaged, (self.gate_input(vectors) + self.gate_state(states)).sigmoid()
-
-    def _states(self, cell: nn.Module, vectors: Tensor, sentences: PackedSentences) -> Tensor:
-        mask: Tensor | None = None
-        if self.training and self.config.variational_dropout > 0:
-            mask = variational_mask(
-                vectors, sentences.batch_sizes[0], self.config.hidden_size, self.config.variational_dropout
-            )
-        return cell(vectors, sentences, mask)
 
 
 GranModel.register_for_auto_class("AutoModel")

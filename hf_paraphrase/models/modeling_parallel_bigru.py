@@ -100,15 +100,9 @@ class ParallelBiGruModel(PreTrainedModel):
         self.source_embeddings = weight
 
     def encode_source(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Computes the vectors of source sentences.
+        """Computes the vectors of source sentences (batch, 2 * hidden_size); zero for one without tokens.
 
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                Padding may be on any side and changes nothing beyond rounding.
-
-        Returns:
-            (batch, 2 * hidden_size); zero for a sentence without tokens.
+        Padding may be on any side; without a mask all tokens but padding count.
         """
         return self._encode(self.source_embeddings, self.source_gru, input_ids, attention_mask)
 
@@ -118,15 +112,7 @@ class ParallelBiGruModel(PreTrainedModel):
         return self._encode(self.target_embeddings, gru, input_ids, attention_mask)
 
     def score(self, source_vectors: Tensor, target_vectors: Tensor) -> Tensor:
-        """Scores pairs of sentences, row by row.
-
-        Args:
-            source_vectors: What :meth:`encode_source` gave for the source sentence of each pair (pairs, dim).
-            target_vectors: What :meth:`encode_target` gave for its target sentence (pairs, dim).
-
-        Returns:
-            The logits (pairs,); their sigmoid is the probability that the sentences are parallel.
-        """
+        """Scores pairs of vectors (pairs, dim): logits (pairs,), whose sigmoid is P(parallel)."""
         if self.hidden_layer is None:
             scores = (source_vectors * functional.linear(target_vectors, self.score_weight)).sum(1)
         else:

@@ -14,12 +14,11 @@ from transformers.utils import can_return_tuple
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_recurrent import RecurrentConfig
 from .packed_sentences import PackedSentences
-from .recurrent_layers import initialize_layer, make_cell
-from .token_dropout import token_dropout, variational_mask
-from .word_vectors import WordVectorModel, counted_tokens, initialize_word_vectors
+from .recurrent_layers import RecurrentWordModel, make_cell
+from .word_vectors import counted_tokens
 
 
-class RecurrentModel(WordVectorModel):
+class RecurrentModel(RecurrentWordModel):
     """The last state of a recurrent network, or the mean of its states (paper 001; Wieting and Gimpel 2017).
 
     With `cell="lstm"` and one direction these are the LSTM and the LSTM-average of paper 001: `pooling="last"` and
@@ -50,14 +49,6 @@ class RecurrentModel(WordVectorModel):
         self.recurrent = make_cell(config, config.embedding_size, size)
         self.recurrent_backward = make_cell(config, config.embedding_size, size) if config.bidirectional else None
         self.post_init()
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, RecurrentModel):
-            initialize_word_vectors(module.embeddings, self.config, uniform=self.config.cell == "gru")
-        elif isinstance(module, nn.Embedding):
-            super()._init_weights(module)
-        else:
-            initialize_layer(module, xavier=self.config.cell == "gru")
 
     @can_return_tuple
     def forward(
@@ -111,22 +102,10 @@ class RecurrentModel(WordVectorModel):
         cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
         if not sentences.batch_sizes:
             return [vectors.new_zeros(0, cell.size) for cell in cells]
-        config, batch = self.config, sentences.batch_sizes[0]
-        masks: list[Tensor | None] = [None] * len(cells)
-        if self.training:
-            vectors = token_dropout(
-                vectors,
-                sentences.rank_of_token,
-                batch,
-                dropout=config.dropout,
-                word_dropout=config.word_dropout,
-                variational_dropout=config.variational_dropout,
-            )
-            if config.variational_dropout > 0:
-                masks = [variational_mask(vectors, batch, cell.size, config.variational_dropout) for cell in cells]
-        states = [self.recurrent(vectors, sentences, masks[0])]
+        vectors = self._dropped(vectors, sentences)
+        states = [self._run(self.recurrent, vectors, sentences)]
         if self.recurrent_backward is not None:
-            states.append(self.recurrent_backward(vectors[sentences.reversal()], sentences, masks[1]))
+            states.append(self._run(self.recurrent_backward, vectors[sentences.reversal()], sentences))
         return states
 
     def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:

@@ -14,6 +14,7 @@ from transformers.utils import can_return_tuple
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_reference_classifier import ReferenceClassifierConfig
+from .packed_sentences import PackedSentences
 from .word_vectors import WordVectorModel, initialize_word_vectors, present_tokens
 
 
@@ -79,17 +80,9 @@ class ReferenceClassifier(WordVectorModel):
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
-        """Classifies a batch of sentences.
+        """Classifies a batch of sentences: `logits` (batch, 2) and, with labels, the mean cross-entropy in nats.
 
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                Padding may be on any side and changes nothing.
-            labels: 0 for a translation and 1 for a reference (batch,); None for no loss.
-            **kwargs: Other fields that a tokenizer or the Trainer may give; they have no meaning here.
-
-        Returns:
-            `logits` (batch, 2) and, with labels, `loss`, the mean cross-entropy in nats.
+        Padding may be on any side; without a mask all tokens but padding count. Other fields have no meaning here.
         """
         mask = present_tokens(input_ids, attention_mask, self.config)
         vectors = self._states_behind(input_ids, mask) if self.lstm is not None else self._means(input_ids, mask)
@@ -98,7 +91,6 @@ class ReferenceClassifier(WordVectorModel):
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
     def _means(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        """Computes the means of the word vectors (batch, embedding_size)."""
         lengths = mask.sum(1)
         words = input_ids[mask]
         if words.numel() == 0:
@@ -112,17 +104,14 @@ class ReferenceClassifier(WordVectorModel):
     def _states_behind(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Computes the LSTM's states behind the last words (batch, hidden_size)."""
         assert self.lstm is not None
-        lengths = mask.sum(1)
-        if lengths.numel() == 0 or int(lengths.max()) == 0:
-            return self.embeddings.new_zeros(len(lengths), self.config.hidden_size)
-        if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
-            input_ids = input_ids.gather(1, (~mask).to(torch.int8).argsort(dim=1, stable=True))
-        vectors = functional.embedding(input_ids[:, : int(lengths.max())], self.embeddings)
+        sentences = PackedSentences.of_mask(mask)
+        vectors = functional.embedding(sentences.pack(input_ids), self.embeddings)
+        if not sentences.batch_sizes:
+            return vectors.new_zeros(len(mask), self.config.hidden_size)
         vectors = functional.dropout(vectors, self.config.dropout, self.training)
-        # A state depends on earlier words only, so what stands behind a sentence needs no care.
-        states = self.lstm(vectors)[0]
-        last = (lengths - 1).clamp_min(0).view(-1, 1, 1).expand(-1, 1, states.shape[2])
-        return states.gather(1, last).squeeze(1) * (lengths > 0).unsqueeze(1)
+        # Padded, for a CPU has no fast kernel for packed sequences.
+        states = self.lstm(sentences.pad(vectors).transpose(0, 1))[0]
+        return sentences.last(sentences.unpad(states.transpose(0, 1)))
 
 
 ReferenceClassifier.register_for_auto_class("AutoModelForSequenceClassification")

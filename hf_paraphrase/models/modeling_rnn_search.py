@@ -76,18 +76,15 @@ class RnnSearchGru(nn.Module):
         self.candidate_bias = nn.Parameter(torch.empty(hidden_size))
 
     def project_inputs(self, inputs: Tensor) -> Tensor:
-        """Computes the inputs' part of the pre-activations, (…, 3 * hidden) in the order reset, update, candidate."""
+        """Computes the inputs' part of the pre-activations, (…, 3 * hidden): reset, update, candidate."""
         projected = functional.linear(inputs, self.input_weight)
         bias = torch.cat([self.candidate_bias.new_zeros(2 * self.hidden_size), self.candidate_bias])
         return projected + bias.to(projected.dtype)
 
     def step(self, projected: Tensor, state: Tensor, gates: Tensor | None = None) -> Tensor:
-        """Takes one step.
+        """Takes one step from a state (rows, hidden); `projected` (rows, 3 * hidden) does not depend on it.
 
-        Args:
-            projected: All that does not come from the state, (rows, 3 * hidden).
-            state: The previous state, (rows, hidden).
-            gates: The state's part of the gates' pre-activations, (rows, 2 * hidden), if it is known already.
+        `gates` is the state's part of the gates' pre-activations, (rows, 2 * hidden), if it is known already.
         """
         if gates is None:
             gates = functional.linear(state, self.gate_weight)
@@ -125,12 +122,7 @@ class RnnSearchEncoder(nn.Module):
         self.backward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> RnnSearchEncoderOutput:
-        """Computes annotations.
-
-        Args:
-            input_ids: Source units, (batch, source length).
-            attention_mask: 1 for real units and 0 for padding, (batch, source length); all real if not given.
-        """
+        """Computes the annotations of source units (batch, source length); all are real without a mask."""
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         embedded = self.dropout(self.word_dropout(self.embeddings(input_ids)))
@@ -186,10 +178,6 @@ class RnnSearchDecoder(nn.Module):
 
         A weighted sum of projected annotations equals the projection of the weighted sum, so projecting here saves
         the largest matrix product of every decoding step.
-
-        Args:
-            annotations: (batch, source length, 2 * hidden).
-            mask: 1 for real source units, (batch, source length); all real if not given.
         """
         annotations = self.dropout(annotations)
         keys = functional.linear(annotations, self.attention_key)
@@ -220,8 +208,7 @@ class RnnSearchDecoder(nn.Module):
             cache: The state after all earlier positions.
 
         Returns:
-            Output vectors (rows, steps, embedding), the cache after these positions, and the attention weights
-            (rows, steps, source length).
+            Output vectors (rows, steps, embedding), the cache, and the attention weights (rows, steps, source length).
         """
         keys, values, penalty = projections
         batch, rows, steps = keys.shape[0], decoder_input_ids.shape[0], decoder_input_ids.shape[1]
@@ -341,7 +328,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         return False
 
     def get_encoder(self, *args: Any, **kwargs: Any) -> RnnSearchEncoder:
-        """Returns the encoder, as `generate` asks for it."""
+        """Returns the encoder."""
         return self.encoder
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -385,10 +372,9 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         Args:
             input_ids: Source units, (batch, source length).
             attention_mask: 1 for real source units, (batch or rows, source length).
-            decoder_input_ids: Previous target units, (rows, target length), from the start token on; taken from
-                `labels` if not given.
-            encoder_outputs: The encoder's result, if it is known: its output object or a tuple that starts with the
-                annotations.
+            decoder_input_ids: Previous target units, (rows, target length), from the start token on; by default those
+                of `labels`.
+            encoder_outputs: The encoder's output, if it is known, or a tuple that starts with the annotations.
             past_key_values: The decoder's cache.
             labels: Target units with the end token, −100 where there is none, (batch, target length).
             use_cache: Whether to return a cache.

@@ -52,11 +52,7 @@ class SdaeDecoder(nn.Module):
         """Computes the negative log-likelihood of some sentences, summed over words, ends and sentences.
 
         All states are turned into words at once, when the last of them is known, and padding is never computed.
-
-        Args:
-            embedding: e (sentences, hidden_size).
-            labels: The words (sentences, length), -100 at padding.
-            embeddings: The word vectors of the encoder (vocab_size, embedding_size).
+        `labels` (sentences, length) are -100 at padding; `embeddings` are the word vectors of the encoder.
         """
         present = labels >= 0
         lengths = present.sum(1, keepdim=True)

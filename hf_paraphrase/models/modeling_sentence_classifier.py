@@ -87,9 +87,9 @@ class SentenceClassifier(PreTrainedModel):
             input_ids: Token ids of the (first) sentences (batch, length).
             attention_mask: Non-zero where a token counts (batch, length); None counts all that is not padding.
             second_input_ids: Token ids of the second sentences (batch, other length); for pairs alone.
-            second_attention_mask: Non-zero where a token of them counts (batch, other length).
-            labels: The class numbers, int64 (batch,), or the scores, float (batch,); None for no loss.
-            **kwargs: Other fields that a tokenizer or the Trainer may give; they have no meaning here.
+            second_attention_mask: As for the first.
+            labels: The class numbers, int64 (batch,), or the scores, float (batch,).
+            **kwargs: Other fields have no meaning here.
 
         Returns:
             `logits` (batch, labels): z, and for a regression the score; with labels `loss`, a mean over the batch, in
@@ -175,7 +175,7 @@ class SentenceClassifier(PreTrainedModel):
 
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     """Makes the encoder, with random weights, of a class that is registered or travels with this file."""
-    settings = dict(config.sentence_encoder)
+    settings = dict(config.sentence_encoder or {})
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):
         # They list this class too, so they are loaded after it.

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import initialization
 
+from .packed_sentences import PackedSentences
+from .word_vectors import WordVectorModel, initialize_word_vectors
+
 _STANDARD_DEVIATION = 0.1
-
-
-class Packing(Protocol):
-    """What a layer must know of the order of its inputs: `PackedSentences`.
-
-    (A file that travels with weights is copied only if the model's own file imports it, so imports are kept few.)
-    """
-
-    batch_sizes: list[int]
-
-    def pad(self, vectors: Tensor) -> Tensor:
-        """Returns packed vectors (total, dim) as (steps, sentences, dim)."""
-
-    def unpad(self, vectors: Tensor) -> Tensor:
-        """The inverse of `pad`."""
 
 
 class SingleBiasLstm(nn.Module):
@@ -42,12 +30,6 @@ class SingleBiasLstm(nn.Module):
 
     Without peepholes, with an output gate and without recurrent dropout this is the kernel of `torch.nn.LSTM`. That
     class adds two biases, which doubles the step of their sum under Adam; here the second is zero.
-
-    Args:
-        input_size: The dimension of x_t.
-        size: The dimension of h_t.
-        peepholes: Whether there are peepholes.
-        output_gate: Whether there is an output gate.
     """
 
     def __init__(self, input_size: int, size: int, *, peepholes: bool, output_gate: bool) -> None:
@@ -61,7 +43,7 @@ class SingleBiasLstm(nn.Module):
         # Of the gates i, f and o.
         self.peepholes = nn.Parameter(torch.empty(gates - 1, size)) if peepholes else None
 
-    def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
+    def forward(self, vectors: Tensor, packing: PackedSentences, recurrent_mask: Tensor | None = None) -> Tensor:
         """Computes the hidden states.
 
         Args:
@@ -96,7 +78,7 @@ class SingleBiasLstm(nn.Module):
             states.append(last_gate.sigmoid() * cell.tanh())
         return torch.cat(states)
 
-    def _fused(self, vectors: Tensor, packing: Packing) -> Tensor:
+    def _fused(self, vectors: Tensor, packing: PackedSentences) -> Tensor:
         initial = vectors.new_zeros(1, packing.batch_sizes[0], self.size)
         state = (initial, initial)
         weights = [self.weight_input, self.weight_state, self.bias, torch.zeros_like(self.bias)]
@@ -128,12 +110,6 @@ class BiaslessGateGru(nn.Module):
 
     `torch.nn.GRU` differs in three ways: its gates have biases, its reset gate acts after the recurrent product, and f
     is tanh.
-
-    Args:
-        input_size: The dimension of x_t.
-        size: The dimension of h_t.
-        activation: f, `leaky_relu` or `tanh`.
-        negative_slope: The slope of the leaky ReLU below zero.
     """
 
     def __init__(self, input_size: int, size: int, *, activation: str, negative_slope: float) -> None:
@@ -147,7 +123,7 @@ class BiaslessGateGru(nn.Module):
         self.weight_candidate = nn.Parameter(torch.empty(size, size))
         self.bias_candidate = nn.Parameter(torch.empty(size))
 
-    def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
+    def forward(self, vectors: Tensor, packing: PackedSentences, recurrent_mask: Tensor | None = None) -> Tensor:
         """Computes the hidden states; see :meth:`SingleBiasLstm.forward`."""
         size = self.size
         of_gates = functional.linear(vectors, self.weight_input[: 2 * size]).split(packing.batch_sizes)
@@ -177,11 +153,6 @@ class SingleBiasGru(nn.Module):
         h_t = (1 - z_t) * n_t + z_t * h_{t-1}
 
     The context c is the same at every step of a sentence; without one, C is left out.
-
-    Args:
-        input_size: The dimension of x_t.
-        size: The dimension of h_t.
-        context_size: The dimension of c; None for no context.
     """
 
     def __init__(self, input_size: int, size: int, context_size: int | None = None) -> None:
@@ -194,7 +165,7 @@ class SingleBiasGru(nn.Module):
         self.bias = nn.Parameter(torch.empty(3 * size))
 
     def forward(
-        self, vectors: Tensor, packing: Packing, initial: Tensor | None = None, context: Tensor | None = None
+        self, vectors: Tensor, packing: PackedSentences, initial: Tensor | None = None, context: Tensor | None = None
     ) -> Tensor:
         """Computes the hidden states.
 
@@ -233,6 +204,76 @@ class SingleBiasGru(nn.Module):
         return torch.cat(states)
 
 
+def token_dropout(
+    vectors: Tensor,
+    rank_of_token: Tensor,
+    sentences: int,
+    *,
+    dropout: float,
+    word_dropout: float,
+    variational_dropout: float,
+) -> Tensor:
+    """Drops components of packed word vectors (total, dim), or whole ones; what is left is scaled up.
+
+    `variational_dropout` is the probability for a component in all words of a sentence at once (Gal and Ghahramani
+    2016); `rank_of_token` (total,) tells the sentences.
+    """
+    if word_dropout > 0:
+        vectors = vectors * functional.dropout(vectors.new_ones(vectors.shape[0], 1), word_dropout)
+    if variational_dropout > 0:
+        masks = variational_mask(vectors, sentences, vectors.shape[1], variational_dropout)
+        vectors = vectors * masks[rank_of_token]
+    return functional.dropout(vectors, dropout)
+
+
+def variational_mask(like: Tensor, sentences: int, size: int, probability: float) -> Tensor:
+    """Draws factors (sentences, size) like a tensor: 0 with the probability, else 1 / (1 - probability)."""
+    return functional.dropout(like.new_ones(sentences, size), probability)
+
+
+class RecurrentWordModel(WordVectorModel):
+    """Word vectors under recurrent networks: how all of these start, and what is dropped of them in training.
+
+    Attributes:
+        recurrent: The network that reads sentences from their beginning.
+        recurrent_backward: The one that reads them from their end; None without.
+    """
+
+    recurrent: SingleBiasLstm | BiaslessGateGru
+    recurrent_backward: SingleBiasLstm | BiaslessGateGru | None
+
+    def _init_weights(self, module: nn.Module) -> None:
+        uniform = self.config.cell == "gru"
+        if isinstance(module, WordVectorModel):
+            initialize_word_vectors(module.embeddings, self.config, uniform=uniform)
+        elif isinstance(module, nn.Embedding):
+            super()._init_weights(module)
+        else:
+            initialize_layer(module, xavier=uniform)
+
+    def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
+        """Drops what the configuration says of packed word vectors (total, dim), in training."""
+        config = self.config
+        if not self.training:
+            return vectors
+        return token_dropout(
+            vectors,
+            sentences.rank_of_token,
+            sentences.batch_sizes[0],
+            dropout=config.dropout,
+            word_dropout=config.word_dropout,
+            variational_dropout=config.variational_dropout,
+        )
+
+    def _run(self, cell: SingleBiasLstm | BiaslessGateGru, vectors: Tensor, sentences: PackedSentences) -> Tensor:
+        """Computes the states of a network (total, size), in training with a mask of the state for each sentence."""
+        mask: Tensor | None = None
+        if self.training and self.config.variational_dropout > 0:
+            mask = variational_mask(vectors, sentences.batch_sizes[0], cell.size, self.config.variational_dropout)
+        states: Tensor = cell(vectors, sentences, mask)
+        return states
+
+
 def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | BiaslessGateGru:
     """Makes the recurrent layer that a configuration asks for."""
     if config.cell == "lstm":
@@ -246,10 +287,7 @@ def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | Biasl
 def initialize_layer(module: nn.Module, *, xavier: bool) -> None:
     """Draws the initial weights of a recurrent or linear layer; all biases are 0, the forget gate's too.
 
-    Args:
-        module: The layer; any other module is left alone.
-        xavier: Xavier uniform for each matrix (paper 003, section 3.2), else N(0, 0.1) for the matrices and the
-            peepholes (the reference code of paper 000).
+    Each matrix is Xavier uniform (paper 003, section 3.2) or, as the peepholes, N(0, 0.1) (reference code of 000).
     """
     if not isinstance(module, (SingleBiasLstm, BiaslessGateGru, nn.Linear)):
         return

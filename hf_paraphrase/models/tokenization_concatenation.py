@@ -105,17 +105,8 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         return " ".join(tokens)
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Writes all parts to one file.
-
-        Args:
-            save_directory: The folder.
-            filename_prefix: Put before the name of the file.
-
-        Returns:
-            The path of the file.
-        """
-        path = Path(save_directory) / f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else None
-        path = path or Path(save_directory) / PARTS_FILE
+        """Writes all parts to one file and returns its path."""
+        path = Path(save_directory) / (f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else PARTS_FILE)
         write_parts(path, self._joined.parts)
         return (str(path),)
 

@@ -43,10 +43,7 @@ def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
 def initialize_word_vectors(embeddings: nn.Parameter, config: Any, *, uniform: bool = False) -> None:
     """Draws the initial word vectors; that of padding is zero.
 
-    Args:
-        embeddings: The vectors (words, dim).
-        config: Its `initializer_range` is the standard deviation, or the bound of the uniform distribution.
-        uniform: Whether the distribution is uniform, as in paper 003 (section 3.2).
+    The configuration's `initializer_range` is the standard deviation, or the bound of a uniform distribution.
     """
     vectors = torch.empty_like(embeddings)
     bound = config.initializer_range
@@ -69,16 +66,9 @@ def present_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any
 
 
 def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> tuple[Tensor, Tensor]:
-    """Finds the tokens of a batch that are not padding, and those among them that count.
+    """Returns which tokens of a batch are no padding, and which of them count, both (batch, length).
 
-    Args:
-        input_ids: Token ids (batch, length).
-        attention_mask: Non-zero where a token is not padding (batch, length); None for all but `config.pad_token_id`.
-        config: Has `pad_token_id`, `unk_token_id` and `skip_unknown`.
-
-    Returns:
-        Both masks (batch, length), true at a token. They differ only with `skip_unknown`, which leaves out unknown
-        words of sentences that have others.
+    They differ only with `skip_unknown`, which leaves out unknown words of sentences that have others.
     """
     mask = present_tokens(input_ids, attention_mask, config)
     if not config.skip_unknown:

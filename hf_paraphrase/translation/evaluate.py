@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -103,22 +103,6 @@ def test_every_protocol_with_data_has_its_own_table_and_section_and_the_papers_t
         assert protocols["stsb"]["results"] == {} and protocols["stsb"]["missing"] == ["STS-B dev", "STS-B test"]
 
 
-def test_all_protocols_together_encode_each_distinct_sentence_once(monkeypatch, sts, capsys):
-    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-
-    seen = []
-
-    class Counting(VowelEncoder):
-        def encode(self, texts, **settings):
-            seen.extend(texts)
-            return super().encode(texts, **settings)
-
-    monkeypatch.setattr(SentenceEncoder, "from_pretrained", lambda name, **settings: Counting())
-    assert run("evaluate", "--model", "m", "--data", sts) == 0
-    assert sorted(seen) == sorted(set(seen)) and seen
-    capsys.readouterr()
-
-
 def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_replaces_them(
     encoders, sts, tmp_path, capsys
 ):
@@ -139,6 +123,24 @@ def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_
     assert run("evaluate", "--model", *models, tmp_path / "other", "--data", sts, "--update-card") == 2
     assert "needs a README.md" in capsys.readouterr().err
     assert (models[0] / "README.md").read_text() == card
+
+
+def test_models_have_the_names_that_they_are_given(encoders, sts, tmp_path, capsys):
+    output = tmp_path / "results.json"
+    for name in ("a", "b=c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text("# model\n")
+    models = [f"MiniLM={tmp_path / 'a'}", tmp_path / "b=c"]
+    words = ["evaluate", "--data", sts, "--protocols", "paper", "--model"]
+    assert run(*words, *models, "--output", output, "--update-card") == 0
+    assert "MiniLM r" in capsys.readouterr().out.splitlines()[0]
+    results = json.loads(output.read_text())["results"]
+    assert [(item["name"], "sha256" in item) for item in results] == [("MiniLM", True), (str(models[1]), True)]
+    assert (
+        "MiniLM r" in (tmp_path / "a" / "README.md").read_text() and "b=c r" in (models[1] / "README.md").read_text()
+    )
+    assert run(*words, "x=good", "x=other") == 2
+    assert "another name for each model" in capsys.readouterr().err
 
 
 def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path, capsys):

@@ -218,13 +218,5 @@ def test_equal_systems_never_differ_and_draws_are_shared():
     assert (means[:, 0] == means[:, 1]).all() and means[:, 0].std() > 1
 
 
-def test_blocks_of_replicates_do_not_change_the_numbers(monkeypatch):
-    generator = np.random.default_rng(2)
-    arguments = [generator.normal(size=(2, 30))], [generator.normal(size=30)]
-    whole = bootstrap_means(*arguments, replicates=17)
-    monkeypatch.setattr("hf_paraphrase.evaluation.verdicts._CELLS_AT_A_TIME", 90)
-    assert bootstrap_means(*arguments, replicates=17) == pytest.approx(whole, abs=1e-9)
-
-
 def test_constant_similarities_count_as_zero():
     assert (bootstrap_means([np.ones((1, 9))], [np.arange(9.0)], replicates=5) == 0).all()

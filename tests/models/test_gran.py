@@ -64,15 +64,6 @@ def test_output_equals_a_loop_over_the_equations(settings, left):
         assert not output.last_hidden_state[place, mask[place] == 0].any()
 
 
-@pytest.mark.parametrize("settings", VARIANTS)
-def test_gate_fully_open_reduces_to_the_plain_mean(settings):
-    model = make(**settings)
-    with torch.no_grad():
-        model.gate_input.bias.fill_(60.0)
-    ids = torch.tensor([[5, 6, 7]])
-    torch.testing.assert_close(model(ids).pooler_output[0], model.embeddings[[5, 6, 7]].mean(0))
-
-
 def test_lstm_starts_as_the_reference_code_does():
     torch.manual_seed(0)
     model = GranModel(GranConfig(vocab_size=400, hidden_size=100))

@@ -97,20 +97,6 @@ def test_a_sentence_of_several_pairs_is_scored_as_if_each_pair_stood_alone():
     )
 
 
-def test_the_order_of_words_matters_and_so_does_the_direction_of_translation():
-    model = new(source_vocab_size=12)
-    there, back = model.encode_source(torch.tensor([[5, 6, 7]])), model.encode_source(torch.tensor([[7, 6, 5]]))
-    assert not torch.allclose(there, back, atol=1e-3)
-    swapped = model(TARGET, None, SOURCE.clamp_max(11)).logits
-    assert not torch.allclose(model(SOURCE.clamp_max(11), None, TARGET).logits, swapped, atol=1e-3)
-
-
-def test_shared_weights_are_one_network_and_separate_ones_are_two():
-    assert new(share_rnn=True).target_gru is None
-    separate = new()
-    assert not torch.equal(separate.source_gru.weight_ih_l0, separate.target_gru.weight_ih_l0)
-
-
 def test_sparse_gradients_are_the_dense_ones():
     dense, sparse = new(), new()
     sparse.sparse_gradients = True
@@ -125,30 +111,6 @@ def test_dropout_acts_in_training_alone():
     assert model(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
     model.train()
     assert not model(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
-
-
-def test_bf16_autocast_gives_nearly_the_same():
-    model = new()
-    with torch.autocast("cpu", torch.bfloat16):
-        rounded = model(SOURCE, None, TARGET).logits
-    torch.testing.assert_close(rounded.float(), model(SOURCE, None, TARGET).logits, atol=0.05, rtol=0)
-
-
-def test_the_sizes_of_the_paper_are_the_defaults():
-    config = ParallelBiGruConfig()
-    assert (config.embedding_size, config.hidden_size, config.score_layer) == (300, 200, "bilinear")
-    assert (config.share_rnn, config.dropout, config.score_hidden_size) == (False, 0.0, 128)
-    model = new(embedding_size=300, hidden_size=200)
-    assert model.score_weight.shape == (400, 400) and model.encode_source(SOURCE).shape == (3, 400)
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [({"score_layer": "cosine"}, "score_layer must be one of bilinear, product"), ({"dropout": 1.0}, "dropout must")],
-)
-def test_configurations_that_make_no_sense_are_refused(settings, expected):
-    with pytest.raises(ValueError, match=expected):
-        ParallelBiGruConfig(**settings)
 
 
 def test_a_batch_without_targets_is_refused():

@@ -11,8 +11,7 @@ from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell
-from hf_paraphrase.models.token_dropout import token_dropout
+from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell, token_dropout
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [
@@ -113,15 +112,6 @@ def test_models_draw_one_recurrent_mask_for_each_sentence_and_direction(kind, mo
     assert seen[2:] == [None, None]
 
 
-def test_word_dropout_drops_whole_words():
-    torch.manual_seed(0)
-    sentences = packed_lengths([50, 50])
-    kept = token_dropout(
-        torch.ones(100, 4), sentences.rank_of_token, 2, dropout=0.0, word_dropout=0.5, variational_dropout=0.0
-    )
-    assert torch.equal(kept, kept[:, :1].expand_as(kept)) and set(kept.unique().tolist()) == {0.0, 2.0}
-
-
 @pytest.mark.parametrize("settings", CELLS)
 def test_bfloat16_autocast_trains_with_finite_gradients_near_the_exact_ones(settings):
     torch.manual_seed(0)
@@ -136,21 +126,6 @@ def test_bfloat16_autocast_trains_with_finite_gradients_near_the_exact_ones(sett
         gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
     for name, exact in gradients[0].items():
         torch.testing.assert_close(gradients[1][name].float(), exact, atol=0.02, rtol=0.1, msg=name)
-
-
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_recurrent_model_starts_as_gran_does(cell):
-    torch.manual_seed(0)
-    model = RecurrentModel(RecurrentConfig(vocab_size=400, hidden_size=100, cell=cell))
-    bound = (6 / 200) ** 0.5  # Xavier for one square matrix, not for the stacked ones
-    for name, value in model.recurrent.named_parameters():
-        if name.startswith("bias"):
-            assert not value.any(), name
-        elif cell == "gru":
-            assert 0.99 * bound < value.abs().max() <= bound, name
-        else:
-            assert abs(value.std() - 0.1) < (0.015 if name == "peepholes" else 0.002), name
-    assert not model.embeddings[0].any() and model.embeddings.std() > 0.005
 
 
 def test_without_onednn_the_lstm_runs_under_autocast(monkeypatch):

@@ -84,16 +84,6 @@ def test_dropout_acts_in_training_alone(body):
     assert not model(IDS).logits.equal(model(IDS).logits)
 
 
-def test_the_order_of_words_matters_to_the_lstm_alone():
-    there, back = torch.tensor([[5, 6, 7]]), torch.tensor([[7, 6, 5]])
-    torch.testing.assert_close(new("avg")(there).logits, new("avg")(back).logits)
-    assert not torch.allclose(new("lstm")(there).logits, new("lstm")(back).logits, atol=1e-4)
-
-
-def test_the_labels_have_names():
-    assert ReferenceClassifierConfig().id2label == {0: "translation", 1: "reference"}
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

@@ -15,6 +15,9 @@ from rnn_search_by_hand import (
 )
 from torch.nn import functional
 
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration, RnnSearchWordDropout
+
 
 def test_annotations_equal_a_per_unit_loop_in_both_directions():
     model = make()
@@ -77,13 +80,6 @@ def test_training_returns_the_logits_of_evaluation():
     torch.testing.assert_close(model.train()(**batch()).logits, expected)
 
 
-def test_dropout_acts_in_training_only():
-    model = make(dropout=0.5)
-    assert not torch.equal(model.train()(**batch()).loss, model(**batch()).loss)
-    model.eval()
-    torch.testing.assert_close(model(**batch()).logits, make()(**batch()).logits)
-
-
 def test_gradients_equal_those_of_the_naive_loop():
     model, naive = make(), make()
     model(**batch()).loss.backward()
@@ -98,9 +94,37 @@ def test_gradients_equal_those_of_the_naive_loop():
         )
 
 
-def test_forward_says_which_inputs_are_missing():
-    model = make()
-    with pytest.raises(ValueError, match="input_ids or encoder_outputs"):
-        model(labels=torch.tensor([[3, 2]]))
-    with pytest.raises(ValueError, match="decoder_input_ids or labels"):
-        model(input_ids=torch.tensor([[3, 2]]))
+def test_word_dropout_leaves_out_whole_words_and_scales_up_the_others():
+    torch.manual_seed(0)
+    dropped = RnnSearchWordDropout(0.25)(torch.ones(200, 50, 3))
+    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / 0.75])
+    assert (dropped == dropped[..., :1]).all()
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_word_dropout_acts_on_both_sides_of_the_model(side):
+    """With all words of a side left out, other words on that side cannot change the logits."""
+    torch.manual_seed(0)
+    config = RnnSearchConfig(
+        vocab_size=11, embedding_size=4, hidden_size=6, initialization="xavier", word_dropout=1 - 1e-7
+    )
+    model = RnnSearchForConditionalGeneration(config).train()
+    (model.decoder if side == "source" else model.encoder).word_dropout.rate = 0.0
+    source = torch.tensor([[3, 4, 5]]), torch.tensor([[6, 7, 8]])
+    target = torch.tensor([[1, 4, 5]]), torch.tensor([[1, 9, 10]])
+    first, second = (
+        model(
+            input_ids=source[number if side == "source" else 0],
+            decoder_input_ids=target[number if side == "target" else 0],
+        ).logits
+        for number in (0, 1)
+    )
+    assert torch.equal(first, second)
+    model.eval()
+    assert not torch.equal(
+        model(input_ids=source[0], decoder_input_ids=target[0]).logits,
+        model(
+            input_ids=source[1 if side == "source" else 0], decoder_input_ids=target[1 if side == "target" else 0]
+        ).logits,
+    )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from rnn_search_by_hand import EMBEDDING, SOURCE_VOCABULARY, VOCABULARY, make
-from transformers import AutoConfig, AutoModelForSeq2SeqLM
+from transformers import AutoModelForSeq2SeqLM
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
@@ -88,22 +88,3 @@ def test_initial_weights_are_as_documented():
 def test_configurations_that_do_not_fit_together_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         RnnSearchConfig(**settings)
-
-
-def test_the_defaults_are_those_of_the_reference():
-    config = RnnSearchConfig()
-    sizes = (config.hidden_size, config.embedding_size, config.attention_size, config.readout_size, config.vocab_size)
-    assert sizes == (1_000, 620, 1_000, 1_000, 30_000)
-    assert (config.dropout, config.word_dropout, config.label_smoothing) == (0.0, 0.0, 0.0)
-    assert not config.tie_word_embeddings and not config.share_embeddings
-    assert config.initialization == "reference"
-    assert (config.initializer_range, config.attention_initializer_range) == (0.01, 0.001)
-
-
-def test_sizes_that_follow_from_others_are_filled_in_and_survive_saving(tmp_path):
-    config = RnnSearchConfig(vocab_size=50, hidden_size=10, source_lang="fr", target_lang="en")
-    assert (config.attention_size, config.readout_size, config.source_vocab_size) == (10, 10, 50)
-    config.save_pretrained(tmp_path)
-    loaded = AutoConfig.from_pretrained(tmp_path)
-    assert type(loaded) is RnnSearchConfig
-    assert {**loaded.to_dict(), "_name_or_path": ""} == config.to_dict()

@@ -92,34 +92,6 @@ def test_embedding_is_the_last_state_of_pytorchs_gru_and_the_mean_of_the_token_v
     assert not output.last_hidden_state[mask == 0].any()
 
 
-def test_with_fewer_labels_than_sentences_the_others_are_only_embedded():
-    model = make()
-    ids, mask = padded(ROWS, 8)
-    output = model(ids, mask, labels=labels_of(SAID[:2], 5))
-    assert output.pooler_output.shape[0] == len(ROWS)
-    torch.testing.assert_close(output.loss, model(ids[:2], mask[:2], labels=labels_of(SAID[:2], 5)).loss)
-
-
-def test_under_autocast_loss_and_gradients_are_nearly_the_same_and_stay_fp32():
-    model = make(size=16, vocab_size=50)
-    ids, mask = padded(ROWS, 8)
-    labels = labels_of(SAID, 6)
-    exact = model(ids, mask, labels=labels)
-    with torch.autocast("cpu", torch.bfloat16):
-        rough = model(ids, mask, labels=labels)
-        with torch.no_grad():
-            unrecorded = model(ids, mask, labels=labels)
-    assert rough.loss.dtype == rough.pooler_output.dtype == torch.float32
-    assert rough.loss.item() != exact.loss.item()
-    torch.testing.assert_close(rough.loss, exact.loss, rtol=0.02, atol=0)
-    torch.testing.assert_close(unrecorded.loss, rough.loss, rtol=1e-3, atol=0)
-    parameters = list(model.parameters())
-    both = zip(torch.autograd.grad(rough.loss, parameters), torch.autograd.grad(exact.loss, parameters), strict=True)
-    for (name, _), (mine, theirs) in zip(model.named_parameters(), both, strict=True):
-        assert mine.dtype == torch.float32
-        assert functional.cosine_similarity(mine.flatten(), theirs.flatten(), dim=0) > 0.99, name
-
-
 def test_empty_texts_embed_to_zeros_and_can_be_reconstructed():
     model = make()
     for shape in ((2, 0), (2, 3), (0, 3)):
@@ -158,3 +130,31 @@ def test_initial_weights_follow_the_authors_code_or_xavier():
     model = SdaeModel(SdaeConfig(initialization="xavier", **sizes))
     bound = (6 / (32 + 16)) ** 0.5
     assert 0.9 * bound < model.recurrent.weight_input.abs().max() <= bound
+
+
+def test_with_fewer_labels_than_sentences_the_others_are_only_embedded():
+    model = make()
+    ids, mask = padded(ROWS, 8)
+    output = model(ids, mask, labels=labels_of(SAID[:2], 5))
+    assert output.pooler_output.shape[0] == len(ROWS)
+    torch.testing.assert_close(output.loss, model(ids[:2], mask[:2], labels=labels_of(SAID[:2], 5)).loss)
+
+
+def test_under_autocast_loss_and_gradients_are_nearly_the_same_and_stay_fp32():
+    model = make(size=16, vocab_size=50)
+    ids, mask = padded(ROWS, 8)
+    labels = labels_of(SAID, 6)
+    exact = model(ids, mask, labels=labels)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = model(ids, mask, labels=labels)
+        with torch.no_grad():
+            unrecorded = model(ids, mask, labels=labels)
+    assert rough.loss.dtype == rough.pooler_output.dtype == torch.float32
+    assert rough.loss.item() != exact.loss.item()
+    torch.testing.assert_close(rough.loss, exact.loss, rtol=0.02, atol=0)
+    torch.testing.assert_close(unrecorded.loss, rough.loss, rtol=1e-3, atol=0)
+    parameters = list(model.parameters())
+    both = zip(torch.autograd.grad(rough.loss, parameters), torch.autograd.grad(exact.loss, parameters), strict=True)
+    for (name, _), (mine, theirs) in zip(model.named_parameters(), both, strict=True):
+        assert mine.dtype == torch.float32
+        assert functional.cosine_similarity(mine.flatten(), theirs.flatten(), dim=0) > 0.99, name

@@ -31,12 +31,7 @@ def test_every_other_encoder_is_what_auto_model_opens_and_the_mean_over_its_toke
     settings = read(tmp_path / "1_Pooling" / "config.json")
     assert settings.pop("word_embedding_dimension") == 7
     assert [name for name, chosen in settings.items() if chosen] == ["pooling_mode_mean_tokens"]
-    # Nothing is cut off, and nothing is lower-cased behind the tokenizer's back.
-    assert read(tmp_path / "sentence_bert_config.json") == {"max_seq_length": None, "do_lower_case": False}
-
-
-@pytest.mark.parametrize("model_type", SENTENCE_ENCODERS)
-def test_texts_get_no_prompts_and_are_compared_by_cosine(tmp_path, model_type):
-    write_module_files(tmp_path, model_type, 7)
     settings = read(tmp_path / "config_sentence_transformers.json")
     assert settings == {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
+    # Nothing is cut off, and nothing is lower-cased behind the tokenizer's back.
+    assert read(tmp_path / "sentence_bert_config.json") == {"max_seq_length": None, "do_lower_case": False}

@@ -158,7 +158,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     if objective == "distribution":
         outputs |= {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
     config = SentenceClassifierConfig(
-        encoder.config.to_diff_dict(),
+        sentence_encoder=encoder.config.to_diff_dict(),
         pairs=data.pairs,
         objective=objective,
         head_hidden_size=settings.head_hidden_size,

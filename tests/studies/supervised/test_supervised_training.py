@@ -26,7 +26,9 @@ ENCODERS = {"avg": AvgConfig(vocab_size=50, hidden_size=4), "gran": GranConfig(v
 
 def make(encoder="avg", seed=0, **settings):
     torch.manual_seed(seed)
-    config = SentenceClassifierConfig(ENCODERS[encoder].to_diff_dict(), head_hidden_size=5, **settings)
+    config = SentenceClassifierConfig(
+        sentence_encoder=ENCODERS[encoder].to_diff_dict(), head_hidden_size=5, **settings
+    )
     model = SentenceClassifier(config)
     with torch.no_grad():
         for parameter in model.parameters():
