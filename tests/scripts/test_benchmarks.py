@@ -96,7 +96,6 @@ def test_a_ratio_is_that_to_the_best_rate_with_its_key(turns):
         ("train", ["--batch", 1], "--batch must be at least 2, not 1"),
         ("translate", ["--candidates", "41", "--vocabulary", 40], "--candidates must be at most --vocabulary"),
         ("translate", ["--train-hidden", "5"], "must be even"),
-        ("translate", ["--only-search", "--only-train"], "leave nothing to do"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(run_script, capsys, name, words, problem):
