@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MARKS = "\x01\x02"
 """Two control characters that are taken out of every text, because the tokenizer needs them for itself."""
-_BEFORE, _BEHIND = MARKS
+_BEFORE, _BEHIND = MARKS[0], MARKS[1]
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
 

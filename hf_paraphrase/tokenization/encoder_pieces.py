@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
@@ -100,7 +100,7 @@ def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
     from tokenizers import Regex, decoders, pre_tokenizers
 
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
-    marking = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
+    marking: dict[str, Any] = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.WhitespaceSplit(),

@@ -25,12 +25,6 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     It adds no special tokens any more (`[CLS]` or `</s>` would count in every mean), truncates nothing and pads on the
     right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its
     vocabulary. Apart from that it gives the ids that it gave before.
-
-    Args:
-        folder: A folder with `tokenizer.json`, e.g. one that `train-tokenizer` made or a model folder.
-
-    Returns:
-        The tokenizer; :func:`~.word_level.save_tokenizer` saves it in this state.
     """
     path = Path(folder)
     if not path.is_dir():

@@ -113,7 +113,7 @@ class TrainTokenizerSettings(Settings):
         check_license(self.license)
         if not self.text and self.pairs is None:
             raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR")
-        if self.min_frequency is None:
+        if self.min_frequency is None and self.kind != "unigram" and self.segmentation is None:
             self.min_frequency = 1 if self.kind == "morfessor" else 2
         if self.kind == "morfessor":
             if self.segmentation is None:

@@ -1,10 +1,9 @@
-"""Measures how time, peak memory and bytes written grow with the rows: one line a stage, with the exponents.
+"""Measures how time, peak memory and disk space grow with the rows: one line a stage, with the exponents.
 
 The pairs are random words by Zipf's law, the second side with some words changed, so that any number can be had.
-Each stage is a verb in a process of its own, with one process and, where the verb shares its work, with two (`x2`):
-`--workers 2`, two `--shard` parts at once, or two of `accelerate`. Times are those of all processors together, from
-the kernel's own accounts, so that a busy machine changes them little; peak memory is that of the largest process;
-written is what went towards the disk, stored what the output takes there.
+Each stage is a verb in a process of its own. Times are those of all processors together, from the kernel's own
+accounts, so that a busy machine changes them little; memory is the peak of the process, and stored what the output
+takes on the disk.
 
 A run over few rows stands for what starting takes and is taken away before the exponents are computed, between the two
 largest sizes: at smaller ones starting outweighs the rows. Memory is given in bytes for each further row, between the
@@ -26,6 +25,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,81 +35,47 @@ from interleaved import argument_parser, run_benchmark, write
 
 _VOCABULARY = 30_000
 _QUERIES = 100
-_BLOCK = 512
-"""Bytes of a block, in which the kernel counts what is written."""
-_LAUNCHER = "-m accelerate.commands.launch --multi_gpu --num_processes 2"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a stage took.
-
-    Attributes:
-        wall: Seconds from its start to its end.
-        peak: The most memory of one process, in bytes.
-        written: What went towards the disk, in bytes.
-        stored: What the output takes there, in bytes.
-    """
+    """What a stage took: seconds by the clock and of processors, and bytes of memory at most and on the disk."""
 
     rows: int
     wall: float
     processors: float
     peak: int
-    written: int
     stored: int = 0
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A verb.
-
-    Attributes:
-        line: Its words, `{}` being the folder of what earlier stages left.
-        output: What it makes there.
-        needs: What earlier stages have left there for it.
-        shared: How two processes share its work: `workers`, `parts`, `accelerate`, or not at all.
-    """
+class Stage(NamedTuple):
+    """A verb: its words, `{}` being the folder of what earlier stages left, its output and what it needs there."""
 
     line: str
     output: str = ""
     needs: tuple[str, ...] = ()
-    shared: str = ""
 
-    def commands(self, folder: Path, rows: int, *, twice: bool) -> list[list[str]]:
-        """Returns the command lines, which run at the same time."""
-        words = ["-m", "hf_paraphrase", *(word.replace("{}", str(folder)) for word in self.line.split())]
-        if self.output:
-            words += ["--output", str(folder / self.output)]
-        shards = ["--shard-size", str(max(1, rows // 8))]
-        if not twice:
-            found = [words]
-        elif self.shared == "workers":
-            found = [[*words, *shards, "--workers", "2"]]
-        elif self.shared == "parts":
-            found = [[*words, *shards, "--shard", part] for part in ("1/2", "2/2")]
-        else:
-            found = [[*_LAUNCHER.split(), *words]]
-        return [[sys.executable, *line] for line in found]
+    def command(self, folder: Path) -> list[str]:
+        """Returns the command line."""
+        words = [word.replace("{}", str(folder)) for word in self.line.split()]
+        output = ["--output", str(folder / self.output)] if self.output else []
+        return [sys.executable, "-m", "hf_paraphrase", *words, *output]
 
 
 STAGES = {
     "prepare": Stage("prepare pairs --tsv {}/pairs.tsv", "pairs"),
-    "score": Stage("score --pairs {}/pairs", "scored", ("pairs",), "workers"),
-    "filter": Stage("filter --pairs {}/scored --keep overlap_1<=0.9 length>=5", "kept", ("scored",), "parts"),
+    "score": Stage("score --pairs {}/pairs", "scored", ("pairs",)),
+    "filter": Stage("filter --pairs {}/scored --keep overlap_1<=0.9 length>=5", "kept", ("scored",)),
     "train-encoder": Stage(
-        "train-encoder --pairs {}/pairs --hidden-size 100 --epochs 1 --report-to none",
-        "encoder",
-        ("pairs",),
-        "accelerate",
+        "train-encoder --pairs {}/pairs --hidden-size 100 --epochs 1 --report-to none", "encoder", ("pairs",)
     ),
     "encode": Stage(
-        "encode --input {}/pairs --columns sentence1 --model {}/encoder", "embedded", ("pairs", "encoder"), "parts"
+        "encode --input {}/pairs --columns sentence1 --model {}/encoder", "embedded", ("pairs", "encoder")
     ),
     "search": Stage("search --model {}/encoder --corpus {}/first.txt --query-file {}/queries.txt", needs=("encoder",)),
     "mine": Stage("mine --source {}/first.txt --target {}/second.txt --encoder {}/encoder", "mined", ("encoder",)),
 }
 """The stages in their order; what one needs an earlier one has left."""
-NAMES = [name for stage in STAGES for name in ((stage, f"{stage} x2") if STAGES[stage].shared else (stage,))]
 
 
 def main() -> int:
@@ -117,7 +83,7 @@ def main() -> int:
     parser = argument_parser(__doc__, rounds=None)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="sizes, ascending")
     parser.add_argument("--start", type=int, default=500, help="rows of the runs that stand for starting")
-    parser.add_argument("--stages", nargs="+", default=NAMES, help="stages by their names")
+    parser.add_argument("--stages", nargs="+", default=list(STAGES), help="stages by their names")
     parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
     parser.add_argument("--record", type=Path, default=None, help="file to keep all measurements in, e.g. growth.json")
@@ -148,29 +114,19 @@ def write_pairs(folder: Path, rows: int) -> None:
                     queries.write(f"{left}\n")
 
 
-def measured(commands: Sequence[Sequence[str]], rows: int, output: Path) -> Cost:
-    """Runs command lines that make an output at the same time and accounts for all processes that they start."""
+def measured(command: Sequence[str], rows: int, output: Path) -> Cost:
+    """Runs a command line that makes an output and accounts for it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
     started = time.perf_counter()
     with tempfile.TemporaryFile() as shown:
-        running = [
-            subprocess.Popen(words, stdout=shown, stderr=shown, env=environment)  # noqa: S603
-            for words in commands
-        ]
-        ended = [os.wait4(process.pid, 0)[1:] for process in running]
+        process = subprocess.Popen(command, stdout=shown, stderr=shown, env=environment)  # noqa: S603
+        _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
-        if any(status for status, _ in ended):
+        if status:
             shown.seek(0)
-            raise HfParaphraseError(f"{' '.join(commands[0][1:5])}: {shown.read().decode()[-2000:]}")
-    usages = [usage for _, usage in ended]
-    return Cost(
-        rows,
-        wall,
-        sum(usage.ru_utime + usage.ru_stime for usage in usages),
-        max(usage.ru_maxrss for usage in usages) * 1024,
-        sum(usage.ru_oublock for usage in usages) * _BLOCK,
-        sum(path.stat().st_size for path in (output, *output.rglob("*")) if path.is_file()),
-    )
+            raise HfParaphraseError(f"{' '.join(command[1:5])}: {shown.read().decode()[-2000:]}")
+    stored = sum(path.stat().st_size for path in (output, *output.rglob("*")) if path.is_file())
+    return Cost(rows, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, stored)
 
 
 def exponent(costs: Sequence[Cost], of: Callable[[Cost], float]) -> float:
@@ -187,18 +143,15 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures all stages at all sizes, writes a table, and returns the exponents."""
     if arguments.rows != sorted(set(arguments.rows)) or arguments.rows[0] <= arguments.start:
         raise UsageError("--rows must ascend from more than --start")
-    for name in set(arguments.stages) - set(NAMES):
-        raise UsageError(f"--stages: there is no stage `{name}`", remedy=f"one of {', '.join(NAMES)}")
-    costs: dict[str, list[Cost]] = {name: [] for name in NAMES}
-    last = max(map(NAMES.index, arguments.stages))
-    # What a stage reads, earlier ones make with one process.
-    needed = [name for name in NAMES[: last + 1] if name in arguments.stages or name in STAGES]
+    for name in set(arguments.stages) - set(STAGES):
+        raise UsageError(f"--stages: there is no stage `{name}`", remedy=f"one of {', '.join(STAGES)}")
+    costs: dict[str, list[Cost]] = {name: [] for name in STAGES}
     encoder = folder / "encoder"
     if arguments.work is not None:
         arguments.work.mkdir(parents=True, exist_ok=True)
     for rows in (arguments.start, *arguments.rows):
         with tempfile.TemporaryDirectory(dir=arguments.work or folder) as name:
-            measure_all(arguments, Path(name), rows, needed, costs, encoder)
+            measure_all(arguments, Path(name), rows, costs, encoder)
     shown = {name: found for name, found in costs.items() if name in arguments.stages and len(found) > 1}
     write(summary(shown))
     exponents = {name: exponent(found, lambda cost: cost.processors) for name, found in shown.items()}
@@ -209,7 +162,6 @@ def measure_all(
     arguments: argparse.Namespace,
     work: Path,
     rows: int,
-    needed: list[str],
     costs: dict[str, list[Cost]],
     encoder: Path,
 ) -> None:
@@ -217,8 +169,9 @@ def measure_all(
     write_pairs(work, rows)
     if encoder.exists():
         shutil.copytree(encoder, work / "encoder")
-    for name in needed:
-        stage = STAGES[name.removesuffix(" x2")]
+    # What a stage reads, earlier ones make.
+    last = max(map(list(STAGES).index, arguments.stages))
+    for name, stage in list(STAGES.items())[: last + 1]:
         if not all((work / need).exists() for need in stage.needs):
             continue
         if (expected := expected_seconds(costs[name], rows)) > arguments.most_seconds:
@@ -226,7 +179,7 @@ def measure_all(
             continue
         output = work / (stage.output or "nothing")
         shutil.rmtree(output, ignore_errors=True)
-        cost = measured(stage.commands(work, rows, twice=name.endswith(" x2")), rows, output)
+        cost = measured(stage.command(work), rows, output)
         costs[name].append(cost)
         if stage.output == "encoder":
             shutil.copytree(output, encoder, dirs_exist_ok=True)
@@ -235,7 +188,7 @@ def measure_all(
             arguments.record.write_text(json.dumps(record, indent=1) + "\n")
         write(
             f"{name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors, "
-            f"{cost.peak / 2**20:,.0f} MiB, {cost.written / 2**20:,.0f} MiB written"
+            f"{cost.peak / 2**20:,.0f} MiB, {cost.stored / 2**20:,.0f} MiB stored"
         )
 
 
@@ -262,12 +215,11 @@ def summary(costs: dict[str, list[Cost]]) -> str:
                 f"{exponent(found, lambda cost: cost.processors):.2f}",
                 f"{last.peak / 2**20:,.0f}",
                 f"{(last.peak - before.peak) / (last.rows - before.rows):,.0f}",
-                f"{last.written / last.rows:,.0f}",
-                f"{exponent(found, lambda cost: cost.written):.2f}",
+                f"{last.stored / last.rows:,.0f}",
             ]
         )
-    heads = ["stage", "rows", "s", "processor s", "exponent", "peak MiB", "bytes a further row", "written a row"]
-    return format_table([*heads, "exponent of written"], lines)
+    heads = ["stage", "rows", "s", "processor s", "exponent", "peak MiB", "bytes a further row", "stored a row"]
+    return format_table(heads, lines)
 
 
 if __name__ == "__main__":

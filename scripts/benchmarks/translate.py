@@ -92,8 +92,6 @@ def main() -> int:
     parser.add_argument("--train-batch", type=int, default=80, help="pairs in a mini-batch")
     parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
     parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
-    parser.add_argument("--only-search", action="store_true", help="leave training out")
-    parser.add_argument("--only-train", action="store_true", help="leave the search out")
     parser.add_argument(
         "--cpu-time", action="store_true", help="one thread, and its processor seconds instead of the wall's"
     )
@@ -109,8 +107,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         raise UsageError(f"--candidates must be at most --vocabulary, {arguments.vocabulary}")
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
-    if arguments.only_search and arguments.only_train:
-        raise UsageError("--only-search and --only-train leave nothing to do")
     if arguments.cpu_time:
         torch.set_num_threads(1)
     write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
@@ -125,8 +121,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     except OSError as error:
         write(f"JoeyNMT is left out: {error}")
     try:
-        ratios = {} if arguments.only_train else measure_search(arguments, joey)
-        return ratios | ({} if arguments.only_search else measure_training(arguments, joey))
+        return measure_search(arguments, joey) | measure_training(arguments, joey)
     finally:
         if joey is not None:
             joey.close()

@@ -4,7 +4,7 @@
 
 A design is a YAML file. `train` is a verb with the flags of all models; `models` has for each model its number of
 `seeds` and its own flags, `train`, or, for an encoder that is given, its `folder`. `data` has what is trained on:
-further flags, or a command that makes a folder of pairs, `filter …` or `python …`. A cell is `MODEL: DATA`. `tables`
+further flags, or a command that makes a folder of pairs, `filter …`. A cell is `MODEL: DATA`. `tables`
 has tables, each with `columns` (`measures.py` says what may be measured), `claims` and further `cells`; a claim is
 `[text, cell, above | below | little, cell]`, may have four cells, of which the first two differ by more than the last
 two, or `nothing` instead of the second, and last the name of the only column that it is about. `measured` says on
@@ -24,7 +24,6 @@ import io
 import json
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -42,7 +41,7 @@ from hf_paraphrase.errors import HfParaphraseError, UsageError
 from measures import Measures
 from study_tables import Cell, Claim, Column, Measured, cells_table, claims_table, draw_intervals, judge
 
-HERE = Path(__file__).resolve().parent
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
 def main() -> int:
@@ -157,10 +156,7 @@ class Study:
         words = shlex.split(filled(self.data[cell.data], variables))
         if words and not words[0].startswith("-"):
             pairs = str(folder / "pairs")
-            if words[0] == "python":
-                subprocess.run([sys.executable, *words[1:], "--output", pairs], check=True)  # noqa: S603
-            else:
-                run_verb(*words, "--seed", variables["SEED"], "--output", pairs)
+            run_verb(*words, "--seed", variables["SEED"], "--output", pairs)
             words = ["--pairs", pairs]
         train = shlex.split(filled(f"{self.common} {model['train']}", variables))
         output = folder / "model"
@@ -204,7 +200,7 @@ def filled(value: Any, variables: Mapping[str, str] | None = None) -> Any:
         return [filled(item, variables) for item in value]
     if not isinstance(value, str):
         return value
-    known = {**os.environ, "CONFIGS": str(HERE.parent / "configs"), "HERE": str(HERE), **(variables or {})}
+    known = {**os.environ, "CONFIGS": str(CONFIGS), **(variables or {})}
     try:
         return Template(value).substitute(known)
     except KeyError as error:

@@ -43,6 +43,7 @@ def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
     assert decoded.replace(" ", "") == "thecatsleeps" and (kind == "morfessor" or decoded == "the cat sleeps")
     record = json.loads((output / "provenance.json").read_text())
     assert record["settings"]["kind"] == kind and record["inputs"][0]["name"] == "text.gz"
+    assert record["settings"]["min_frequency"] == {"word": 2, "bpe": 2, "unigram": None, "morfessor": 1}[kind]
     assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and "12 sentences (text.gz)" in card

@@ -167,21 +167,3 @@ def test_data(page, pairs, tmp_path):
     page.locator("#data-low-1 input[type=number]").fill("0.9")
     page.locator("#data-low-1 input[type=number]").press("Enter")
     said(page, "data-result", "the range of overlap_1 begins at 0.9 and ends at 0.5")
-
-
-def test_two_users_at_once_see_their_own(page, browser, page_url, tmp_path):
-    other = browser.new_page()
-    other.goto(page_url)
-    for number, window in enumerate((page, other)):
-        (tmp_path / f"corpus{number}.txt").write_text(("it is raining .", "the farmer sold the old horse .")[number])
-        window.get_by_role("tab", name="Neighbours").click()
-        said(window, "neighbours-result", "Give me a hand.")
-        window.get_by_label("Or a text file").fill(str(tmp_path / f"corpus{number}.txt"))
-    for window in (page, other):
-        window.get_by_role("button", name="Search").click()
-    for number, window in enumerate((page, other)):
-        said(window, "neighbours-status", f"corpus{number}.txt: 1 sentences")
-    texts = [said(window, "neighbours-result", "ms") for window in (page, other)]
-    assert ["raining" in text for text in texts] == [True, False]
-    assert ["horse" in text for text in texts] == [False, True]
-    other.close()

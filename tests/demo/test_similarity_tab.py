@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from pathlib import Path
 
 import pytest
 
-from hf_paraphrase.demo.answers import answered, sentences_of, source_of
+from hf_paraphrase.demo.answers import answered, sentences_of
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 from hf_paraphrase.demo.similarity_tab import EXAMPLE, compared
 from hf_paraphrase.errors import UsageError
@@ -40,12 +39,6 @@ def test_sentences_are_lines_and_spaces_do_not_count():
 def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
     with pytest.raises(UsageError, match=said):
         sentences_of(text)
-
-
-def test_uploads_and_paths_are_distinguished():
-    assert source_of(None, " ") is None and source_of("/a/b.txt", "") == Path("/a/b.txt")
-    with pytest.raises(UsageError, match="an upload and a path"):
-        source_of("/a/b.txt", "/c")
 
 
 def test_the_heat_map_leads_to_what_carries_each_score(catalogue):

@@ -93,12 +93,3 @@ def test_a_quarter_of_msrps_training_part_is_tested_on_and_the_rest_trained_on(d
     made = tmp_path / "sdae.sh/work/transfer"
     train, test = ((made / f"msr_paraphrase_{part}.txt").read_text().splitlines() for part in ("train", "test"))
     assert train == whole[:8] and test == [whole[0], *whole[8:]]
-
-
-def test_filters_tune_both_encoders_with_draws_of_a_fifth_of_all_languages(driver):
-    _, calls = driver("filters.sh", LANGUAGES="fr cs")
-    tuned = {Path(item.output).name: item for item in (parsed(words) for words in calls if words[0] == "tune")}
-    assert set(tuned) == {"avg", "gran", "bins_avg", "bins_gran"}
-    assert all(item.largest_share == 0.2 and set(item.data_sets) == {"fr", "cs"} for item in tuned.values())
-    held_out = {item.output: item.hold_out for item in (parsed(words) for words in calls if words[0] == "score")}
-    assert held_out == {"work/fr/scored": 20000, "work/cs/scored": 8000}

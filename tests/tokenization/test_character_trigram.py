@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import collections
-import gzip
 import json
 import unicodedata
 
@@ -194,11 +193,3 @@ def test_half_a_surrogate_pair_none_and_numbers_are_type_errors():
     for text in ("\ud800", None, 3):
         with pytest.raises(TypeError):
             lookup(["cat", text])
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("file", ["manythings/fra-eng/fra.txt.gz", "libreoffice_help/lo-help-7.4.7.cs-en.tsv.gz"])
-def test_ids_equal_those_of_tokenizers_on_real_text(real_data_dir, file):
-    with gzip.open(real_data_dir / file, "rt", encoding="utf-8", newline="\n") as stream:
-        lines = [line.rstrip("\n") for line in stream][::400]
-    assert_equal_ids(tokenizer_of(lines[::2], RULES[1]), lines)

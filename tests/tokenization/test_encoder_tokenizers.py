@@ -25,13 +25,6 @@ def tokenizer(request):
     return TRAINERS[request.param](TEXTS, 80)
 
 
-def test_pieces_are_learnt_up_to_the_size_and_special_tokens_come_first(tokenizer):
-    assert 30 < len(tokenizer) <= 80
-    assert tokenizer.convert_ids_to_tokens([0, 1]) == ["[PAD]", "[UNK]"]
-    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
-    assert sorted(tokenizer.get_vocab().values()) == list(range(len(tokenizer)))
-
-
 def test_no_special_tokens_are_added_and_common_words_are_whole(tokenizer):
     ids = tokenizer("the cat")["input_ids"]
     assert not set(ids) & {0, 1} and tokenizer.decode(ids) == "the cat"
@@ -43,10 +36,6 @@ def test_a_frequent_word_that_is_part_of_no_other_is_one_piece():
     tokenizer = train_encoder_unigram(["women sleep", "women play", "men sleep", "nobody sleeps"] * 30, 60)
     assert tokenizer.tokenize("Women sleep") == ["▁women", "▁sleep"]
     assert not any("\U00010000" in piece for piece in tokenizer.get_vocab())
-
-
-def test_case_and_curly_apostrophes_make_no_difference(tokenizer):
-    assert tokenizer("My neighbour’s")["input_ids"] == tokenizer("my  neighbour's")["input_ids"]
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import string
 from itertools import pairwise, product
 
@@ -331,14 +330,3 @@ def test_half_a_surrogate_pair_none_and_numbers_are_type_errors_as_in_tokenizers
             with pytest.raises(TypeError):
                 lookup(["cat", wrong])
     assert len(ids_of(tokenizer.backend_tokenizer, [], lookup).ids) == 0
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("file", ["manythings/fra-eng/fra.txt.gz", "libreoffice_help/lo-help-7.4.7.cs-en.tsv.gz"])
-def test_ids_equal_those_of_tokenizers_on_real_text(real_data_dir, file, lookups):
-    with gzip.open(real_data_dir / file, "rt", encoding="utf-8", newline="\n") as stream:
-        lines = [line.rstrip("\n") for line in stream][::80]
-    ours = build_word_level_tokenizer(sentence_vocabulary(lines[::2])).backend_tokenizer
-    assert_equal_ids(lookup_for(ours), ours, lines)
-    for kind in (("nfkc", "metaspace", "unigram"), ("none", "byte-level", "bpe"), ("bert", "bert", "wordpiece")):
-        assert_equal_ids(*lookups(*kind), lines)
