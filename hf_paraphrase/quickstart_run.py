@@ -212,6 +212,5 @@ def _card(results: dict[str, Any], folder: Path) -> str:
     rows = [[name, *(number(100 * score[item]) for item in _MEASURES)] for name, score in scores.items()]
     steps = format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()])
     table = format_table(["scorer", "average precision", "paraphrase found first"], rows)
-    return render_card(
-        "dataset_cards", "quickstart", {**results, "folder": folder, "steps_table": steps, "scores_table": table}
-    )
+    values = {**results, "folder": folder, "steps_table": steps, "scores_table": table}
+    return render_card("dataset_cards", "quickstart", values) + "\n"

@@ -23,6 +23,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     report = capsys.readouterr().out
     for text in ("BLEU", "Filter", "Human paraphrases of 800", "Nearest of", "CC BY 2.0 FR", "\n| chance "):
         assert text in report
+    assert (output / "README.md").read_text() == report and report.endswith("\n")
     results = json.loads((output / "results.json").read_text())
     assert 0 <= results["bleu"]["bleu"] <= 100 and len(results["examples"]) == 10
     assert len(results["neighbours"]["found"]) == 5
