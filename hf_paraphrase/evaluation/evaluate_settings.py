@@ -45,7 +45,7 @@ class EvaluateSettings(DeviceSettings):
     """
 
     data: list[str] = setting(
-        "the folder below which the STS sets are, or the graded data folder; for the suite paraphrase labelled data "
+        "the folder below which the STS sets are; for the suites graded and paraphrase graded or labelled data "
         "folders, each a line of the tables; for the suite senteval the folder below which its files are; for the "
         "suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a .csv or "
         ".tsv file, or a folder with train.csv and test.csv",

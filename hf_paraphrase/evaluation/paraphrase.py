@@ -19,7 +19,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..artefacts.card_heads import Measurement
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer, encode_once
 from .correlation import cosine_similarities
@@ -31,7 +31,7 @@ from .labelled_set import (
     sentence_key,
     without_pairs_of,
 )
-from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite
+from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, named_folders
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -346,14 +346,11 @@ def _with_deviation(perceptron: Mapping[str, Any]) -> str:
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
-    folders = [Path(folder) for folder in settings.data]
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("a folder of --data occurs twice", remedy="give each folder once")
+    folders = named_folders(settings)
     splits = {"dev_split": settings.dev_split, "test_split": settings.test_split}
-    names = short_names([str(folder.resolve()) for folder in folders])
     tasks = [
         replace(read_task(folder, **splits, positive_above=settings.positive_above), name=name)
-        for folder, name in zip(folders, names, strict=True)
+        for name, folder in folders.items()
     ]
     seeds = range(1, settings.seeds + 1)
 
@@ -364,11 +361,11 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
     return Benchmark(
         measure,
-        inputs=folders,
+        inputs=list(folders.values()),
         protocol=f"{PERCEPTRON_NOTE} (Sjöblom et al. 2018); {_COSINE_NOTE}" if seeds else _COSINE_NOTE,
         facts={"tasks": [describe(task) for task in tasks]},
         report=format_detection,
-        name=f"paraphrase {' '.join(names)} {settings.dev_split}/{settings.test_split}",
+        name=f"paraphrase {' '.join(folders)} {settings.dev_split}/{settings.test_split}",
         trained="the perceptron was trained on top of fixed vectors, for the cosine nothing was"
         if seeds
         else NOTHING_TRAINED,

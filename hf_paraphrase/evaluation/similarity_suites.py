@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -11,7 +12,7 @@ from .baselines import Scorer
 from .graded_set import GradedSet, read_graded_folder, score
 from .sts import DEV_MEAN, PAPER, PROTOCOLS, choose_protocols, evaluate_scored, shorten, sts_measurements
 from .sts_files import find_sts_sets
-from .suite import Benchmark, Scores, Suite, one_folder, words_of
+from .suite import Benchmark, Scores, Suite, named_folders, one_folder, words_of
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -113,15 +114,17 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
 
 
 def _read_graded(settings: EvaluateSettings) -> Benchmark:
-    folder = one_folder(settings)
-    sets = [read_graded_folder(folder, settings.split)]
-
+    folders = named_folders(settings)
+    sets = [
+        replace(read_graded_folder(folder, settings.split), name=f"{name}/{settings.split}")
+        for name, folder in folders.items()
+    ]
     return Benchmark(
         lambda scorer: _scores(scorer, sets),
-        inputs=[folder],
+        inputs=list(folders.values()),
         protocol=_PROTOCOL,
         report=lambda scores: format_sets(scores, means=False),
-        name=f"graded {folder.resolve().name}/{settings.split}",
+        name=f"graded {' '.join(folders)}/{settings.split}",
     )
 
 

@@ -146,6 +146,15 @@ def one_folder(settings: EvaluateSettings) -> Path:
     return Path(settings.data[0])
 
 
+def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
+    """Returns the folders of data by names that are as long as it takes to distinguish them."""
+    folders = [Path(folder) for folder in settings.data]
+    resolved = [str(folder.resolve()) for folder in folders]
+    if len(set(resolved)) < len(folders):
+        raise UsageError("a folder of --data occurs twice", remedy="give each folder once")
+    return dict(zip(short_names(resolved), folders, strict=True))
+
+
 def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]:
     """Splits names at commas."""
     given = list(given)

@@ -47,7 +47,7 @@ class TransferTask:
         other_names: What it is called elsewhere, in capitals and without hyphens.
     """
 
-    source: type[Any]
+    source: Any
     schema: pa.Schema
     files: Mapping[str, tuple[str, ...]]
     configuration: str = "default"

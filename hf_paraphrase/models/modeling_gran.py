@@ -21,12 +21,7 @@ from .word_vectors import counted_tokens
 
 @dataclass
 class GranOutput(BaseModelOutputWithPooling):
-    """What `GranModel` gives.
-
-    Attributes:
-        gates: sigmoid(W_x x_t + W_h h_t + b) of each token (batch, length, hidden_size), between 0 and 1, and zero
-            at padding and at skipped words; None unless asked for.
-    """
+    """What `GranModel` gives; if asked for, the gates (batch, length, hidden_size), zero where no word counts."""
 
     gates: Tensor | None = None
 
@@ -76,8 +71,7 @@ class GranModel(RecurrentWordModel):
 
         Args:
             input_ids: Token ids (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                Padding, on either side or between words, changes nothing beyond rounding.
+            attention_mask: As for `AvgModel`; padding changes nothing beyond rounding.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_gates: Whether to give the gates of the tokens too.
             **kwargs: Other fields that a tokenizer may give; they have no meaning here.
@@ -86,8 +80,7 @@ class GranModel(RecurrentWordModel):
             `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding,
             `pooler_output` (batch, hidden_size), their mean, and perhaps `gates` (batch, length, hidden_size). A
             sentence without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and
-            the others of such a sentence are scaled up by the number of its words over that of its counted words, so
-            that their mean over all words is still the embedding.
+            the others are scaled so that their mean over all words is still the embedding.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)

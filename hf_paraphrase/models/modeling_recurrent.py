@@ -63,8 +63,7 @@ class RecurrentModel(RecurrentWordModel):
 
         Args:
             input_ids: Token ids (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                Padding, on either side or between words, changes nothing beyond rounding.
+            attention_mask: As for `AvgModel`; padding changes nothing beyond rounding.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_hidden_states: Also return the states; None follows the configuration.
             **kwargs: Other fields that a tokenizer may give; they have no meaning here.
@@ -73,8 +72,7 @@ class RecurrentModel(RecurrentWordModel):
             `last_hidden_state` (batch, length, hidden_size), see the class, zero at padding; `pooler_output` (batch,
             hidden_size), the sentence embedding and its mean; and perhaps `hidden_states`, one tensor h_t (batch,
             length, hidden_size) in a tuple, zero at padding. A sentence without tokens embeds to zeros. With
-            `skip_unknown` the vectors of skipped words are zero, and those of `last_hidden_state` are scaled by the
-            number of words of a sentence, not of its counted words, so that their mean is still the embedding.
+            `skip_unknown` the vectors of skipped words are zero, and the others are scaled as in `GranModel`.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)

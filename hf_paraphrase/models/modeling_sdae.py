@@ -176,22 +176,16 @@ class SdaeModel(WordVectorModel):
 
         Args:
             input_ids: Token ids (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                Padding, on either side or between words, changes nothing beyond rounding.
-            labels: The words of the sentences without noise (rows, their length), -100 at padding, which may be on
-                any side and changes nothing beyond rounding. `rows` may be less than `batch`: then the first
-                sentences alone are reconstructed, and the others only embedded.
+            attention_mask: As for `AvgModel`; padding changes nothing beyond rounding.
+            labels: The words of the sentences without noise (rows, their length), -100 at padding. `rows` may be less
+                than `batch`: then the first sentences alone are reconstructed, and the others only embedded.
             return_token_vectors: False leaves `last_hidden_state` out.
             output_hidden_states: Also return the states; None follows the configuration.
             **kwargs: Other fields that a tokenizer may give; they have no meaning here.
 
         Returns:
             `loss`, if there are labels: the negative log-likelihood in nats of the words and the end of a sentence,
-            summed over each sentence, the mean over the sentences. `last_hidden_state` (batch, length, hidden_size),
-            see the class, zero at padding. `pooler_output` (batch, hidden_size), the sentence embedding. Perhaps
-            `hidden_states`, one tensor h_t (batch, length, hidden_size) in a tuple, zero at padding. A sentence
-            without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and those of
-            `last_hidden_state` are scaled so that their mean is still the embedding.
+            summed over each sentence, the mean over the sentences. The other outputs are as for `RecurrentModel`.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)

@@ -158,6 +158,23 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
         values[split] = only["pearson"]
     assert values["test"] == pytest.approx(-values["validation"], abs=1e-9)
     assert "22 sets" not in capsys.readouterr().out
+    shutil.copytree(tmp_path / "graded", tmp_path / "other" / "graded")
+    assert (
+        run(
+            "evaluate",
+            "--model",
+            "m",
+            "--data",
+            tmp_path / "graded",
+            tmp_path / "other" / "graded",
+            "--suite",
+            "graded",
+        )
+        == 0
+    )
+    lines = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines() if "graded" in line]
+    assert [cell[0].split("/", 1)[1].strip() for cell in lines] == ["graded/test", "graded/test"]
+    assert lines[0][0] != lines[1][0] and lines[0][1:] == lines[1][1:]
     assert run("evaluate", "--model", "m", "--data", tmp_path / "graded", "--suite", "graded", "--split", "dev") == 2
     assert "the splits are validation, test" in capsys.readouterr().err
 
@@ -260,7 +277,8 @@ def test_paraphrase_detection_goes_into_card_and_model_index_beside_what_other_s
     [
         (["--suite", "paraphrase", "--seeds", "0", "--both-orders"], "--seeds 0 trains none"),
         (["--suite", "paraphrase", "--dev-split", "dev"], "the splits are validation, test"),
-        (["--suite", "graded", "--data", "x", "y"], "takes one"),
+        (["--suite", "sts", "--data", "x", "y"], "takes one"),
+        (["--suite", "graded", "--data", "x", "x"], "occurs twice"),
         (["--suite", "paraphrase", "--data", "x", "x"], "occurs twice"),
     ],
 )

@@ -60,17 +60,6 @@ def test_the_variance_is_that_of_a_naive_loop_that_draws_test_pairs_and_seeds(pa
     assert found.value == pytest.approx(np.mean(list(first.values())) - np.mean(list(second.values())))
 
 
-@pytest.mark.parametrize("paired", [True, False])
-def test_the_order_of_the_seeds_changes_nothing(paired):
-    first, second = scores(6), scores(6, 1)
-    drawn = replicates_of(first), replicates_of(second, seed=1)
-    expected = difference(first, second, paired=paired, pairs=drawn).interval()
-    order = [3, 0, 5, 1, 4, 2]
-    moved = {seed: first[seed] for seed in order}
-    found = difference(moved, second, paired=paired, pairs=(drawn[0][:, order], drawn[1])).interval()
-    assert [found.value, found.low, found.high] == pytest.approx([expected.value, expected.low, expected.high])
-
-
 def test_pairing_leaves_out_seeds_that_one_system_lacks_with_their_replicates():
     first, second = scores(5), {seed: value for seed, value in scores(7, 1).items() if seed != 2}
     drawn = replicates_of(first), replicates_of(second, seed=1)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -29,14 +31,14 @@ def make(**settings):
     ).eval()
 
 
-def by_hand(model, row):
+def means_by_hand(model, row):
     """The two means, one token at a time."""
     sums, counts = torch.zeros(2, 4), [0, 0]
     for token in row:
         part = int(token >= 20)
         sums[part] += model.embeddings[token].detach()
         counts[part] += 1
-    return torch.cat([sums[part] / max(counts[part], 1) for part in (0, 1)])
+    return torch.stack([sums[part] / max(counts[part], 1) for part in (0, 1)])
 
 
 def encoder(**settings):
@@ -59,10 +61,76 @@ def test_the_embedding_is_the_mean_of_each_part_side_by_side():
     ids, mask = padded(ROWS, 9)
     output = model(ids, mask)
     for place, row in enumerate(ROWS):
-        torch.testing.assert_close(output.pooler_output[place], by_hand(model, row))
+        torch.testing.assert_close(output.pooler_output[place], means_by_hand(model, row).flatten())
     pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
     torch.testing.assert_close(pooled, output.pooler_output)
     assert not output.last_hidden_state[~mask.bool()].any()
+
+
+def cosine(first, second):
+    return float(torch.nn.functional.cosine_similarity(first, second, dim=0))
+
+
+def test_the_cosine_of_weighted_parts_is_the_weighted_mean_of_their_cosines():
+    model, rows = make(part_weights=[3.0, 1.0]), [[5, 6, 7, 25, 26], [41, 21, 3, 49, 19], [2, 45]]
+    vectors = model(*padded(rows, 9)).pooler_output.detach()
+    torch.testing.assert_close(make(part_weights=[6, 2])(*padded(rows, 9)).pooler_output, vectors)
+    for one, first in zip(rows, vectors, strict=True):
+        for other, second in zip(rows, vectors, strict=True):
+            parts = [
+                cosine(*pair) for pair in zip(means_by_hand(model, one), means_by_hand(model, other), strict=True)
+            ]
+            assert cosine(first, second) == pytest.approx((3 * parts[0] + parts[1]) / 4, abs=1e-6)
+
+
+@pytest.mark.parametrize("dropout", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
+def test_a_weighted_part_has_its_norm_also_under_dropout_and_stays_zero_without_tokens(dropout):
+    pooled = make(part_weights=[3.0, 1.0], **dropout).train()(*padded(ROWS, 9)).pooler_output.detach()
+    for place, row in enumerate(ROWS):
+        for part, norm in enumerate((0.75**0.5, 0.5)):
+            found = pooled[place, 4 * part : 4 * part + 4].norm().item()
+            there = any((token >= 20) == bool(part) for token in row)
+            assert found == pytest.approx(norm if there else 0, abs=1e-5) or (dropout and found == 0)
+
+
+@pytest.mark.parametrize("rows", [ROWS, [row for row in ROWS if len(row) > 2]])
+def test_the_gradient_of_weighted_parts_agrees_with_finite_differences_and_is_finite_at_empty_ones(rows):
+    model = make(part_weights=[3.0, 1.0]).double().train()
+    ids, mask = padded(rows, 8)
+
+    def function(embeddings):
+        return torch.func.functional_call(model, {"embeddings": embeddings}, (ids, mask)).pooler_output
+
+    assert torch.autograd.gradcheck(function, (model.embeddings.detach().requires_grad_(),), fast_mode=True)
+
+
+@pytest.mark.parametrize("weights", [None, [3.0, 1.0]])
+def test_sentences_laid_end_to_end_agree_to_the_last_bit_whatever_the_order_of_the_parts(weights):
+    model = make(part_weights=weights)
+    expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
+    flat = torch.tensor([token for row in ROWS for token in row])
+    assert torch.equal(model.mean_of_words(flat, torch.tensor(list(map(len, ROWS)))), expected)
+    mixed = model(torch.tensor([[25, 5, 26, 6, 7]])).pooler_output
+    assert torch.equal(mixed[0], expected[0])
+
+
+def test_a_folder_from_before_there_were_weights_opens(tmp_path):
+    item = encoder()
+    path = save(item, tmp_path) / "config.json"
+    config = json.loads(path.read_text())
+    del config["part_weights"]
+    path.write_text(json.dumps(config))
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path).encode(TEXTS), item.encode(TEXTS))
+    assert not np.allclose(encoder(part_weights=[0.8, 0.2]).encode(TEXTS[:1]), item.encode(TEXTS[:1]))
+
+
+def test_sentence_transformers_gives_the_same_by_the_code_in_the_folder(tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    item = encoder(part_weights=[0.8, 0.2])
+    item.save_pretrained(tmp_path / "model")
+    opened = sentence_transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu", trust_remote_code=True)
+    texts = [text for text in TEXTS if text]
+    np.testing.assert_allclose(opened.encode(texts), item.encode(texts), atol=1e-6)
 
 
 def test_each_half_is_what_an_avg_model_of_that_part_gives():

@@ -109,16 +109,6 @@ def test_a_model_of_pairs_wants_pairs():
         make()(FIRST, second_input_ids=SECOND)
 
 
-@pytest.mark.parametrize("encoder", ["avg", "gran"])
-def test_padding_changes_nothing(encoder):
-    model = make(encoder, pairs=True)
-    whole = model(FIRST, second_input_ids=SECOND).logits
-    for row in range(3):
-        one, two = FIRST[row][FIRST[row] != 0], SECOND[row][SECOND[row] != 0]
-        alone = model(one.unsqueeze(0), second_input_ids=two.unsqueeze(0)).logits
-        torch.testing.assert_close(alone, whole[row : row + 1], atol=1e-5, rtol=1e-4)
-
-
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_saved_and_opened_it_is_the_same(encoder, tmp_path):
     model = make(encoder, pairs=True, objective="distribution", lowest_score=0, dropout=0.1)
