@@ -12,7 +12,7 @@ from hf_paraphrase.errors import HfParaphraseError
 @pytest.fixture
 def bench(run_script, monkeypatch, tmp_path):
     # One peer is enough: a process for each core takes seconds to start.
-    monkeypatch.setattr("hf_paraphrase.data.parallel.available_cores", lambda: 1)
+    monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
     yield partial(run_script, "benchmarks/prepare")
     datasets.enable_progress_bars()
 

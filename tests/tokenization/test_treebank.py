@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.sample.tatoeba import sample_bitext
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.tokenization.run_lookup import RunLookup
 from hf_paraphrase.tokenization.treebank import ABBREVIATIONS
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
