@@ -19,7 +19,7 @@ from hf_paraphrase import SentenceEncoder, train_encoder
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.text_files import BLOCK_BYTES
+from hf_paraphrase.data.text_blocks import BLOCK_BYTES
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.settings import Settings, recipe, setting
 

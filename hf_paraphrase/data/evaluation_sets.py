@@ -23,7 +23,7 @@ from .fingerprints import DEFAULT_SHARE, VERSION, Containment, Fingerprints, as_
 from .folder import DataFolder
 from .parquet_files import batches_of, open_parquet
 from .records import csv_records
-from .schema import usual_pair_columns
+from .schema import is_text, usual_pair_columns
 from .sources.tmx import tmx_texts
 from .text_blocks import COMPRESSED, LineErrors, clean_returns, read_blocks
 from .text_files import PLAIN_OR_COMPRESSED, read_lines
@@ -180,7 +180,7 @@ def _sentence_columns(schema: pa.Schema, path: Path) -> list[str]:
     for name in ("target", "text"):
         if name in schema.names:
             return [name]
-    texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+    texts = [field.name for field in schema if is_text(field.type)]
     if not texts:
         raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(schema.names)}")
     return texts

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .parquet_files import batches_of, open_parquet
+from .schema import is_number, is_text
 from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
 
 _BLOCK_ROWS = 50_000
@@ -210,11 +211,11 @@ def numbered_texts(
 def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    if not is_text and (name.startswith("sentence") or not is_number):
-        raise InputError(f"column for {name} is of type {kind}, not text", path=path, remedy="name it with --columns")
+    fits = is_text(column.type) or pa.types.is_null(column.type)
+    if not fits and (name.startswith("sentence") or not is_number(column.type)):
+        raise InputError(
+            f"column for {name} is of type {column.type}, not text", path=path, remedy="name it with --columns"
+        )
     return without_returns(column.cast(pa.string()))
 
 

@@ -91,14 +91,24 @@ def require_texts(schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_C
         if name not in schema.names:
             continue
         kind = schema.field(name).type
-        value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-        if not any(is_kind(value) for is_kind in text):
+        if not is_text(kind) and not pa.types.is_null(kind):
             raise InputError(
                 f"the column {name} is of type {kind}, not text",
                 path=path,
                 remedy="prepare the data again, with texts in that column",
             )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Returns whether a column of this type holds strings, also in a dictionary."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Returns whether a column of this type holds numbers or truth values, also in a dictionary."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

@@ -159,7 +159,7 @@ def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script
 
 def test_all_ways_of_preparing_keep_the_same_rows(ratios, monkeypatch):
     # One peer is enough: a process for each core takes seconds to start.
-    monkeypatch.setattr("hf_paraphrase.data.parallel.available_cores", lambda: 1)
+    monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
     lines, found = ratios("prepare", "--rows", 300, "--rounds", 1)
     assert lines[0].startswith("300 rows, ") and lines[1].startswith("all keep the same ")
     assert int(lines[1].split()[4]) < 300 and found["prepare_vs_datasets"] > 0

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hf_paraphrase.data.sample.tatoeba import sample_bitext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, reachable_words
 
 _CLOSED = re.compile(r"""\.[\])}>"']*$""")

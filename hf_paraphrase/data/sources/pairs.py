@@ -17,7 +17,7 @@ from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder, check_split_name
 from ..languages import check_language
 from ..records import column_names, numbered_texts, read_records
-from ..schema import PAIRS, usual_pair_columns
+from ..schema import PAIRS, is_text, usual_pair_columns
 from ..text_blocks import LineErrors
 from ..text_files import HeaderSettings, read_tsv
 from ..typed_fields import Field, typed
@@ -203,8 +203,7 @@ def _all_columns(schema: pa.Schema, dataset: str) -> tuple[dict[str, str], list[
     for column in schema:
         integer = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
         kind = pa.int64() if integer else pa.float64() if pa.types.is_floating(column.type) else pa.string()
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if column.name not in taken and _NAME.fullmatch(column.name) and (text or kind != pa.string()):
+        if column.name not in taken and _NAME.fullmatch(column.name) and (is_text(column.type) or kind != pa.string()):
             names[column.name] = column.name
             fields.append(Field(column.name, kind, may_be_null=True))
     return names, fields
