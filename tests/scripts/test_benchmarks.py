@@ -10,11 +10,11 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-from hf_paraphrase.translation.int8_products import int8_is_fast
 from study_runs import parsed
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.translation.decoder_steps import int8_is_fast
 
 
 @pytest.fixture(autouse=True)
