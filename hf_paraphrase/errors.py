@@ -6,8 +6,7 @@ import difflib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from .messages import shown_line
@@ -63,16 +62,6 @@ class ModelError(HfParaphraseError):
 
 class HubError(HfParaphraseError):
     """The Hub cannot be reached, or refuses what was asked of it."""
-
-
-@contextmanager
-def naming(path: StrPath) -> Iterator[None]:
-    """Names a file or folder in an `InputError` of the block that names none."""
-    try:
-        yield
-    except InputError as error:
-        error.path = error.path or os.fspath(path)
-        raise
 
 
 def no_folder(path: StrPath, remedy: str) -> InputError:

@@ -21,7 +21,6 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -239,13 +238,6 @@ def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
     for other in constraints.excludes:
         if is_given(settings, other):
             raise UsageError(f"{flag(name)} and {flag(other)} exclude each other", remedy="leave one of them out")
-
-
-def check_count(name: str, value: Any) -> None:
-    """Refuses an argument of a Python function that is no whole number, of Python or of NumPy, of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
-    Constraints(at_least=1).check(name, value)
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:

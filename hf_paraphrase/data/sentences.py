@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, StrPath
 from .text_blocks import BLOCK_BYTES, COMPRESSED, check_readable, lines_of_blocks, lines_of_text
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
 _RECORDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 """Files whose lines are not sentences, by the ends of their names."""
+
+
+@contextmanager
+def naming(path: StrPath) -> Iterator[None]:
+    """Names a file or folder in an `InputError` of the block that names none."""
+    try:
+        yield
+    except InputError as error:
+        error.path = error.path or os.fspath(path)
+        raise
 
 
 def kind_of_records(path: Path) -> str | None:

@@ -20,9 +20,9 @@ from ..artefacts.cards import UNKNOWN_LICENSE, check_license
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.model_loading import load_model_folder
 from ..artefacts.provenance import inherited_metadata
-from ..data.sentences import SentenceCorpus
+from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
-from ..errors import ModelError, UsageError, naming
+from ..errors import ModelError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_counts

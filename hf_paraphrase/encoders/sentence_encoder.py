@@ -23,7 +23,6 @@ from ..artefacts.hub_models import BUILTIN, model_folder
 from ..errors import UsageError, choice_of
 from ..messages import log
 from ..registry import trusts_remote_code
-from ..settings import check_count
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
 from .kinds import encoder_class, third_party_type
@@ -31,7 +30,7 @@ from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
 from .static_tables import VectorTable, read_prompts, read_static
 from .text_tokens import Reading, TextTokens
-from .vectors import Precision, check_precision, normalized, quantize_embeddings
+from .vectors import Precision, check_count, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, languages_read
 from ..artefacts.remote_paths import to_path
-from ..errors import UsageError, naming, no_folder
+from ..data.sentences import naming
+from ..errors import UsageError, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
 from ..registry import ENCODERS, EXTENSIONS

@@ -6,17 +6,26 @@ one takes the vectors of the other.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UsageError, choice_of
+from ..settings import Constraints
 
 Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
 PRECISIONS = get_args(Precision)
 _SMALL, _LARGE = 1e-15, 1e18
 """Between these norms no square leaves single precision."""
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuses an argument of a Python function that is no whole number, of Python or of NumPy, of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
+    Constraints(at_least=1).check(name, value)
 
 
 def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...errors import UsageError, naming
+from ...data.sentences import naming
+from ...errors import UsageError
 from ...messages import log
 from ...settings import flag, recipe
 from ...tokenization.token_ids import id_counts

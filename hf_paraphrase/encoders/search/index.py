@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ModelError, UsageError
-from ...settings import Constraints, check_count
+from ...settings import Constraints
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
+from ..vectors import check_count
 from .build import build_index
 from .nearest_neighbours import nearest_neighbours
 from .semantic_search import BestPairs, MinedPairs, similar_pairs

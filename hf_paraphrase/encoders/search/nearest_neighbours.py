@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
-from ...settings import check_count
+from ..vectors import check_count
 from .vector_file import VectorFile, cosine_of_rows
 
 Vectors = NDArray[np.float32] | VectorFile

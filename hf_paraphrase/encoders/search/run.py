@@ -17,8 +17,8 @@ from ...artefacts.hub_models import model_folder
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
-from ...data.sentences import SentenceCorpus
-from ...errors import InputError, UsageError, naming
+from ...data.sentences import SentenceCorpus, naming
+from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe
 from ..sentence_encoder import SentenceEncoder

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ...errors import UsageError
-from ...settings import check_count
 from ...tokenization.token_lookup import list_of_texts
+from ..vectors import check_count
 from .nearest_neighbours import Vectors, float32_error, nearest_neighbours, unit_vectors
 from .vector_file import cosine_of_rows
 
