@@ -37,7 +37,7 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 
 ROOT = Path(__file__).resolve().parents[1]
 README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide"
-DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 JUDGED = PAIRS.append(pa.field("score", pa.float64()))
 NOT_RUN = ("hf-paraphrase push", "hf-paraphrase demo")
 """What would need an account, and what serves until it is interrupted."""
