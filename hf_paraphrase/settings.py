@@ -262,7 +262,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def check_overlap(outputs: Iterable[StrPath], inputs: Iterable[tuple[str, StrPath]]) -> None:
-    """Refuses an output that is or contains an input or another output, or lies in a model or data folder.
+    """Refuses an output that is or contains an input or another output, or is inside a model or data folder.
 
     An input may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`, passes.
     """

@@ -240,7 +240,7 @@ def _write(
         **card_values(model, Path(settings.output).name),
         "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
-        "floor": BASELINE,
+        "baseline": BASELINE,
         "counted_in": "English" if settings.frequency_constant is None else "its text",
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),

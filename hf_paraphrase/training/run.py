@@ -56,7 +56,7 @@ class RunSettings(Settings):
     output: str = setting("the model folder to make; it appears whole at the end")
     seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
     license: str | None = setting(
-        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none]", None
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
     resume: bool = setting("continue the incomplete run for this output, with the same result", False)

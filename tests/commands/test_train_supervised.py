@@ -82,7 +82,7 @@ def test_a_classifier_of_sentences_is_a_whole_model_folder(root, tmp_path, capsy
     out, err = capsys.readouterr()
     assert out == "" and "sentences: train 90 (train), test 20 (test), dev 10 (10% of train, drawn)" in err
     results = record(output)["results"]
-    assert results["test"]["accuracy"] > 60 and results["test"]["floor"] == 50.0 and results["rows"]["dev"] == 10
+    assert results["test"]["accuracy"] > 60 and results["test"]["baseline"] == 50.0 and results["rows"]["dev"] == 10
     names = {path.name for path in output.iterdir()}
     assert {"model.safetensors", "modeling_sentence_classifier.py", "modeling_avg.py", "tokenizer.json"} <= names
     assert not {"checkpoints", "job.json"} & names

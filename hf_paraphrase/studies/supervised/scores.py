@@ -18,7 +18,7 @@ Scores = dict[str, Any]
 def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> Scores:
     """Compares the numbers of the classes that were found with the right ones, both (rows,), in per cent.
 
-    `floor` is the accuracy of always giving the most frequent class, `macro_f1` the mean over the classes that occur,
+    `baseline` is the accuracy of always giving the most frequent class, `macro_f1` the mean over the classes that occur,
     given or found, and `classes` has for each class the share of its rows that were found, None without rows.
     """
     given = np.bincount(right, minlength=len(names))
@@ -26,7 +26,7 @@ def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], names: 
     both = given + np.bincount(predicted, minlength=len(names))
     return {
         "accuracy": 100.0 * float((predicted == right).mean()),
-        "floor": 100.0 * float(given.max() / len(right)),
+        "baseline": 100.0 * float(given.max() / len(right)),
         "macro_f1": 100.0 * float((2 * hits[both > 0] / both[both > 0]).mean()),
         "classes": [
             {"name": name, "rows": int(count), "found": 100.0 * float(hit / count) if count else None}
@@ -40,14 +40,14 @@ def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) ->
     """Compares the scores that were found with the right ones, both (rows,).
 
     Correlations × 100, which are 0 where all found or all given scores are equal; the mean squared error, and as
-    `floor` that of always giving the mean score.
+    `baseline` that of always giving the mean score.
     """
     pearson, spearman, _ = correlations(predicted, right)
     return {
         "pearson": pearson,
         "spearman": spearman,
         "mse": float(((predicted - right) ** 2).mean()),
-        "floor": float(right.var()),
+        "baseline": float(right.var()),
         "rows": len(right),
     }
 
@@ -89,14 +89,14 @@ def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
         rows = [
             [
                 *(name, number(found["pearson"]), number(found["spearman"])),
-                *(f"{found['mse']:.3f}", f"{found['floor']:.3f}", f"{found['rows']:,}"),
+                *(f"{found['mse']:.3f}", f"{found['baseline']:.3f}", f"{found['rows']:,}"),
             ]
             for name, found in parts.items()
         ]
         header = ["part", "Pearson × 100", "Spearman × 100", "squared error", "of the mean score", "rows"]
         return format_table(header, rows)
     rows = [
-        [name, *(number(found[key]) for key in ("accuracy", "floor", "macro_f1")), f"{found['rows']:,}"]
+        [name, *(number(found[key]) for key in ("accuracy", "baseline", "macro_f1")), f"{found['rows']:,}"]
         for name, found in parts.items()
     ]
     table = format_table(["part", "accuracy (%)", "most frequent class (%)", "macro F1 × 100", "rows"], rows)

@@ -9,7 +9,7 @@ from hf_paraphrase.studies.supervised.scores import class_scores, criterion, gra
 
 def test_classes_are_counted_by_hand():
     scores = class_scores(np.array([0, 1, 1, 1, 0]), np.array([0, 1, 0, 1, 1]), ["a", "b", "never"])
-    assert (scores["accuracy"], scores["floor"], scores["rows"]) == (60.0, 60.0, 5) and criterion(scores) == 60.0
+    assert (scores["accuracy"], scores["baseline"], scores["rows"]) == (60.0, 60.0, 5) and criterion(scores) == 60.0
     # a: precision and recall 1/2; b: both 2/3. A class that never occurs does not count.
     assert scores["macro_f1"] == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
     assert scores["classes"] == [
@@ -24,6 +24,6 @@ def test_scores_are_those_of_the_formulas():
     scores = graded_scores(found, right)
     assert scores["pearson"] == criterion(scores) == pytest.approx(100 * np.corrcoef(found, right)[0, 1])
     assert scores["spearman"] == pytest.approx(100 * spearmanr(found, right)[0])
-    assert (scores["mse"], scores["floor"]) == pytest.approx(((0 + 1 + 2.25 + 0) / 4, right.var()))
+    assert (scores["mse"], scores["baseline"]) == pytest.approx(((0 + 1 + 2.25 + 0) / 4, right.var()))
     equal = graded_scores(np.ones(3), np.array([1.0, 2.0, 3.0]))
     assert equal["pearson"] == equal["spearman"] == 0.0 and equal["mse"] == pytest.approx(5 / 3)
