@@ -182,7 +182,8 @@ def _examples(
         inside = rows[bands == band]
         first = np.unique(index.keys[inside], return_index=True)[1]
         chosen = generator.choice(inside[first], min(settings.examples, len(first)), replace=False)
-        texts = (plain_markdown(text, LONGEST // 2) for text in index.sentences.sentences(chosen))
+        sentences = index.sentences_of(chosen)["sentence"].to_pylist()
+        texts = (plain_markdown(text, LONGEST // 2) for text in sentences)
         low = band * 2 / _BANDS - 1
         table.append([f"{low:.1f} to {low + 2 / _BANDS:.1f}", _percent(len(inside), len(rows)), " · ".join(texts)])
     return format_table(["cosine", "sentences (%)", "some of them"], table)

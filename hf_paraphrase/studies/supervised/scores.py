@@ -18,8 +18,8 @@ Scores = dict[str, Any]
 def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> Scores:
     """Compares the numbers of the classes that were found with the right ones, both (rows,), in per cent.
 
-    `baseline` is the accuracy of always giving the most frequent class, `macro_f1` the mean over the classes that occur,
-    given or found, and `classes` has for each class the share of its rows that were found, None without rows.
+    `baseline` is the accuracy of always giving the most frequent class, `macro_f1` the mean over the classes that
+    occur, given or found, and `classes` has for each class the share of its rows that were found, None without rows.
     """
     given = np.bincount(right, minlength=len(names))
     hits = np.bincount(right[predicted == right], minlength=len(names))
