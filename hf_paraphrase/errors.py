@@ -72,9 +72,11 @@ def no_folder(path: StrPath, remedy: str) -> InputError:
 
 def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
     """Explains a full disk, too little memory or an unusable name, also where it is the cause of an exception."""
-    while error is not None and (explained := _explained(error)) is None:
+    seen: list[BaseException] = []
+    while error is not None and error not in seen and (explained := _explained(error)) is None:
+        seen.append(error)  # causes may form a ring
         error = error.__cause__ or error.__context__
-    return None if error is None else explained
+    return None if error is None or error in seen else explained
 
 
 def _explained(error: BaseException) -> HfParaphraseError | None:

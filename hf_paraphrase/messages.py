@@ -96,7 +96,8 @@ def standard_output() -> Iterator[TextIO]:
 
 def process_count() -> int:
     """Counts the processes that `accelerate launch` or `torchrun` started, which set all of the variables; else 1."""
-    return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1
+    count = os.environ.get("WORLD_SIZE", "")
+    return int(count) if count.isdecimal() and os.environ.get("RANK") and os.environ.get("LOCAL_RANK") else 1
 
 
 def is_main_process() -> bool:

@@ -102,9 +102,9 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
             remedy = "repeat the original command with --resume, or start again with --overwrite"
             raise OutputError(message, path=output, remedy=remedy)
         return
-    if check_output(output, overwrite=settings.overwrite).is_dir():
+    if check_output(output, overwrite=settings.overwrite).is_dir() and any(output.iterdir()):
         # What is replaced is kept until the end of the run; after a kill the folder that is replaced is incomplete.
-        if check_output(_replaced(output), overwrite=True).exists():
+        if any(check_output(_replaced(output), overwrite=True).glob("*")):
             shutil.rmtree(output)
         else:
             output.rename(_replaced(output))

@@ -224,8 +224,7 @@ def _plain(value: Any, *, is_list: bool) -> Any:
         return [_plain(item, is_list=False) for item in value]
     if not isinstance(value, os.PathLike):
         return value
-    path = os.fspath(value)
-    # A path object is never the name of a model in a package.
+    path = os.fspath(value)  # a path object is never the name of a model in a package
     return os.path.join(os.curdir, path) if path == BUILTIN else path  # noqa: PTH118
 
 

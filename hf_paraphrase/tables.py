@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from .messages import printable, shown_line
 
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
-# What Markdown takes for a tag or an address, which `0<length<=10` is not; a backslash before it escapes it already,
-# unless that is escaped itself.
+# What Markdown takes for a tag or an address, which `0<length<=10` is not, and which no backslash escapes.
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[/!?]|[A-Za-z][\w-]*(?:[\s/>]|$)|[A-Za-z][\w+.-]*[:@])")
 _PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 _LINK = re.compile(r"(?<!\\)((?:\\\\)*)\]\(")

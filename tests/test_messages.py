@@ -89,7 +89,20 @@ def test_messages_go_to_standard_error_once_for_all_processes(capsys, monkeypatc
     assert LOGGER.level == level and not [item for item in LOGGER.handlers if type(item) is not logging.NullHandler]
 
 
+@pytest.mark.parametrize("count", ["", "two"])
+def test_variables_of_a_launcher_that_are_no_numbers_mean_one_process(monkeypatch, count):
+    for name in WHOLE:
+        monkeypatch.setenv(name, count)
+    assert process_count() == 1 and is_main_process()
+
+
 # ----- errors
+
+
+def test_causes_that_form_a_ring_end():
+    one, other = ValueError("one"), ValueError("other")
+    one.__cause__, other.__cause__ = other, one
+    assert error_of_the_system(one) is None
 
 
 @pytest.mark.parametrize(

@@ -301,13 +301,14 @@ def fingerprint_of_job(job: Mapping[str, Any]) -> str:
 
 
 def incomplete_runs(target: Path) -> list[Path]:
-    """Lists the hidden folders that earlier runs for an output have left; links are not followed."""
+    """Lists the hidden folders that earlier runs of this user for an output have left, links not among them."""
     return list(filter(Path.is_dir, _hidden(target)))
 
 
 def _hidden(target: Path) -> list[Path]:
     pattern = f".{glob.escape(shortened(target.name))}.{'[0-9a-f]' * 16}.partial"
-    return [path for path in sorted(target.parent.glob(pattern)) if not path.is_symlink()]
+    found = [path for path in sorted(target.parent.glob(pattern)) if not path.is_symlink()]
+    return [path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()]
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:

@@ -334,7 +334,10 @@ def read_table(path: Path, name: str) -> NDArray[np.float32]:
             }
         table: NDArray[np.float32] = read[name].astype(np.float32, copy=False)
         if _MAPPING in read:
-            table = table[read[_MAPPING].astype(np.int64)]
+            rows = read[_MAPPING].astype(np.int64)
+            if (rows < 0).any():
+                raise ValueError(f"`{_MAPPING}` names rows that the table does not have")
+            table = table[rows]
         if _FACTORS in read:
             table = table * read[_FACTORS].astype(np.float32)[:, None]
         if table.ndim != 2:

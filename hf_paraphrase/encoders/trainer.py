@@ -400,6 +400,10 @@ class EncoderTrainer(SparseGradientTrainer):
             "epochs": self.state.epoch or 0.0,
             "dev_scores": scores,
         }
+        described = self.objective.card(self)
+        if type(self).compute_loss is not EncoderTrainer.compute_loss:
+            described |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
+            described |= {"loss_source": None, "searches_negatives": False}
         card = {
             "trainer": type(self).__name__,
             "trained_on": items,
@@ -409,7 +413,7 @@ class EncoderTrainer(SparseGradientTrainer):
             "seed": args.seed,
             "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
             **known,
-            **self.objective.card(self),
+            **described,
         }
         # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}

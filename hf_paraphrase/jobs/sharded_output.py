@@ -87,8 +87,8 @@ class ShardedOutput(Artefact):
                 for _ in made:
                     pass
             except HfParaphraseError:
-                # Another run of the same part may have finished the output.
-                if (self.work / JOB).is_file():
+                # Another run of the same part may have finished the output. Only the first process has `work`.
+                if self._work is None or (self.work / JOB).is_file():
                     raise
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:

@@ -262,6 +262,14 @@ def test_a_folder_of_the_same_name_by_somebody_else_is_no_incomplete_run(tmp_pat
     assert names(tmp_path) == {"out", "elsewhere", ".out.partial", f".out.{'0' * 16}.partial"}
 
 
+def test_an_incomplete_run_of_another_user_is_none_of_ours(tmp_path, monkeypatch):
+    folder = tmp_path / f".out.{'0' * 16}.partial"
+    folder.mkdir()
+    assert incomplete_runs(tmp_path / "out") == [folder]
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    assert incomplete_runs(tmp_path / "out") == []
+
+
 def test_two_runs_never_write_one_output_and_a_lock_that_a_killed_run_has_left_is_taken_over(tmp_path):
     (tmp_path / ".out.lock").touch()
     with Artefact(tmp_path / "out", command="toy", settings={}) as artefact:

@@ -75,6 +75,15 @@ def test_sentences_that_both_models_find_are_bold_and_counted(avg, text, tmp_pat
 
 
 @pytest.mark.usefixtures("plots_undrawn")
+def test_sentences_that_differ_in_case_and_spacing_only_are_one_neighbour(avg, tmp_path):
+    (tmp_path / "text.txt").write_text("W1 w3\nw1 w3\nw1   w3\nw2 w3\n")
+    words = ["--model", avg, "--text", tmp_path / "text.txt", "--query", "w1 w2", "--output", tmp_path / "out"]
+    assert run("neighbours", *words) == 0
+    page = (tmp_path / "out/README.md").read_text()
+    assert page.count("W1 w3") == 1 and "w1 w3" not in page and "w2 w3" in page
+
+
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_data_folder_will_do_as_text_and_its_licence_is_passed_on(avg, tmp_path):
     columns = {"sentence1": ["w1 w2", "w3"], "sentence2": ["w4", "w1 w5"]}
     write_split(tmp_path / "pairs", "dev", [pa.table(columns)], pa.table(columns).schema)

@@ -110,6 +110,17 @@ def test_steps_of_a_replaced_run_are_not_reused(tmp_path, interrupted):
     assert interrupted == [[], [], ["bitext"]]
 
 
+def test_an_empty_folder_is_used_and_not_kept(tmp_path, interrupted):
+    output, earlier = tmp_path / "quickstart", tmp_path / "quickstart.replaced"
+    output.mkdir()
+    earlier.mkdir()
+    words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
+    assert main(words) == 130
+    assert not list(earlier.iterdir())
+    assert main([*words, "--overwrite"]) == 130
+    assert (earlier / "bitext").is_dir()
+
+
 def test_a_replaced_folder_is_kept_until_its_replacement_has_finished(tmp_path, capsys, interrupted):
     output, earlier = tmp_path / "quickstart", tmp_path / "quickstart.replaced"
     words = ["quickstart", "--num-pairs", "100", "--output", str(output)]

@@ -333,6 +333,11 @@ def test_model2vec_vectors_that_tokens_share_and_factors_of_tokens_count(tmp_pat
     )
     found = SentenceEncoder.from_pretrained(tmp_path)
     np.testing.assert_allclose(found.encode(FOREIGN), expected.encode(FOREIGN), atol=1e-6)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["mapping"][1] = -1
+    save_file(weights, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match="`mapping` names rows that the table does not have"):
+        SentenceEncoder.from_pretrained(tmp_path)
 
 
 def test_a_static_embedding_gives_what_sentence_transformers_gives(tmp_path):

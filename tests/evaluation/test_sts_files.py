@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hf_paraphrase.data.sources import SourceBuilder
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
 
@@ -146,6 +147,15 @@ def test_sts_2017_has_its_gold_in_a_sibling_folder_or_in_the_third_field(tmp_pat
     scores = {graded.key: (graded.sentences1, graded.scores.tolist()) for graded in found.sets}
     assert scores["STS17 track5.en-en"] == (["a"], [2.4]) and scores["STS17 track1.ar-ar"] == (["c"], [3.5])
     assert found.without_scores == ("STS16 headlines",) and found.without_input == ()
+
+
+def test_a_scored_file_of_malformed_lines_only_is_named(tmp_path):
+    (tmp_path / "STS2017.eval").mkdir()
+    (tmp_path / "STS2017.eval" / "STS.input.track1.ar-ar.txt").write_text("a\tb\t9.0\n")
+    with pytest.raises(InputError, match="contains no scored pair"):
+        SourceBuilder(
+            "sts", data_dir=str(tmp_path), on_error="skip", cache_dir=str(tmp_path / "c")
+        ).download_and_prepare()
 
 
 def test_sick_is_read_by_its_header(tmp_path):

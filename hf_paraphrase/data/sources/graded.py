@@ -184,7 +184,7 @@ def _read_scored(path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads a SemEval set with the scores in its third field."""
     for table in read_tables(path, [Field("sentence1"), Field("sentence2"), _SCORE_OR_BLANK], errors):
         scored = table.column("score").is_valid()
-        errors.left_out["unscored"] += table.num_rows - pc.sum(scored).as_py()
+        errors.left_out["unscored"] += table.num_rows - (pc.sum(scored).as_py() or 0)
         yield from table.filter(scored).to_pylist()
 
 

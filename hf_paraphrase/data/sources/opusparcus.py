@@ -14,7 +14,7 @@ Complete annotated parts (`validation.full`) are taken where they are beside sho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from ..fingerprints import is_among
 from ..records import column_names, read_records
 from ..row_selection import repeat_keys
 from ..text_blocks import LineErrors
+from ..text_files import Block
 from ..typed_fields import Field, read_tables, typed
 from .source import NothingThereError, Part, Read, Source, TrainingSettings, find_files, source_folder
 
@@ -287,15 +288,22 @@ def _read_hub(files: Sequence[Path], split: str, lang: str, errors: LineErrors) 
         fields.append(Field("score", pa.float64(), low=1, high=4))
     for path in files:
         present = column_names(path, "parquet")
-        of_files = [*fields, Field("lang")] if "lang" in present else fields
-        names = {field.name: _name_in(present, field.name) for field in of_files}
-        blocks = read_records(path, "parquet", names, errors)
-        for _, table in typed(blocks, of_files, path, errors, "fix the file"):
-            if "lang" in present:
-                own = pc.equal(table.column("lang"), lang)
-                errors.left_out["other_language"] += table.num_rows - (pc.sum(own).as_py() or 0)
-                table = table.filter(own).drop_columns(["lang"])
+        names = {field.name: _name_in(present, field.name) for field in fields}
+        names |= {"lang": "lang"} if "lang" in present else {}
+        blocks = _of_language(read_records(path, "parquet", names, errors), lang, errors)
+        for _, table in typed(blocks, fields, path, errors, "fix the file"):
             yield table
+
+
+def _of_language(blocks: Iterable[Block], lang: str, errors: LineErrors) -> Iterator[Block]:
+    """Leaves out the rows of other languages, whose values need not be right, and the column `lang`."""
+    for lines, texts in blocks:
+        if (languages := texts.pop("lang", None)) is None:
+            yield lines, texts
+            continue
+        own = pc.fill_null(pc.equal(languages, lang), False)
+        errors.left_out["other_language"] += len(own) - own.true_count
+        yield lines[own.to_numpy(zero_copy_only=False)], {name: column.filter(own) for name, column in texts.items()}
 
 
 def _name_in(present: Sequence[str], name: str) -> str:

@@ -266,6 +266,8 @@ def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
     for path in files_below(folder):
         key = wanted.get(path.name.lower())
         if key is not None and key in paths:
+            if paths[key].parent == path.parent and path.suffix in COMPRESSED:
+                continue  # the plain file beside it, which comes first
             raise InputError(
                 f"{path.name} occurs twice, also as {paths[key]}", path=path, remedy="give a folder with one copy"
             )

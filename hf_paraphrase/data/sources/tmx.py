@@ -105,7 +105,7 @@ def _units(path: Path) -> Iterator[list[Unit]]:
             else:
                 parser.feed(_REFERENCE.sub(_character, _CONTROL.sub(" ", text)))
             for event, element in cast("Iterator[tuple[str, ElementTree.Element]]", parser.read_events()):
-                name = element.tag.lower()
+                name = _name(element)
                 root = root or name
                 if root != "tmx":
                     raise InputError(f"not a translation memory: the document is <{root}>", path=path, line=1)
@@ -127,13 +127,18 @@ def _units(path: Path) -> Iterator[list[Unit]]:
         yield units
 
 
+def _name(element: ElementTree.Element) -> str:
+    """Returns the name of an element without its namespace."""
+    return element.tag.rpartition("}")[2].lower()
+
+
 def _variants(unit: ElementTree.Element) -> Unit:
     return [
         (variant.get(_XML_LANG) or variant.get("lang") or "", single_line(_text(segment)))
         for variant in unit
-        if variant.tag.lower() == "tuv"
+        if _name(variant) == "tuv"
         for segment in variant
-        if segment.tag.lower() == "seg"
+        if _name(segment) == "seg"
     ]
 
 
@@ -141,7 +146,7 @@ def _text(element: ElementTree.Element) -> str:
     """Returns the text of a segment without that of codes."""
     texts = [element.text or ""]
     for child in element:
-        texts += [_text(child) if child.tag.lower() in _TEXT_ELEMENTS else "", child.tail or ""]
+        texts += [_text(child) if _name(child) in _TEXT_ELEMENTS else "", child.tail or ""]
     return "".join(texts)
 
 

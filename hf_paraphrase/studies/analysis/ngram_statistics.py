@@ -104,7 +104,7 @@ def contrast_ngrams(
 
     Returns:
         For each statistic its `name` and `unit`, its values, their `difference` (an `Interval`), the sign that is
-        `expected` after the paper, and whether that `holds`.
+        `expected` after the paper, and the `verdict` on that.
     """
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +16,7 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.search.build import build_index
 from ...encoders.search.index import SearchIndex
+from ...encoders.search.stored_index import text_keys
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...settings import setting
@@ -111,7 +112,8 @@ class IndexedTexts:
         """Encodes the sentences with one model after the other; an index is there until the next is asked for."""
         for name, model in zip(model_names(self.settings.model), self.settings.model, strict=True):
             encoder = SentenceEncoder.from_pretrained(model, device=self.settings.device)
-            blocks = (block for corpus in self.corpora for block in corpus.blocks())
+            sentences = (block for corpus in self.corpora for block in corpus.blocks())
+            blocks = sentences if keep_repeated else _first_spellings(sentences)
             with TemporaryDirectory(dir=work) as folder, tqdm(unit=" sentences", desc=name) as progress:
                 try:
                     made = build_index(
@@ -149,3 +151,11 @@ class IndexedTexts:
             "models": model_names(self.settings.model),
             "read": self.read,
         }
+
+
+def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | None]]:
+    """Gives sentences that differ in case and spacing only the spelling of the first of them."""
+    first: dict[int, str] = {}
+    for block in blocks:
+        keys = text_keys([text or "" for text in block]).tolist()
+        yield [text and first.setdefault(key, text) for key, text in zip(keys, block, strict=True)]

@@ -115,9 +115,8 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
         for name, side, places in zip(pair, (source, target), positions, strict=True):
             if name not in places:
                 remedy = f"{_GOLD_REMEDY}; these are the numbers of lines without --layout bucc"
-                raise InputError(
-                    f"the id `{name[:80]}` is not in {side.path.name}", path=path, line=line, remedy=remedy
-                )
+                message = f"the id `{name[:80]}` is not in {side.path.name}, or its sentence is empty"
+                raise InputError(message, path=path, line=line, remedy=remedy)
         pairs.add((positions[0][pair[0]], positions[1][pair[1]]))
     return np.array(sorted(pairs), np.int64).reshape(-1, 2)
 

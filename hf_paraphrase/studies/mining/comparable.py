@@ -387,7 +387,6 @@ def _write_bitext(
                 "rules": {},
                 "drawn": ["validation"] if counts["validation"] else [],
                 "seed": settings.seed,
-                "punctuation": False,
                 "skipped": False,
                 "checked": [],
                 "contamination": {},

@@ -16,7 +16,7 @@ from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
-from ...messages import log
+from ...messages import is_main_process, log
 from ...settings import flag, is_given, recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
@@ -177,8 +177,14 @@ def hard_candidates(
         The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
         are fewer.
     """
-    targets = target_encoder.encode(examples.target.texts[: examples.target.trained], normalize=True)
-    sources = source_encoder.encode(examples.source.texts, normalize=True)
+    if source_encoder.dimension != target_encoder.dimension:
+        raise InputError(
+            f"the encoders have {source_encoder.dimension} and {target_encoder.dimension} components",
+            remedy="give two that were trained together, or one for both sides",
+        )
+    target_texts = examples.target.texts[: examples.target.trained]
+    targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())
+    sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=is_main_process())
     for name, vectors in (("source", sources), ("target", targets)):
         if not vectors.any():
             raise InputError(

@@ -111,8 +111,14 @@ class ScoreOptions:
 
 def check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str], device: str | None = None) -> None:
     """Opens what will be needed late once before any long work."""
-    for folder in [folder for item in encoders for folder in item.folders]:
-        SentenceEncoder.from_pretrained(folder, device=device)
+    for item in encoders:
+        source, target = (SentenceEncoder.from_pretrained(path, device=device) for path in (item.source, item.target))
+        if source.dimension != target.dimension:
+            raise InputError(
+                f"vectors of {target.dimension} components, those of the source side have {source.dimension}",
+                path=item.target,
+                remedy="give two encoders that were trained together",
+            )
     for folder in classifiers:
         ParallelClassifier.from_pretrained(folder, device=device)
 
@@ -154,13 +160,6 @@ class MiningRun:
             name = f"vectors-{len(self._sides)}"
             source = self._index(encoders.source, self.source, self.folder / f"{name}-source")
             target = self._index(encoders.target, self.target, self.folder / f"{name}-target", approximate)
-            sizes = source.settings.dimension, target.settings.dimension
-            if sizes[0] != sizes[1]:
-                raise InputError(
-                    f"vectors of {sizes[1]} components, those of the source side have {sizes[0]}",
-                    path=encoders.target,
-                    remedy="give two encoders that were trained together",
-                )
             self._sides[encoders] = source, target
         return self._sides[encoders]
 

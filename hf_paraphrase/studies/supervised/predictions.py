@@ -65,13 +65,7 @@ def predict(settings: PredictionSettings) -> Predictions:
         The predictions and, where the right answers are known, how good they are.
     """
     if settings.output is None:
-        found = _predict(settings)
-        if found.scores is None:
-            raise UsageError(
-                "predict: the data has no classes or scores to compare with, and there is no --output",
-                remedy="give --output DIR, or --target-column",
-            )
-        return found
+        return _predict(settings)
     with Artefact(
         settings.output,
         command="predict",
@@ -111,6 +105,11 @@ def _predict(settings: PredictionSettings) -> Predictions:
     if (texts.second is not None) != judge.judges_pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
+    if texts.targets is None and settings.output is None:
+        raise UsageError(
+            "predict: the data has no classes or scores to compare with, and there is no --output",
+            remedy="give --output DIR, or --target-column",
+        )
     logits = judge.logits(texts.first, texts.second)
     scores = None
     if judge.gives_scores:

@@ -54,6 +54,11 @@ def test_training_pairs_keep_their_order_and_all_seven_fields(distribution):
     assert [row["id"] for row in found] == [f"fr-N{number}" for number in range(1, 21)]
 
 
+def test_a_plain_file_is_taken_before_its_compressed_copy(distribution):
+    (distribution / "fr/train/fr-train.txt").write_text(train_line(1))
+    assert [row["id"] for row in rows(distribution)[0]] == ["fr-N1"]
+
+
 def test_annotated_pairs_keep_every_score_and_the_undecided_ones_have_no_label(distribution):
     found, _ = rows(distribution, "validation")
     assert [(row["score"], row["label"]) for row in found] == [(2.5, None), (1.0, 0), (3.5, 1)]
@@ -131,6 +136,7 @@ def test_parquet_of_the_hub_gives_the_same_columns_with_the_complete_annotated_p
 
 def test_parquet_with_six_languages_in_one_file_gives_those_of_the_one(tmp_path):
     mixed = {name: hub_columns("test", 2)[name] + hub_columns("test", 3, "sv")[name] for name in hub_columns("x", 0)}
+    mixed["annot_score"][0] = None  # a fault of another language is none of this one
     write_hub(tmp_path, "test-00000-of-00001.parquet", **mixed)
     found, corpus = rows(tmp_path, "test", lang="sv")
     assert len(found) == 3

@@ -58,6 +58,12 @@ def test_languages_match_whatever_their_region_case_and_attribute_and_others_are
     assert pairs_of(path, "fr-FR", "en") == [(1, "oui", "yes")]
 
 
+def test_a_namespace_of_the_document_is_no_part_of_its_names(tmp_path):
+    path = written(tmp_path, unit(("en", "<hi>ye</hi>s"), ("fr", "oui")))
+    path.write_text(path.read_text().replace("<tmx ", '<tmx xmlns="http://www.lisa.org/tmx14" '))
+    assert pairs_of(path) == [(1, "oui", "yes")]
+
+
 def test_text_of_inline_codes_is_left_out_and_highlighted_text_stays(tmp_path):
     text = 'A <bpt i="1">&lt;b&gt;</bpt><hi>big <hi>red</hi></hi><ept i="1">&lt;/b&gt;</ept> dog<ph><sub>x</sub></ph>.'
     path = written(tmp_path, unit(("en", text), ("fr", "Un\n   gros\tchien &amp; <it>code</it>chat. ")))

@@ -17,7 +17,7 @@ def test_ids_that_were_read_as_words_are_refused_with_the_flag_that_reads_them(t
     for file in files:
         file.write_text("Une phrase.\n")
     source, target = (read_collection(file, "lines") for file in files)
-    with pytest.raises(InputError, match=r"task\.gold:1: the id `fr-1` is not in task\.fr .*--layout bucc"):
+    with pytest.raises(InputError, match=r"task\.gold:1: the id `fr-1` is not in task\.fr, .*--layout bucc"):
         read_gold(gold, source, target)
 
 

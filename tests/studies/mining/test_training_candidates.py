@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -43,3 +45,9 @@ def test_encoders_that_know_no_word_of_their_side_are_refused():
     silent.model.embeddings.data.zero_()
     with pytest.raises(InputError, match="no word of the source side is in"):
         hard_candidates(examples, silent, good, 3)
+
+
+def test_encoders_of_two_sizes_are_refused_before_anything_is_encoded():
+    one, other = (SimpleNamespace(dimension=size) for size in (3, 4))
+    with pytest.raises(InputError, match="the encoders have 3 and 4 components"):
+        hard_candidates(None, one, other, 2)
