@@ -273,7 +273,7 @@ def check_overlap(outputs: Iterable[StrPath], inputs: Iterable[tuple[str, StrPat
         target = Path(os.path.realpath(Path(output).expanduser()))
         for name, path, is_whole in protected:
             relation = "is" if target == path else "contains" if target in path.parents else None
-            relation = "is inside of" if path in target.parents and is_whole else relation
+            relation = "is inside" if path in target.parents and is_whole else relation
             if relation is not None:
                 raise OutputError(f"the output {relation} {name}, {path}", path=output, remedy="name another output")
         protected.append(("another output", target, True))
