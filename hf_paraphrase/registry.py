@@ -180,6 +180,7 @@ SUITES = Registry(
         "senteval": "hf_paraphrase.evaluation.transfer:TRANSFER",
         "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
         "classification": "hf_paraphrase.evaluation.classification:CLASSIFICATION",
+        "translations": "hf_paraphrase.evaluation.translation_retrieval:TRANSLATIONS",
     },
 )
 """Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""
