@@ -22,8 +22,8 @@ from .errors import InputError, UsageError, choice_of
 
 T = TypeVar("T")
 
-BUILTIN = "builtin"
-"""The name of the sentence encoder that is installed with the package."""
+BUILTIN, MULTILINGUAL = BUILTINS = ("builtin", "multilingual")
+"""The names of the sentence encoders that are installed with the package, for English and for several languages."""
 TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
 _IMPORTED = "hf_paraphrase_import."
 
@@ -180,6 +180,7 @@ SUITES = Registry(
         "senteval": "hf_paraphrase.evaluation.transfer:TRANSFER",
         "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
         "classification": "hf_paraphrase.evaluation.classification:CLASSIFICATION",
+        "translations": "hf_paraphrase.evaluation.translation_retrieval:TRANSLATIONS",
     },
 )
 """Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""

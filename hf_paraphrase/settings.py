@@ -27,7 +27,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 from .errors import HfParaphraseError, InputError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
 from .inputs import copied_inputs
 from .messages import as_given, without_secrets
-from .registry import BUILTIN
+from .registry import BUILTINS
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
@@ -225,7 +225,7 @@ def _plain(value: Any, *, is_list: bool) -> Any:
     if not isinstance(value, os.PathLike):
         return value
     path = os.fspath(value)  # a path object is never the name of a model in a package
-    return os.path.join(os.curdir, path) if path == BUILTIN else path  # noqa: PTH118
+    return os.path.join(os.curdir, path) if path in BUILTINS else path  # noqa: PTH118
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:

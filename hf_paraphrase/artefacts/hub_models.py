@@ -1,4 +1,4 @@
-"""Names of models: `builtin`, the encoder in the package, `namespace/name` on the Hub, and folders."""
+"""Names of models: `builtin` and `multilingual` in the package, `namespace/name` on the Hub, and folders."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from ..errors import HubError, ModelError
 from ..messages import shown_line
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
+from ..registry import BUILTINS
 from .files import read_bytes, read_json_object
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "*.model", "*.spm", "README.md", "onnx/model.onnx")
 """What model folders hold except code; in a pattern of the Hub's client `*` also stands for `/`."""
 NOT_FETCHED = ("*checkpoint*/*", "data/*")
-BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
+BUILTIN_FOLDERS = {name: Path(__file__).parents[1] / "encoders" / name for name in BUILTINS}
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """The folders that this process fetched, by name and revision."""
 
@@ -27,20 +28,21 @@ def model_folder(
     """Returns the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
-        name: A folder; or, as text, `builtin`; or, as text and if no such file or folder exists, a repository
-            `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name `builtin` is
-            written `./builtin`, or given as a path object.
+        name: A folder; or, as text, `builtin` or `multilingual`; or, as text and if no such file or folder exists, a
+            repository `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name
+            `builtin` is written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
         any_type: Fetch also models of other types than this package's, which may have hundreds of gigabytes.
         with_code: Fetch also their code, which somebody trusts.
     """
     if name == "":
         raise ModelError("the name of the model is empty", remedy="name a model folder")
-    if name == BUILTIN:
-        if not BUILTIN_FOLDER.is_dir():
+    if name in BUILTIN_FOLDERS:
+        folder = BUILTIN_FOLDERS[str(name)]
+        if not folder.is_dir():
             remedy = "install the package from its wheel, or name a model folder"
             raise ModelError("this installation has no built-in encoder", path=name, remedy=remedy)
-        return BUILTIN_FOLDER
+        return folder
     repository = _repository(name)
     if repository is None:
         return Path(name)
@@ -55,16 +57,17 @@ def model_folder(
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
-    """Returns the folder of `builtin`, or the one that this process fetched by a name, or None."""
-    if name == BUILTIN:
-        return BUILTIN_FOLDER
+    """Returns the folder of a built-in encoder, or the one that this process fetched by a name, or None."""
+    if name in BUILTIN_FOLDERS:
+        return BUILTIN_FOLDERS[str(name)]
     return _FOLDERS.get((name, None)) if isinstance(name, str) and not os.path.lexists(name) else None
 
 
 def repository_name(model: str | os.PathLike[str]) -> str | None:
-    """Returns `builtin`, or the name (`name@revision`) by which this process fetched a model, or None."""
-    if model == BUILTIN or Path(model) == BUILTIN_FOLDER:
-        return BUILTIN
+    """Returns the name of a built-in encoder, or that by which this process fetched a model, or None."""
+    for name, folder in BUILTIN_FOLDERS.items():
+        if model == name or Path(model) == folder:
+            return name
     for (name, revision), folder in _FOLDERS.items():
         if folder == Path(model) or (name, revision) == (model, None):
             return name if revision is None else f"{name}@{revision}"

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
 from ..messages import LOGGER, ReaderGoneError, printable, process_count, shown_line, without_secrets
-from ..registry import BUILTIN, TRUST_REMOTE_CODE, import_file
+from ..registry import BUILTINS, TRUST_REMOTE_CODE, import_file
 from .parser import parse
 from .results import show
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
@@ -140,7 +140,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
     if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
         return problem
     path = Path(problem.path)
-    names = [BUILTIN] if isinstance(problem, ModelError) and problem.path == path.name else []
+    names = list(BUILTINS) if isinstance(problem, ModelError) and problem.path == path.name else []
     with suppress(OSError, ValueError):
         names += [name for name in os.listdir(path.parent) if not name.startswith(".")]  # noqa: PTH208
     for name in difflib.get_close_matches(path.name, names, 1, 0.75):

@@ -18,7 +18,7 @@ from ..artefacts.model_loading import load_tokenizer
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import InputError, ModelError, UsageError
 from ..messages import is_main_process
-from ..registry import BUILTIN, ENCODERS
+from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
 from ..training.word_vectors import FREQUENCY_CONSTANT, Coverage, WordVectors, initial_embeddings
@@ -334,7 +334,7 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     from .sentence_encoder import SentenceEncoder
 
     if isinstance(model, str | os.PathLike):
-        if "/" not in str(model) and not Path(model).exists() and model != BUILTIN:
+        if "/" not in str(model) and not Path(model).exists() and model not in BUILTINS:
             ENCODERS[str(model)]  # explains which names there are
         model = SentenceEncoder.from_pretrained(model)
     if isinstance(model, SentenceEncoder):

@@ -41,14 +41,15 @@ class EvaluateSettings(DeviceSettings):
     pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
     SentEval's transfer tasks whose raw files, or data folders prepared of them, are below a folder; `--suite
     classification` does so for a CSV file with the columns text and label. `--suite retrieval` ranks documents by
-    cosine, beside BM25, for a folder in the layout of BEIR. The tables go to standard output.
+    cosine, beside BM25, for a folder in the layout of BEIR; `--suite translations` looks for the translation of each
+    sentence of bitext folders. The tables go to standard output.
     """
 
     data: list[str] = setting(
-        "the folder below which the STS sets are; for the suites graded and paraphrase graded or labelled data "
-        "folders, each a line of the tables; for the suite senteval the folder below which its files are; for the "
-        "suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a .csv or "
-        ".tsv file, or a folder with train.csv and test.csv",
+        "the folder below which the STS sets are; for the suites graded, paraphrase and translations graded or "
+        "labelled data folders or bitexts, each a line of the tables; for the suite senteval the folder below which "
+        "its files are; for the suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite "
+        "classification a .csv or .tsv file, or a folder with train.csv and test.csv",
         path=True,
     )
     model: list[str] = setting(
@@ -71,7 +72,7 @@ class EvaluateSettings(DeviceSettings):
         [],
     )
     split: str = setting(
-        "the split of a graded data folder; the relevance judgements qrels/SPLIT.tsv of the suite retrieval", "test"
+        "the split of a graded data folder or a bitext; the judgements qrels/SPLIT.tsv of the suite retrieval", "test"
     )
     dev_split: str = setting(
         "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "

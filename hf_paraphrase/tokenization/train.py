@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import partial
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import check_license
 from ..artefacts.remote_paths import to_path
-from ..data.pair_rows import iterate_pairs
+from ..data.pair_rows import PairRows
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import InputError, UsageError
 from ..messages import log
@@ -43,10 +45,17 @@ class TrainTokenizerSettings(Settings):
         choices=list(KINDS),
     )
     text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
-    pairs: str | None = setting(
-        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)",
-        None,
+    pairs: list[str] = setting(
+        "data folders with the columns sentence1 and sentence2, or bitexts with source and target (split train)",
+        [],
         path=True,
+    )
+    corpus_exponent: float = setting(
+        "balance the text: that of smaller text files, folders and, in bitext, languages is repeated until n "
+        "characters count as many as n to this power, in proportion to the largest; 1 leaves them as they are",
+        1.0,
+        at_least=0,
+        at_most=1,
     )
     vocabulary_size: int | None = setting(
         "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
@@ -111,8 +120,8 @@ class TrainTokenizerSettings(Settings):
         """Refuses what does not fit, and puts the defaults that depend on the kind in their places."""
         super().check()
         check_license(self.license)
-        if not self.text and self.pairs is None:
-            raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR")
+        if not self.text and not self.pairs:
+            raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR…")
         if self.min_frequency is None and self.kind != "unigram" and self.segmentation is None:
             self.min_frequency = 1 if self.kind == "morfessor" else 2
         if self.kind == "morfessor":
@@ -138,15 +147,16 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     from .word_level import save_tokenizer
 
     sentence_count = 0
+    corpora = _corpora_of(settings.text, settings.pairs)
 
     def counted() -> Iterator[str]:
         nonlocal sentence_count
-        for sentence in _sentences_of(settings.text, settings.pairs):
+        for sentence in _balanced(corpora, settings.corpus_exponent, settings.seed):
             sentence_count += 1
             yield sentence
 
     segmentation = [] if settings.segmentation is None else [settings.segmentation]
-    inputs = [*settings.text, *([] if settings.pairs is None else [settings.pairs]), *segmentation]
+    inputs = [*settings.text, *settings.pairs, *segmentation]
     for path in (*settings.text, *segmentation):
         check_readable(Path(path))
     with Artefact(
@@ -165,7 +175,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "sentences": sentence_count,
             "vocabulary": len(tokenizer),
             **learnt,
-            **_measure(tokenizer, _sentences_of(settings.text, settings.pairs)),
+            **_measure(tokenizer, _balanced(corpora, 1, settings.seed)),
         }
         save_tokenizer(tokenizer, artefact.staging)
         record = settings.record()
@@ -191,13 +201,43 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     return tokenizer
 
 
-def _sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
-    """Streams the lines of text files and then both sides of a data folder's pairs."""
-    for path in text:
-        yield from (line for _, line in numbered_lines(Path(path)))
-    if pairs is not None:
-        for first, second in iterate_pairs(pairs):
-            yield from chain(first, second)
+def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Callable[[], Iterator[str]]]]:
+    """Returns what streams the sentences of each corpus: a file, a folder, or all sides of bitext in a language."""
+
+    def lines(path: str) -> Iterator[str]:
+        return (line for _, line in numbered_lines(Path(path)))
+
+    def side(rows: PairRows, number: int) -> Iterator[str]:
+        return chain.from_iterable(rows.texts(batch)[number] for _, batch in rows.batches(rows.sides))
+
+    corpora: dict[str, list[Callable[[], Iterator[str]]]] = {path: [partial(lines, path)] for path in text}
+    for folder in pairs:
+        rows = PairRows(folder)
+        for number, name in enumerate(rows.sides):
+            corpus = folder
+            if rows.folder is not None and f"{name}_lang" in rows.columns:
+                first = next(rows.folder.batches("train", [f"{name}_lang"], batch_size=1))
+                corpus = str(first.column(0)[0])
+            corpora.setdefault(corpus, []).append(partial(side, rows, number))
+    return corpora
+
+
+def _balanced(
+    corpora: Mapping[str, Sequence[Callable[[], Iterator[str]]]], exponent: float, seed: int
+) -> Iterator[str]:
+    """Streams the sentences of corpora, those of smaller ones repeatedly (see `corpus_exponent`)."""
+
+    def sentences(name: str) -> Iterator[str]:
+        return chain.from_iterable(part() for part in corpora[name])
+
+    ratios = dict.fromkeys(corpora, 1.0)
+    if exponent < 1:
+        sizes = {name: sum(map(len, sentences(name))) for name in corpora}
+        ratios = {name: (max(sizes.values()) / max(size, 1)) ** (1 - exponent) for name, size in sizes.items()}
+    rng = random.Random(seed)
+    for name, ratio in ratios.items():
+        for sentence in sentences(name):
+            yield from repeat(sentence, int(ratio + rng.random()))
 
 
 def _learn_morphs(

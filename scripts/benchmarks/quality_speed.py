@@ -35,7 +35,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save_file
 
-from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDER
+from hf_paraphrase.artefacts.hub_models import BUILTIN
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> list[Compared]:
     """Opens everything, ours first."""
-    models = [*arguments.model, *([BUILTIN] if BUILTIN_FOLDER.is_dir() and BUILTIN not in arguments.model else [])]
+    models = [*arguments.model, *([] if BUILTIN in arguments.model else [BUILTIN])]
     found = [our_encoder(name, place) for name, place in map(named_place, models)]
     for count, (name, place) in enumerate(map(named_place, arguments.teacher)):
         found += teacher(name, place)

@@ -30,7 +30,7 @@ from hf_paraphrase.artefacts.cards import (
     template_path,
     write_card,
 )
-from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
+from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDERS
 from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
@@ -332,7 +332,7 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
     assert (package / "demo" / "page.css").is_file()
     for name in (BITEXT_FILE, PARAPHRASE_FILE, "ATTRIBUTION.md"):
         assert (package / "data" / "sample" / name).read_bytes() == (FOLDER / name).read_bytes()
-    files = {path.name: path.read_bytes() for path in BUILTIN_FOLDER.glob("*")}
+    files = {path.name: path.read_bytes() for path in BUILTIN_FOLDERS["builtin"].glob("*")}
     assert {path.name: path.read_bytes() for path in (package / "encoders" / "builtin").glob("*")} == files
     script = "from hf_paraphrase.artefacts.cards import template_path as t; print(t('model_cards', 'rnn_search'))"
     found = subprocess.check_output([sys.executable, "-c", script], cwd=package.parent, text=True)

@@ -120,7 +120,7 @@ def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):
 
 
 def test_the_builtin_encoder_can_go_on_by_its_name(models, pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", models / "avg")
+    monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", models / "avg")
     monkeypatch.chdir(tmp_path)
     encoder = hf_paraphrase.train_encoder(pairs=pairs, initial_model="builtin", epochs=0, output="on")
     np.testing.assert_array_equal(encoder.encode(TEXTS), SentenceEncoder.from_pretrained().encode(TEXTS))

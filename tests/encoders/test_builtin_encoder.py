@@ -36,7 +36,7 @@ def stand_in(tmp_path_factory):
 @pytest.fixture
 def builtin(stand_in, tmp_path, monkeypatch):
     """The stand-in in the place of the built-in encoder, with the current folder an empty one."""
-    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", stand_in)
+    monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", stand_in)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return stand_in
@@ -44,7 +44,7 @@ def builtin(stand_in, tmp_path, monkeypatch):
 
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
-    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", tmp_path / "absent")
+    monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", tmp_path / "absent")
     monkeypatch.chdir(tmp_path)
 
 
@@ -103,9 +103,9 @@ def test_where_it_was_not_installed_a_line_reports_it(absent, tmp_path, capsys, 
 
 @pytest.fixture
 def installed():
-    if not hub_models.BUILTIN_FOLDER.is_dir():
+    if not hub_models.BUILTIN_FOLDERS["builtin"].is_dir():
         pytest.skip("there is no built-in encoder yet")
-    return hub_models.BUILTIN_FOLDER
+    return hub_models.BUILTIN_FOLDERS["builtin"]
 
 
 def test_the_builtin_encoder_is_small_whole_and_says_where_it_comes_from(installed, tmp_path):

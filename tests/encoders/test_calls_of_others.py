@@ -137,10 +137,10 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
 def test_int8_folders_open_in_sentence_transformers_with_this_package(folders, tmp_path):
     library = pytest.importorskip("sentence_transformers")
     from hf_paraphrase import export_encoder
-    from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
+    from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDERS
 
     export_encoder(model=folders["table"], output=tmp_path / "int8", format="safetensors", weights="int8")
-    for folder in (tmp_path / "int8", BUILTIN_FOLDER):
+    for folder in (tmp_path / "int8", BUILTIN_FOLDERS["builtin"]):
         theirs = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
         encoder = SentenceEncoder.from_pretrained(folder)
         np.testing.assert_array_equal(theirs.encode(TEXTS, prompt="w1 "), encoder.encode(TEXTS, prompt="w1 "))

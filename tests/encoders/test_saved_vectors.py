@@ -125,7 +125,7 @@ def test_tables_side_by_side_that_are_stored_in_half_precision_are_read_and_thos
 def test_builtin_lends_the_vectors_of_the_built_in_encoder_and_a_path_those_of_its_folder(ours, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ours.rename(tmp_path / "builtin")
-    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", word_piece(tmp_path / "m", TABLE))
+    monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", word_piece(tmp_path / "m", TABLE))
     for source, folder in (("builtin", tmp_path / "m"), ("./builtin", tmp_path / "builtin")):
         vectors, expected = (read_initial_vectors(place, ["cat"]) for place in (source, folder))
         assert vectors.words == expected.words and np.array_equal(vectors.matrix, expected.matrix)

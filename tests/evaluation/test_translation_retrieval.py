@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import hf_paraphrase
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
 UNIT = np.eye(4, dtype=np.float32)
@@ -31,3 +35,33 @@ def test_a_sentence_without_known_words_finds_nothing():
 def test_no_pairs_are_refused():
     with pytest.raises(ValueError, match="no pairs"):
         translation_retrieval([], [], UNIT[:0], UNIT[:0])
+
+
+def test_the_margin_error_is_that_of_the_formula():
+    rng = np.random.default_rng(0)
+    sources = rng.normal(size=(40, 6)).astype(np.float32)
+    targets = (sources + rng.normal(size=(40, 6)) * 0.6).astype(np.float32)
+    unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (sources, targets)]
+    cosines = unit[0] @ unit[1].T
+    near = [np.sort(matrix, axis=1)[:, -4:].mean(1) for matrix in (cosines, cosines.T)]
+    margins = cosines / ((near[0][:, None] + near[1][None]) / 2)
+    wrong = []
+    for own, margin in ((cosines, margins), (cosines.T, margins.T)):
+        candidates = own >= np.sort(own, axis=1)[:, -4:-3]
+        wrong.append((np.where(candidates, margin, -np.inf).argmax(1) != np.arange(40)).mean())
+    texts = [[f"{side}{n}" for n in range(40)] for side in "ab"]
+    found = translation_retrieval(*texts, sources, targets)
+    assert found.margin_error == pytest.approx(50 * sum(wrong)) and found.margin_error != 100 - found.mean
+
+
+def test_evaluate_has_a_line_for_each_bitext(tmp_path):
+    english = ["a cat sleeps", "two dogs run", "the sun is hot"]
+    table = pa.table({"source": english, "target": english, "source_lang": ["fr"] * 3, "target_lang": ["en"] * 3})
+    for name in ("one", "two"):
+        write_split(tmp_path / name, "test", [table], table.schema)
+    found = hf_paraphrase.evaluate(data=[tmp_path / "one", tmp_path / "two"], suite="translations")
+    record = found.record["results"][0]["bitexts"]
+    assert [row["mean"] for row in record.values()] == [100.0, 100.0]
+    assert "| one fr-en |" in str(found) and "| two fr-en |" in str(found)
+    with pytest.raises(InputError, match="no split `train`"):
+        hf_paraphrase.evaluate(data=tmp_path / "one", suite="translations", split="train")

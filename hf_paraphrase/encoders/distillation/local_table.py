@@ -109,13 +109,15 @@ class DistillationTexts:
     Attributes:
         texts: Their token ids, which may be a map of a file.
         targets: What the teachers say of the same texts.
+        numbers: The texts of an epoch, some perhaps repeatedly (items,), int64; all of them, once, by default.
     """
 
     texts: TokenIds
     targets: TeacherVectors
+    numbers: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.targets if self.numbers is None else self.numbers)
 
 
 class TextCollator:
@@ -139,6 +141,7 @@ class TextCollator:
             `ngram_offsets` (tokens of the batch,), where those of each token begin.
         """
         numbers = np.array([number for _, number in items], np.int64)
+        numbers = numbers if self.data.numbers is None else self.data.numbers[numbers]
         texts = self.data.texts.take(numbers)
         rows, local = self._ids(texts.ids if len(texts.ids) else np.zeros(1, np.int32))
         ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)

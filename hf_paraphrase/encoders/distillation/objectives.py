@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ...tokenization.token_ids import TokenIds
 
 _TEXTS_LOOKED_AT = 1 << 16
+_SAME = 0.9999
+"""Targets with a greater cosine are of one text; they are kept in float16."""
 
 
 def cosine_objective(students: Tensor, targets: Tensor) -> Tensor:
@@ -43,6 +45,18 @@ def pairwise_objective(students: Tensor, targets: Tensor) -> Tensor:
     return differences.square().sum() / (texts * (texts - 1))
 
 
+def ranking_objective(students: Tensor, targets: Tensor, *, scale: float = 20.0) -> Tensor:
+    """Computes the mean over texts of the cross-entropy of finding a text's own target among all of the batch.
+
+    Both are (texts, dim). Other texts with the same target, such as translations of each other, do not count.
+    """
+    students, targets = functional.normalize(students), functional.normalize(targets)
+    is_same = targets @ targets.T > _SAME
+    own = torch.eye(len(students), dtype=torch.bool, device=students.device)
+    logits = (scale * students @ targets.T).masked_fill(is_same & ~own, -torch.inf)
+    return functional.cross_entropy(logits, torch.arange(len(students), device=students.device))
+
+
 def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float32]:
     """Finds the directions (components, count) that hold most of the squares of vectors (rows, components).
 
@@ -61,6 +75,7 @@ class DistillationObjective(nn.Module):
     """The weighted sum of the objectives, on whole vectors and on their first components.
 
         L = mean over d of w_c mean(1 - cos(P_d s_d, t)) + w_p mean((cos(s_d, s'_d) - cos(t, t'))²)
+            + w_r mean(-log(exp(cos(P_d s_d, t) / 0.05) / sum over t' of exp(cos(P_d s_d, t') / 0.05)))
 
     s_d has the first d components of a student's vector s, of which d = all is one; t is the target. P_d has the first
     d columns of the projection P, which is trained and kept orthonormal. Without a projection students and targets
@@ -71,6 +86,7 @@ class DistillationObjective(nn.Module):
         target_size: Components of a target.
         cosine_weight: w_c.
         pairwise_weight: w_p.
+        ranking_weight: w_r.
         matryoshka: Further d (Kusupati et al. 2022, "Matryoshka Representation Learning").
         axes: The initial P (at least `target_size`, `student_size`), orthonormal columns; None for no projection.
 
@@ -88,14 +104,16 @@ class DistillationObjective(nn.Module):
         *,
         cosine_weight: float = 1.0,
         pairwise_weight: float = 0.0,
+        ranking_weight: float = 0.0,
         matryoshka: Sequence[int] = (),
         axes: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if axes is None and student_size != target_size and cosine_weight > 0:
+        if axes is None and student_size != target_size and cosine_weight + ranking_weight > 0:
             raise ValueError(f"vectors of {student_size} components need a projection to those of {target_size}")
         self.cosine_weight = cosine_weight
         self.pairwise_weight = pairwise_weight
+        self.ranking_weight = ranking_weight
         self.sizes = [size for size in matryoshka if size < student_size] + [student_size]
         self.projection = None if axes is None else nn.Parameter(axes.clone())
 
@@ -107,6 +125,8 @@ class DistillationObjective(nn.Module):
             part = students[:, :size]
             if self.cosine_weight > 0:
                 loss = loss + self.cosine_weight * cosine_objective(*self._in_one_space(part, targets))
+            if self.ranking_weight > 0:
+                loss = loss + self.ranking_weight * ranking_objective(*self._in_one_space(part, targets))
             if self.pairwise_weight > 0:
                 loss = loss + self.pairwise_weight * pairwise_objective(part, targets)
         return loss / len(self.sizes)

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.sentences import naming
@@ -23,7 +25,6 @@ from ..train import dev_evaluator, report_encoder
 from .settings import ObjectiveSettings, StudentSettings, distill_settings
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
@@ -104,7 +105,7 @@ class _Distillation:
         trainer = DistillationTrainer(
             model,
             self.run.arguments(DistillationTrainingArguments, **_trainer_settings(settings)),
-            DistillationTexts(encoded, targets),
+            DistillationTexts(encoded, targets, self._order(texts)),
             vocabulary.tokenizer,
             evaluator=evaluator,
             letters=letters,
@@ -113,13 +114,24 @@ class _Distillation:
         self.run.train(trainer)
         self._write(trainer, texts, encoded, targets)
 
+    def _order(self, texts: Texts) -> NDArray[np.int64] | None:
+        settings = self.settings
+        if settings.language_exponent == 1:
+            return None
+        numbers = texts.balanced(settings.language_exponent, settings.seed)
+        log(f"{len(numbers):,} texts an epoch, those of smaller languages repeated")
+        return numbers
+
     def _texts(self) -> Texts:
         from ..initial_vectors import read_word_list
+        from .bitext import open_bitexts
         from .texts import corpora_of, described, read_texts
 
         settings = self.settings
         texts = read_texts(
             corpora_of(settings.text, settings.columns),
+            bitexts=open_bitexts(settings.bitext, settings.teacher_lang),
+            teacher_lang=settings.teacher_lang,
             words=[] if settings.word_list is None else read_word_list(settings.word_list),
             max_characters=settings.max_characters,
             max_texts=settings.max_texts,
@@ -128,23 +140,29 @@ class _Distillation:
             scratch=self.scratch,
         )
         log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
+        if len(texts.names) > 1:
+            log(", ".join(f"{name} {count:,}" for name, count in texts.by_language().items()))
         return texts
 
     def _targets(self, teachers: Sequence[SentenceEncoder], texts: Texts, kept: Path, bf16: bool) -> TeacherVectors:
         from .teacher_vectors import TeacherVectors, teacher_vectors
 
         settings = self.settings
+        known = np.unique(texts.taught_by)
+        rows = np.searchsorted(known, texts.taught_by)
         folder = kept / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
         vectors = [
-            teacher_vectors(folder, path, teacher, texts, bf16=bf16, show_progress_bar=True)
+            teacher_vectors(folder, path, teacher, texts.subset(known), bf16=bf16, show_progress_bar=True)
             for path, teacher in zip(settings.teacher, teachers, strict=True)
         ]
-        return TeacherVectors(vectors, settings.teacher_weights)
+        return TeacherVectors(
+            [replace(teacher, rows=teacher.rows[rows]) for teacher in vectors], settings.teacher_weights
+        )
 
     def _vocabulary(self, texts: Texts) -> EncoderVocabulary:
         from ..encoder_vocabulary import new_vocabulary
 
-        with naming(self.settings.text[0]):
+        with naming([*self.settings.text, *self.settings.bitext][0]):
             return new_vocabulary(self.settings, partial(iter, texts))
 
     def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, TokenIds]:
@@ -205,6 +223,7 @@ class _Distillation:
         names = [Path(teacher).resolve().name for teacher in settings.teacher]
         results = {
             "texts": len(texts),
+            "texts_by_language": texts.by_language() if settings.bitext else None,
             "left_out": dict(texts.left_out),
             "contamination": texts.contamination,
             "teachers": dict(zip(names, (vectors.dimension for vectors in targets.teachers), strict=True)),
@@ -214,7 +233,8 @@ class _Distillation:
             **sizes_of(model),
         }
         folders = [item for item in settings.text if Path(item).is_dir()]
-        languages = sorted({item for folder in folders for item in languages_read(folder, english=True)})
+        found = {item for folder in folders for item in languages_read(folder, english=True)}
+        languages = sorted(texts.names if settings.bitext else found)
         words = encoder_kind(settings.model_type).words and settings.tokenizer is None
         start = "random"
         if settings.initial_vectors is not None:
@@ -227,7 +247,8 @@ class _Distillation:
             "token_size": _token_size(model),
             "languages": languages or (["en"] if words and settings.split_contractions else []),
             "teacher_names": ", ".join(names),
-            "text_names": ", ".join(to_path(item).name for item in settings.text),
+            "text_names": ", ".join(to_path(item).name for item in (*settings.text, *settings.bitext)),
+            "by_language": texts.by_language() if settings.bitext else None,
             "left_out": described(texts.left_out),
             "initial": start,
             "scores": scores,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...data.decontamination import DecontaminationSettings
+from ...data.languages import check_language
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import Settings, is_given, setting
@@ -34,6 +35,12 @@ class ObjectiveSettings(Settings):
         0.0,
         at_least=0,
     )
+    ranking_weight: float = setting(
+        "weight of the cross-entropy with which a student finds its own teachers' vector among those of the batch, by "
+        "cosines / 0.05; the mean over texts",
+        0.0,
+        at_least=0,
+    )
     matryoshka: list[int] = setting(
         "train the first N components, too, so that vectors can be cut to them: e.g. 32 64 128", [], at_least=1
     )
@@ -45,8 +52,8 @@ class ObjectiveSettings(Settings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.cosine_weight == self.pairwise_weight == 0:
-            raise UsageError("--cosine-weight and --pairwise-weight are both 0", remedy="give one of them a weight")
+        if self.cosine_weight == self.pairwise_weight == self.ranking_weight == 0:
+            raise UsageError("all weights of the loss are 0", remedy="give one of them a weight, as --cosine-weight 1")
 
 
 @dataclass(kw_only=True)
@@ -60,7 +67,24 @@ class TeacherSettings(DecontaminationSettings):
     )
     text: list[str] = setting(
         f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data folders (split train); a text counts once",
+        [],
         path=True,
+    )
+    bitext: list[str] = setting(
+        "bitext folders, of each of which the teachers know one side: both that side and its translation learn the "
+        "vector of that side, so that the student has the teachers' vectors in other languages",
+        [],
+        excludes=("max_texts",),
+        path=True,
+    )
+    teacher_lang: str = setting("the language that the teachers of bitext know", "en", only_with="bitext")
+    language_exponent: float = setting(
+        "balance the languages of bitext: texts of smaller ones are repeated until n texts of a language count as "
+        "many as n to this power, in proportion to the largest; 1 leaves them as they are",
+        1.0,
+        at_least=0,
+        at_most=1,
+        only_with="bitext",
     )
     teacher_weights: list[float] = setting(
         "weight of the cosines of each teacher, in their order [default: equal ones]", [], above=0
@@ -85,8 +109,10 @@ class TeacherSettings(DecontaminationSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if not self.teacher or not self.text:
-            raise UsageError("distill: no teacher or no text", remedy="give --teacher DIR… and --text FILE…")
+        if not self.teacher or not (self.text or self.bitext):
+            remedy = "give --teacher DIR… and --text FILE… or --bitext DIR…"
+            raise UsageError("distill: no teacher or no text", remedy=remedy)
+        check_language(self.teacher_lang, "--teacher-lang")
         if self.teacher_weights and len(self.teacher_weights) != len(self.teacher):
             raise UsageError(
                 f"--teacher-weights has {len(self.teacher_weights)} weights for {len(self.teacher)} teachers",
@@ -190,7 +216,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
         """Lists the files and folders that the result depends on, the text first."""
         start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors)
         others = [item for item in (*start, self.dev_data) if item is not None]
-        return [*self.text, *self.teacher, *others, *self.decontaminate]
+        return [*self.text, *self.bitext, *self.teacher, *others, *self.decontaminate]
 
 
 def distill_settings() -> type[StudentSettings]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from ...errors import InputError
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ..encoded_pairs import GrowingArray, ends_of
+from .bitext import Bitext
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -42,6 +43,10 @@ class Texts:
         keys: 64 bits of a digest of each text (texts,), uint64.
         left_out: How many were left out, by the reason.
         contamination: How many were left out by each evaluation set.
+        taught_by: The number of the text whose vector each one learns (texts,), int64: its own, or that of its
+            translation, which the teachers know.
+        languages: For each text the place of its language among `names` (texts,), int16.
+        names: The languages of bitext, behind that of the teachers.
     """
 
     characters: NDArray[np.uint8]
@@ -50,6 +55,9 @@ class Texts:
     keys: NDArray[np.uint64]
     left_out: Counter[str]
     contamination: dict[str, int]
+    taught_by: NDArray[np.int64]
+    languages: NDArray[np.int16]
+    names: list[str]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,6 +72,28 @@ class Texts:
         rows = self.rows[numbers]
         borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
+
+    def subset(self, numbers: NDArray[np.int64]) -> Texts:
+        """Returns some of the texts, each of which learns its own vector."""
+        rows, keys, languages = self.rows[numbers], self.keys[numbers], self.languages[numbers]
+        return replace(self, rows=rows, keys=keys, languages=languages, taught_by=np.arange(len(numbers)))
+
+    def by_language(self) -> dict[str, int]:
+        """Counts the texts of each language of bitext, and those that the teachers know."""
+        counts = np.bincount(self.languages, minlength=len(self.names)).tolist()
+        return dict(zip(self.names, counts, strict=True))
+
+    def balanced(self, exponent: float, seed: int) -> NDArray[np.int64]:
+        """Repeats the texts of smaller languages, as numbers of texts in order.
+
+        Of n texts of a language there are then as many as are proportional to n ** `exponent`, the most frequent
+        language being as it is (Conneau and Lample 2019, section 3.1): each text occurs the whole part of the ratio
+        times, and a sample of them once more.
+        """
+        counts = np.bincount(self.languages, minlength=len(self.names)).astype(np.float64)
+        ratios = (counts.max() / np.maximum(counts, 1.0)) ** (1.0 - exponent)
+        draws = np.random.default_rng([seed, 3]).random(len(self))
+        return np.repeat(np.arange(len(self)), np.floor(ratios[self.languages] + draws).astype(np.int64))
 
     def blocks(self, size: int = 1 << 14) -> Iterator[list[str]]:
         """Streams all texts in order."""
@@ -97,6 +127,8 @@ def _columns(source: Path, columns: Sequence[str]) -> list[str]:
 def read_texts(
     corpora: Iterable[SentenceCorpus],
     *,
+    bitexts: Sequence[Bitext] = (),
+    teacher_lang: str = "en",
     words: Sequence[str] = (),
     max_characters: int,
     max_texts: int | None = None,
@@ -108,16 +140,20 @@ def read_texts(
 
     White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
     sentences. `words` are texts of their own, behind the others, which all stay where `max_texts` draws a sample.
+    Both sides of bitext are texts; of several translations of a text the first one counts, and a text whose
+    translation is left out is left out as `untaught`.
     """
     corpora = list(corpora)
-    left_out: Counter[str] = Counter(empty=0, long=0, repeated=0, contaminated=0, not_sampled=0)
+    names = list(dict.fromkeys([teacher_lang, *(bitext.language for bitext in bitexts)]))
+    left_out: Counter[str] = Counter(empty=0, long=0, repeated=0, contaminated=0, not_sampled=0, untaught=0)
     contamination = dict.fromkeys([] if held_out is None else held_out.fingerprints.names, 0)
     characters = GrowingArray(np.uint8, scratch, "the text")
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    languages: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
     words_from: int | None = None
-    for block, are_words in _blocks(corpora, words):
-        if are_words:
+    for block, language in _blocks(corpora, bitexts, words):
+        if language is None:
             words_from = sum(map(len, keys))
         kept = [text for text in block if 0 < len(text) <= max_characters]
         left_out["long"] += sum(len(text) > max_characters for text in block)
@@ -129,36 +165,90 @@ def read_texts(
             kept = table.column("text").to_pylist()
         encoded = [text.encode() for text in kept]
         characters.append(b"".join(encoded))
-        keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))
+        keys.append(_keys(encoded))
         lengths.append(np.array([len(text) for text in encoded], np.int64))
+        languages.append(np.full(len(encoded), names.index(language or teacher_lang), np.int16))
     mapped = characters.map()
-    all_keys = np.concatenate(keys)
-    # The first of equal ones, in the order of the text.
+    all_keys, all_languages = np.concatenate(keys), np.concatenate(languages)
+    # The first of equal ones, in the order of the text, in which what the teachers know is before translations.
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
     left_out["repeated"] = len(all_keys) - len(rows)
+    taught_by = _taught_by(all_keys[rows], all_languages[rows] == 0, bitexts)
+    left_out["untaught"] = int((taught_by < 0).sum())
+    rows = rows[taught_by >= 0]
     if not len(rows):
         raise InputError(
             f"no text to learn from (left out: {described(left_out)})",
             path=corpora[0].path if corpora else None,
             remedy="give running text, one sentence a line",
         )
-    rows = _sample(rows, len(all_keys) if words_from is None else words_from, max_texts, seed)
-    left_out["not_sampled"] = len(all_keys) - left_out["repeated"] - len(rows)
-    return Texts(mapped, ends_of(np.concatenate(lengths)), rows, all_keys[rows], left_out, contamination)
+    kept_rows = _sample(rows, len(all_keys) if words_from is None else words_from, max_texts, seed)
+    left_out["not_sampled"] = len(rows) - len(kept_rows)
+    # Without bitext, of which no sample is drawn, each text learns its own vector.
+    taught_by = _taught_by(all_keys[kept_rows], all_languages[kept_rows] == 0, bitexts)
+    return Texts(
+        mapped,
+        ends_of(np.concatenate(lengths)),
+        kept_rows,
+        all_keys[kept_rows],
+        left_out,
+        contamination,
+        taught_by,
+        all_languages[kept_rows],
+        names,
+    )
+
+
+def _keys(texts: Iterable[bytes]) -> NDArray[np.uint64]:
+    return np.array([xxhash.xxh3_64_intdigest(text) for text in texts], np.uint64)
+
+
+def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]) -> NDArray[np.int64]:
+    """Finds for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
+    taught_by = np.where(is_known, np.arange(len(keys)), -1)
+    order = np.argsort(keys, kind="stable")
+
+    def numbers(texts: list[str]) -> NDArray[np.int64]:
+        wanted = _keys(text.encode() for text in texts)
+        found = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
+        return np.where(keys[found] == wanted, found, -1)
+
+    for bitext in bitexts:
+        for known, other in bitext.blocks():
+            teachers, students = numbers(known), numbers(other)
+            # The last assignment to a number would count, and the first shall.
+            pairs = np.flatnonzero((teachers >= 0) & (students >= 0))[::-1]
+            pairs = pairs[taught_by[students[pairs]] < 0]
+            taught_by[students[pairs]] = teachers[pairs]
+    return taught_by
 
 
 def described(left_out: Counter[str]) -> str:
     """Describes how many texts were left out."""
-    words = {"long": "too long", "contaminated": "of evaluation sets", "not_sampled": "not in the sample"}
+    words = {
+        "long": "too long",
+        "contaminated": "of evaluation sets",
+        "not_sampled": "not in the sample",
+        "untaught": "whose translation is left out",
+    }
     return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"
 
 
-def _blocks(corpora: Iterable[SentenceCorpus], words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
+def _blocks(
+    corpora: Iterable[SentenceCorpus], bitexts: Sequence[Bitext], words: Sequence[str]
+) -> Iterator[tuple[list[str], str | None]]:
+    """Streams the texts with their language, `""` for that of the teachers, and None for words."""
     for corpus in corpora:
         for block in corpus.blocks():
-            yield [(text or "").strip() for text in block], False
+            yield [(text or "").strip() for text in block], ""
+    for bitext in bitexts:
+        for known, _ in bitext.blocks():
+            yield known, ""
+    for bitext in bitexts:
+        for _, other in bitext.blocks():
+            yield other, bitext.language
     if words:
-        yield list(words), True
+        yield list(words), None
 
 
 def _sample(rows: NDArray[np.int64], words_from: int, most: int | None, seed: int) -> NDArray[np.int64]:

@@ -247,9 +247,9 @@ def _objective(
     # The table of an average can be turned as the projection would turn its vectors.
     turns = model.config.model_type == "avg"
     axes = None
-    if args.cosine_weight > 0 and (size != target_size or not turns or args.matryoshka):
+    if args.cosine_weight + args.ranking_weight > 0 and (size != target_size or not turns or args.matryoshka):
         generator = torch.Generator().manual_seed(args.seed)
-        numbers = np.random.default_rng(args.seed).permutation(len(data))[:_TARGETS_LOOKED_AT]
+        numbers = np.random.default_rng(args.seed).permutation(len(data.targets))[:_TARGETS_LOOKED_AT]
         axes = initial_projection(
             data.targets.take(np.sort(numbers)), size, mixed=not turns and not args.matryoshka, generator=generator
         )
@@ -258,6 +258,7 @@ def _objective(
         target_size,
         cosine_weight=args.cosine_weight,
         pairwise_weight=args.pairwise_weight,
+        ranking_weight=args.ranking_weight,
         matryoshka=args.matryoshka,
         axes=axes,
     )

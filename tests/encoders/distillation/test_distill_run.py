@@ -215,3 +215,50 @@ def test_text_that_cannot_be_used_is_one_line(work, tmp_path, capsys):
         words = ["--teacher", work / "bert", "--text", tmp_path / name, "--output", tmp_path / "student"]
         found = refused(capsys, *words)
         assert message in found and name in found
+
+
+@pytest.fixture(scope="module")
+def bitexts(work):
+    """Texts with a translation word by word: many into French, few into German, which is the source side."""
+    for language, lines in {"fr": LINES[:300], "de": LINES[200:230]}.items():
+        foreign = [" ".join(f"{language}{word}" for word in line.split()) for line in lines]
+        table = pa.table(
+            {
+                "source": foreign if language == "de" else lines,
+                "target": lines if language == "de" else foreign,
+                "source_lang": ["de" if language == "de" else "en"] * len(lines),
+                "target_lang": ["en" if language == "de" else language] * len(lines),
+            }
+        )
+        write_split(work / language, "train", [table], table.schema)
+    return [str(work / "fr"), str(work / "de")]
+
+
+def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, bitexts, tmp_path, capsys):
+    flags = ("--language-exponent", 0.5, "--ranking-weight", 0.1, "--epochs", 12, *FAST[2:])
+    words = ["distill", "--teacher", work / "bert", "--bitext", *bitexts, *flags, "--output", tmp_path / "out"]
+    assert main([str(word) for word in words]) == 0
+    assert "bert: 300 of 300 texts to encode" in capsys.readouterr().err, "nobody asks the teacher for a translation"
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
+    translations = {"fr": LINES[:300], "de": LINES[200:230]}
+    for language, lines in translations.items():
+        foreign = [" ".join(f"{language}{word}" for word in line.split()) for line in lines]
+        found = encoder.similarity(foreign, lines).argmax(1)
+        assert (found == np.arange(len(lines))).mean() > 0.8, language
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "| texts of each language | en 300, fr 300, de 30; those of smaller ones are repeated" in card
+    assert "- de\n- en\n- fr" in card
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--teacher-lang", "fi"), "no side is in the language of the teachers, fi, but en and fr"),
+        (("--max-texts", "5"), "--max-texts"),
+        (("--teacher-lang", "12"), "`12` is not a language code"),
+    ],
+)
+def test_bitext_that_cannot_be_learned_from_is_refused(work, bitexts, tmp_path, capsys, flags, message):
+    words = ["distill", "--teacher", work / "bert", "--bitext", *bitexts, *flags, "--output", tmp_path / "out"]
+    assert main([str(word) for word in words]) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "out").exists()

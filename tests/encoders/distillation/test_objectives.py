@@ -11,6 +11,7 @@ from hf_paraphrase.encoders.distillation.objectives import (
     initial_projection,
     pairwise_objective,
     principal_axes,
+    ranking_objective,
 )
 
 
@@ -93,3 +94,15 @@ def test_the_initial_projection_is_onto_the_greatest_axes():
     assert (axes[np.abs(axes).argmax(0), np.arange(3)] > 0).all()
     projection = initial_projection(vectors, 3, mixed=False, generator=torch.Generator())
     np.testing.assert_allclose(projection.numpy(), axes)
+
+
+def test_ranking_is_the_cross_entropy_over_other_targets():
+    generator = torch.Generator().manual_seed(0)
+    students, targets = (torch.randn(5, 8, generator=generator) for _ in range(2))
+    targets[3] = 2 * targets[1]  # the same text
+    expected = 0.0
+    for row in range(5):
+        others = [place for place in range(5) if place == row or {place, row} != {1, 3}]
+        cosines = torch.cosine_similarity(students[row], targets[others]) / 0.05
+        expected += float(-cosines.log_softmax(0)[others.index(row)]) / 5
+    assert float(ranking_objective(students, targets)) == pytest.approx(expected, rel=1e-5)

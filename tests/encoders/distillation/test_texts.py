@@ -8,6 +8,7 @@ import pytest
 
 from hf_paraphrase.data.decontamination import Decontaminator
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.distillation.bitext import open_bitexts
 from hf_paraphrase.encoders.distillation.texts import corpora_of, encode_texts, read_texts
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
@@ -33,7 +34,14 @@ def test_repeats_empty_and_long_lines_are_left_out_and_counted_and_the_order_is_
     second = file("a two", "é três 三", name="second.txt.gz")
     texts = read(first, second)
     assert list(texts) == ["b one", "a two", "é três 三"] and len(texts) == 3
-    assert dict(texts.left_out) == {"empty": 2, "long": 1, "repeated": 2, "contaminated": 0, "not_sampled": 0}
+    assert dict(texts.left_out) == {
+        "empty": 2,
+        "long": 1,
+        "repeated": 2,
+        "contaminated": 0,
+        "not_sampled": 0,
+        "untaught": 0,
+    }
     assert texts.take(texts.keys.argsort()) == [list(texts)[row] for row in texts.keys.argsort()]
     assert texts.lengths.tolist() == [len(text.encode()) for text in texts]
     assert len(set(texts.keys.tolist())) == 3
@@ -90,3 +98,23 @@ def test_texts_become_the_ids_that_the_tokenizer_gives(file):
     expected = tokenizer(lines)["input_ids"]
     assert encoded.take(np.array([1, 0, 1])).ids.tolist() == expected[1] + expected[0] + expected[1]
     assert encoded.lengths.tolist() == [len(row) for row in expected]
+
+
+def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are_left_out(tmp_path):
+    rows = [("un", "one"), ("un", "a"), ("one", "un deux"), ("long", "z" * 200), ("", "two"), ("trois", "")]
+    table = pa.table(
+        {
+            "source": [source for source, _ in rows],
+            "target": [target for _, target in rows],
+            "source_lang": ["fr"] * len(rows),
+            "target_lang": ["en"] * len(rows),
+        }
+    )
+    write_split(tmp_path / "bitext", "train", [table], table.schema)
+    texts = read_texts([], bitexts=open_bitexts([str(tmp_path / "bitext")], "en"), max_characters=100)
+    found = {text: list(texts)[teacher] for text, teacher in zip(texts, texts.taught_by, strict=True)}
+    # `one` is a text that the teachers know, so it is not taught by what it translates in another row.
+    assert found == {"one": "one", "a": "a", "un deux": "un deux", "two": "two", "un": "one"}
+    assert texts.left_out["untaught"] == 2 and texts.by_language() == {"en": 4, "fr": 1}
+    numbers = texts.balanced(0.5, 0)
+    assert np.bincount(numbers).tolist() == [1, 1, 1, 1, 2], "sqrt(4) times as often"
