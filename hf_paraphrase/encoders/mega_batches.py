@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ..errors import InputError
 from ..training.batches import EpochBatches
 from ..training.processes import gather_rows, num_processes, process_index
 from .encoded_pairs import PairCollator, Sentences
@@ -136,15 +135,6 @@ def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator)
     if not path.is_file():
         return None
     saved = load_file(path)
-    epoch, start, end = (int(item) for item in saved["bounds"])
-    chosen = saved["chosen"].numpy()
-    if 0 <= start < end <= batches.joint_batches:
-        pool = MegaBatch.of(batches, collator, epoch, start, end)
-        if len(pool.chosen) == len(chosen):
-            pool.chosen = chosen
-            return pool
-    raise InputError(
-        f"the checkpoint is of a run with other batches: {len(chosen)} negatives for mini-batches {start} to {end}",
-        path=path,
-        remedy="resume with the settings and the number of processes of the interrupted run, or start from scratch",
-    )
+    pool = MegaBatch.of(batches, collator, *saved["bounds"].tolist())
+    pool.chosen = saved["chosen"].numpy()
+    return pool

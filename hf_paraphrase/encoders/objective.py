@@ -53,8 +53,8 @@ class Objective(nn.Module):
         """Hears that the weights have changed."""
 
     def card(self, trainer: Any) -> dict[str, Any]:
-        """Describes it for a card."""
-        return {"loss": type(self).__name__, "loss_source": None, "margin": None, "searches_negatives": False}
+        """Describes it for a card, by the names of rows of a table."""
+        return {"loss": type(self).__name__}
 
     def save(self, folder: Path) -> None:
         """Writes into a checkpoint what a resumed run needs of it."""
@@ -107,8 +107,11 @@ class PairObjective(Objective):
 
     def card(self, trainer: Any) -> dict[str, Any]:
         """Describes the loss and how it is trained."""
-        names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
-        return {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
+        described = described_loss(self.loss)
+        names = ("negatives", "negatives_from", "mega_batch_size") if described["searches_negatives"] else ()
+        margin = {} if described["margin"] is None else {"margin": described["margin"]}
+        settings = {name.replace("_", " "): getattr(self.args, name) for name in (*names, "scramble")}
+        return {"loss": described["loss"], **margin, **settings}
 
     def save(self, folder: Path) -> None:
         """Writes the weights of the loss, and the negatives of a mega-batch that is running."""

@@ -21,7 +21,7 @@ from ..settings import recipe
 from ..training.run import TrainingRun
 from .augmentation import Augmentation, Extension
 from .kinds import encoder_kind, option_names
-from .train_settings import EncoderSettings, VocabularySettings, loss_options, train_encoder_settings
+from .train_settings import EncoderSettings, VocabularySettings, train_encoder_settings
 
 if TYPE_CHECKING:
     from torch import nn
@@ -71,8 +71,7 @@ def loss_of(settings: EncoderSettings) -> nn.Module:
     """Makes the loss that settings ask for, with those of them that it takes."""
     from .losses import new_loss
 
-    names = ["margin", "scale", *option_names(loss_options().get(settings.loss))]
-    return new_loss(settings.loss, **{name: getattr(settings, name) for name in names})
+    return new_loss(settings.loss, margin=settings.margin, scale=settings.scale)
 
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
@@ -267,7 +266,7 @@ class _EncoderTraining:
         """Returns the settings that the run has from its initial model; those that made a tokenizer are unknown."""
         if self.settings.initial_model is None:
             return {}
-        options = ["hidden_size", *self.settings.kind.option_names]
+        options = ["hidden_size", *self.settings.kind.options]
         return {
             **dict.fromkeys(option_names(VocabularySettings)),
             **{name: getattr(model.config, name) for name in options if hasattr(model.config, name)},
@@ -275,18 +274,13 @@ class _EncoderTraining:
 
     def _start(self) -> str:
         """Describes for the card what the word vectors started from."""
-        from ..training.word_vectors import FREQUENCY_CONSTANT
         from .initial_vectors import SENTENCE_ENCODER, kind_of_source
 
-        settings, start = self.settings, "random"
-        if settings.initial_vectors is not None:
-            distilled = kind_of_source(settings.initial_vectors) == SENTENCE_ENCODER
-            start = (
-                f"{'distilled from ' if distilled else ''}{to_path(settings.initial_vectors).name} ({self.coverage})"
-            )
-        if not settings.frequency_weights:
-            return start
-        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g})"
+        source = self.settings.initial_vectors
+        if source is None:
+            return "random"
+        distilled = kind_of_source(source) == SENTENCE_ENCODER
+        return f"{'distilled from ' if distilled else ''}{to_path(source).name} ({self.coverage})"
 
 
 def report_encoder(

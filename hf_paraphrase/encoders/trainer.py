@@ -393,33 +393,28 @@ class EncoderTrainer(SparseGradientTrainer):
             write_model_files(folder, self.model, self.tokenizer, weights)
 
     def _write_saved_card(self, folder: Path) -> None:
-        args, items, scores = self.args, self.objective.items, self.scores()
-        known = {
-            items: self.batches.size,
+        args, scores = self.args, self.scores()
+        training = {
+            self.objective.items: self.batches.size,
+            **self.objective.card(self),
             "updates": self.state.global_step,
             "epochs": self.state.epoch or 0.0,
-            "dev_scores": scores,
-        }
-        described = self.objective.card(self)
-        if type(self).compute_loss is not EncoderTrainer.compute_loss:
-            described |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
-            described |= {"loss_source": None, "searches_negatives": False}
-        card = {
-            "trainer": type(self).__name__,
-            "trained_on": items,
-            "examples": self.batches.size,
-            "learning_rate": args.learning_rate,
-            "batch_size": args.per_device_train_batch_size,
+            "batch size": args.per_device_train_batch_size,
+            "learning rate": args.learning_rate,
             "seed": args.seed,
-            "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
-            **known,
-            **described,
         }
+        if type(self).compute_loss is not EncoderTrainer.compute_loss:
+            training["loss"] = f"as {type(self).__name__}.compute_loss computes it"
         # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
-        command = f"{type(self).__name__}.save_model (from Python)"
         write_saved_card(
-            folder, self.model, command=command, settings=settings, results=known, card=card, base=self.encoder.folder
+            folder,
+            self.model,
+            command=f"{type(self).__name__}.save_model (from Python)",
+            settings=settings,
+            training=training,
+            scores=[{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
+            base=self.encoder.folder,
         )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:

@@ -127,15 +127,6 @@ def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, de
         assert claim not in card, claim
 
 
-def test_frequency_weights_shrink_common_words_only(pairs, vectors, tmp_path):
-    flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
-    assert run(pairs, tmp_path / "m", *flags) == 0 and run(pairs, tmp_path / "w", *flags, "--frequency-weights") == 0
-    plain, weighted = (load_file(tmp_path / name / "model.safetensors")["embeddings"] for name in "mw")
-    vocabulary = AutoTokenizer.from_pretrained(tmp_path / "m").get_vocab()
-    norms = np.linalg.norm(weighted, axis=1) / np.maximum(np.linalg.norm(plain, axis=1), 1e-9)
-    assert norms[vocabulary["a3"]] < 0.2 and norms[vocabulary["elsewhere"]] == pytest.approx(1, abs=1e-4)
-
-
 def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_path, dev, capsys):
     folder = tmp_path / "pairs"
     first, second = sentences("a", 0, 60), sentences("b", 0, 60)
@@ -206,7 +197,7 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
         (["--model-type", "gran", "--initial-distribution", "uniform"], "--initial-distribution is not for"),
         (["--loss", "contrastive"], "no column `label`"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
-        (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
+        (["--model-type", "trigram", "--word-list", "words"], "--word-list is for words"),
         (["--dev-data", "absent"], "absent: no such file or folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
     ],
