@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,8 @@ from .kinds import encoder_kind, option_names
 from .train_settings import EncoderSettings, VocabularySettings, train_encoder_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch import nn
     from transformers import PreTrainedModel
 
@@ -104,7 +105,8 @@ class _EncoderTraining:
     def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
         self.settings = settings
         self.run = run
-        self.extensions: list[Extension] = []
+        made = (EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS)
+        self.extension: Extension | None = next((item for item in made if item is not None), None)
         self.coverage: Coverage | None = None
 
     def make(self) -> None:
@@ -119,8 +121,6 @@ class _EncoderTraining:
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
-        extensions = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
-        self.extensions = [item for item in extensions if item is not None]
         loss = loss_of(settings)
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
@@ -160,12 +160,12 @@ class _EncoderTraining:
     def _vocabulary(self) -> EncoderVocabulary:
         from .encoder_vocabulary import new_vocabulary, sentences_of
 
-        settings = self.settings
-        sentences: Callable[[], Any] = partial(
-            sentences_of, settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed
-        )
-        for extension in self.extensions:
-            sentences = partial(lambda plain, extended: extended.sentences(plain()), sentences, extension)
+        settings, extension = self.settings, self.extension
+
+        def sentences() -> Iterable[str]:
+            plain = sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
+            return plain if extension is None else extension.sentences(plain)
+
         with naming(settings.pairs):
             return new_vocabulary(settings, sentences)
 
@@ -183,9 +183,7 @@ class _EncoderTraining:
                 settings.pairs, settings.hard_negatives, max_pairs=settings.max_pairs, seed=settings.seed
             )
         scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
-        if len(self.extensions) > 1:
-            raise UsageError("several studies cannot add to the pairs at once", remedy="ask for one of them")
-        extension = self.extensions[0] if self.extensions else None
+        extension = self.extension
         if extension is not None:
             extension.begin(vocabulary.tokenizer, scratch)
         if settings.model_type not in ENCODERS and (extension is not None or settings.scramble):
@@ -213,16 +211,11 @@ class _EncoderTraining:
 
         settings, model = self.settings, trainer.model
         scores, kept = trainer.scores(), trainer.best_scores()
-        studies: dict[str, Any] = {}
-        for name in EXTENSIONS:
-            studies |= EXTENSIONS[name].unused
-        for extension in self.extensions:
-            studies |= extension.results()
         results = {
             "pairs": len(pairs),
             "pairs_dropped": pairs.dropped,
             "pairs_not_paraphrases": pairs.not_paraphrases,
-            **studies,
+            **({} if self.extension is None else self.extension.results()),
             "coverage": None if self.coverage is None else vars(self.coverage),
             **dev_results(trainer),
             **sizes_of(model),
@@ -245,9 +238,8 @@ class _EncoderTraining:
             **described_loss(trainer.loss),
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
+            **({} if self.extension is None else self.extension.card()),
         }
-        for extension in self.extensions:
-            card |= extension.card()
         trainer.write_model(self.run.folder)
         measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
         recorded = settings.record() | self._taken_over(model)

@@ -17,7 +17,7 @@ from .kinds import EncoderKind, EncoderOptions, check_options, encoder_kind, opt
 _DROPOUT = "variational_dropout"
 """The one option of an encoder that is of the training alone."""
 _WORD_STYLE = ("split_contractions", "treebank_words")
-_SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
+_SEARCH = ("negatives_from", "mega_batch_size")
 """The settings of losses for which negatives are searched."""
 
 
@@ -38,24 +38,15 @@ class LossSettings(Settings):
         "margin of the loss, a difference of cosines [default: 0.4, of the labelled loss 0.5]", None, at_least=0
     )
     scale: float | None = setting("what the ranking loss multiplies cosines by [default: 20]", None, above=0)
-    negatives: str = setting(
-        "negatives: max (the most similar of the batch), random, or mix (a coin's choice)",
-        "max",
-        choices=["max", "random", "mix"],
-    )
     negatives_from: str = setting(
-        "take them from both sides of other pairs, or from the opposite side", "both", choices=["both", "opposite"]
+        "take negatives from both sides of other pairs, or from the opposite side",
+        "both",
+        choices=["both", "opposite"],
     )
     mega_batch_size: int = setting(
         "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone",
         1,
         at_least=1,
-    )
-    mega_batch_anneal: int = setting(
-        "let the mega-batch grow by one mini-batch, from 1, after every N mini-batches; 0 for a constant size",
-        0,
-        at_least=0,
-        only_with="mega_batch_size",
     )
     scramble: float = setting(
         "probability to scramble the words of a pair, drawn each epoch", 0.0, at_least=0, at_most=1

@@ -88,7 +88,7 @@ def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder, ru
     runs = (
         ("--import", "my_encoders.py", *train, "model", *own, "--learning-rate", "0.05"),
         ("encode", "--model", "model", "--input", "text.txt", "--output", "v.npy"),
-        (*train, "other", "--loss", "mine", "--negatives", "mix"),
+        (*train, "other", "--loss", "mine", "--negatives-from", "opposite"),
         (*train, "other", "--loss", "mine", "--margin", "1"),
     )
     done = run_python(SCRIPT, json.dumps(runs), folder=folder)
@@ -100,6 +100,6 @@ def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder, ru
     assert "| loss | SoftmaxLoss |" in (folder / "model" / "README.md").read_text()
     vectors = np.load(folder / "v.npy")
     assert vectors.shape == (2, 6) and np.isfinite(vectors).all() and vectors.any(1).all()
-    assert "--negatives is not for --loss mine" in done.stderr
+    assert "--negatives-from is not for --loss mine" in done.stderr
     assert "--margin is not for --loss mine" in done.stderr
     assert "word-trigram,toy" in done.stdout and "contrastive,mine" in done.stdout

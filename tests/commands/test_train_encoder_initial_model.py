@@ -8,7 +8,6 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
@@ -86,16 +85,6 @@ def test_without_an_epoch_it_is_the_same_and_with_one_another_encoder(models, tm
     assert "went on from" not in (models / kind / "README.md").read_text()
 
 
-def test_rows_of_words_that_the_pairs_lack_stay_as_they_were(models, tmp_path):
-    others = write_pairs(tmp_path / "others", 5, "a", "a")
-    assert run(others, tmp_path / "after", "--initial-model", models / "avg", "--epochs", 1) == 0
-    tokenizer = SentenceEncoder.from_pretrained(models / "avg").tokenizer
-    moved = np.abs(table_of(tmp_path / "after") - table_of(models / "avg")).max(1) > 0
-    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    assert {word[0] for word, has_moved in zip(words, moved, strict=True) if has_moved} <= {"a", "["}
-    assert moved[[place for place, word in enumerate(words) if word.startswith("a")]].any()
-
-
 @pytest.mark.parametrize("kind", ["avg", "gran", "word-trigram"])
 def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(models, pairs, tmp_path, kind):
     start, distances = table_of(models / kind), []
@@ -117,16 +106,3 @@ def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):
         assert str(encoder.model.dtype) == "torch.float32"
         expected = SentenceEncoder.from_pretrained(made).encode(TEXTS)
         np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-3 if weights == "float16" else 0)
-
-
-def test_the_builtin_encoder_can_go_on_by_its_name(models, pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", models / "avg")
-    monkeypatch.chdir(tmp_path)
-    encoder = hf_paraphrase.train_encoder(pairs=pairs, initial_model="builtin", epochs=0, output="on")
-    np.testing.assert_array_equal(encoder.encode(TEXTS), SentenceEncoder.from_pretrained().encode(TEXTS))
-    record = json.loads((tmp_path / "on" / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["pairs", "builtin"]
-    assert "| went on from | builtin: " in (tmp_path / "on" / "README.md").read_text()
-
-
-# ----- refusals

@@ -53,13 +53,6 @@ def test_an_int8_folder_becomes_one_that_transformers_and_sentence_transformers_
     np.testing.assert_allclose(transformer.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
-def test_an_encoder_of_no_folder_gets_a_card_that_states_it(tmp_path):
-    encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model"))
-    SentenceEncoder(encoder.model, encoder.tokenizer).save_pretrained(tmp_path / "copy")
-    assert "nothing says what it\nwas made from" in (tmp_path / "copy" / "README.md").read_text()
-    assert json.loads((tmp_path / "copy" / "provenance.json").read_text())["inputs"] == []
-
-
 def test_what_is_there_is_kept_unless_it_may_be_replaced(tmp_path):
     folder = model_folder(tmp_path / "model")
     encoder = SentenceEncoder.from_pretrained(folder)

@@ -136,7 +136,7 @@ def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_w
     ],
 )
 def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, kind, settings, marks):
-    options = {"scramble": 0.5, "negatives": "mix", "evaluations_per_epoch": marks}
+    options = {"scramble": 0.5, "evaluations_per_epoch": marks}
     undisturbed = trainer_of(tmp_path / "a", data, make(kind, **settings), **options)
     undisturbed.train()
     killed = trainer_of(tmp_path / "b", data, make(kind, **settings), **options)

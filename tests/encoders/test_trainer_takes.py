@@ -10,7 +10,7 @@ import pytest
 import torch
 from datasets import Dataset
 from torch import nn
-from transformers import AutoModel, EarlyStoppingCallback
+from transformers import AutoModel
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -76,35 +76,7 @@ def test_every_source_of_pairs_gives_the_same_weights(tmp_path, rows, tokenizer)
     assert not torch.equal(found[0], model_of(tokenizer).embeddings)
 
 
-def test_early_stopping_ends_the_training_and_the_best_weights_are_kept(tmp_path, rows, tokenizer):
-    values = iter([5.0, 10.0, 30.0, 20.0, 25.0, 99.0, 99.0])
-    states = []
-
-    def evaluator(encoder):
-        assert isinstance(encoder, SentenceEncoder) and encoder.encode(["a1 b2"]).shape == (1, 8)
-        states.append(encoder.model.embeddings.detach().clone())
-        return next(values)
-
-    options = {"evaluator": evaluator, "callbacks": [EarlyStoppingCallback(2)]}
-    trainer = train(tmp_path, model_of(tokenizer), rows, tokenizer, settings={"num_train_epochs": 6}, **options)
-    assert trainer.state.epoch == 4 and len(states) == 5
-    assert torch.equal(trainer.model.embeddings, states[2]) and trainer.best_scores()["epoch"] == 2
-
-
-def test_a_score_of_another_name_chooses_and_the_least_may_be_the_best(tmp_path, rows, tokenizer):
-    losses = iter([3.0, 2.0, 1.0, 4.0])
-    settings = {"num_train_epochs": 3, "metric_for_best_model": "my_loss", "greater_is_better": False}
-    trainer = train(
-        tmp_path / "a",
-        model_of(tokenizer),
-        rows,
-        tokenizer,
-        settings=settings,
-        evaluator=lambda encoder: {"other": 1.0, "my_loss": next(losses)},
-    )
-    assert trainer.best_scores()["epoch"] == 2 and [entry["my_loss"] for entry in trainer.scores()] == [3, 2, 1, 4]
-    trainer.save_model(str(tmp_path / "saved"))
-    assert "| 2 | 1.00 |" in (tmp_path / "saved" / "README.md").read_text()
+def test_an_only_score_chooses_whatever_its_name_and_one_of_several_must_be_named(tmp_path, rows, tokenizer):
     with pytest.raises(UsageError, match="the scores are x, y, and `dev_mean` shall choose"):
         train(tmp_path / "b", model_of(tokenizer), rows, tokenizer, evaluator=lambda encoder: {"x": 1, "y": 2})
     only = train(tmp_path / "c", model_of(tokenizer), rows, tokenizer, evaluator=lambda encoder: {"x": 1.0})
@@ -212,8 +184,6 @@ def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows,
     assert given.model.config.model_type == "gran" and given.tokenizer is tokenizer
     with pytest.raises(UsageError, match="not words alone"):
         EncoderTrainer("trigram", arguments(tmp_path), rows)
-    with pytest.raises(UsageError, match="there is no type of encoder `bert`"):
-        EncoderTrainer("bert", arguments(tmp_path), rows)
     with pytest.raises(UsageError, match="comes with its tokenizer"):
         EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows)
 
