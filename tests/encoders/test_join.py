@@ -192,7 +192,7 @@ def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, e
 
 
 def test_a_joined_encoder_is_trained_further(models, tmp_path):
-    joined = join_encoders(model=[models["words"], models["trigrams"]], weights=[4, 1], output=tmp_path / "joined")
+    joined = join_encoders(model=[models["words"], models["trigrams"]], weights=[4.0, 1.0], output=tmp_path / "joined")
     rows = [{"sentence1": one, "sentence2": other} for one, other in zip(TEXTS, TEXTS[::-1], strict=True)]
     trained = train_encoder(
         pairs=rows, initial_model=tmp_path / "joined", epochs=2, batch_size=4, output=tmp_path / "trained"

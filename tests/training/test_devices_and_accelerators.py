@@ -41,5 +41,3 @@ def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path
     caplog.set_level("INFO")
     assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1
     assert "training on one GPU" in caplog.text
-
-
