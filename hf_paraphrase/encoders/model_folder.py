@@ -145,7 +145,7 @@ def write_saved_card(
     write_provenance(folder, command=command, settings=settings, results=results, inputs=inputs)
     values = {
         **card_values(model, folder.resolve().name),
-        **_card_of_source(base),
+        **card_of_source(base),
         "training": dict(training),
         "scores": list(scores),
     }
@@ -180,25 +180,24 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
             save_transformer(artefact.staging, model, encoder.tokenizer, encoder.reading, prompts)
         else:
             write_model_files(artefact.staging, model, encoder.tokenizer)
-        has_record = source is not None and (source / PROVENANCE).is_file()
-        if has_record:
-            shutil.copyfile(source / PROVENANCE, artefact.staging / SOURCE_PROVENANCE)
         values = {
             **card_values(model, artefact.target.name),
             "hidden_size": encoder.dimension,
             "truncate_dim": encoder.truncate_dim,
-            **_card_of_source(source),
-            "has_source_provenance": has_record,
+            **card_of_source(source, artefact.staging),
             "training": None,
         }
         artefact.finish(card=Card("saved_encoder", values, kind="model_cards"))
     return Path(output)
 
 
-def _card_of_source(source: Path | None) -> dict[str, Any]:
-    """Returns what a card says of the folder that an encoder comes from."""
+def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
+    """Returns what a card says of the folder that an encoder comes from, whose record is put into `staging`."""
     if source is None:
         return {"source": None, "metadata": "", "model_license": None}
+    has_record = staging is not None and (source / PROVENANCE).is_file()
+    if staging is not None and has_record:
+        shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)
     metadata = inherited_model_metadata(source)
     name = repository_name(source)
     if name is not None and "/" in name:
@@ -207,7 +206,9 @@ def _card_of_source(source: Path | None) -> dict[str, Any]:
         "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
         "model_license": metadata.get("license"),
         "source": name or source.resolve().name,
+        # The text names the record of the source, of which the new folder has a copy.
         "source_text": inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
+        "has_source_provenance": has_record,
     }
 
 

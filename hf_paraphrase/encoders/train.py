@@ -15,7 +15,7 @@ from ..data.sentences import naming
 from ..errors import UsageError, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
-from ..registry import ENCODERS, EXTENSIONS
+from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
 from .augmentation import Augmentation, Extension
@@ -25,7 +25,6 @@ from .train_settings import EncoderSettings, VocabularySettings, train_encoder_s
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch import nn
     from transformers import PreTrainedModel
 
     from ..data.pair_rows import PairSource
@@ -66,13 +65,6 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
 
     score = dev_scorer(Path(dev_data))
     return lambda encoder: score(encoder.encode)
-
-
-def loss_of(settings: EncoderSettings) -> nn.Module:
-    """Makes the loss that settings ask for, with those of them that it takes."""
-    from .losses import new_loss
-
-    return new_loss(settings.loss, margin=settings.margin, scale=settings.scale)
 
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
@@ -121,15 +113,14 @@ class _EncoderTraining:
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
-        loss = loss_of(settings)
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-            encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            encoder, _ = initial_encoder(settings.initial_model, dropouts)
             model: Any = encoder.model
-            pairs, augmentation = self._pairs(vocabulary, loss, encoder)
+            pairs, augmentation = self._pairs(encoder)
         else:
             vocabulary = self._vocabulary()
-            pairs, augmentation = self._pairs(vocabulary, loss, None)
+            pairs, augmentation = self._pairs(vocabulary.tokenizer)
             model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
             encoder = SentenceEncoder(model, vocabulary.tokenizer)
         log(
@@ -146,9 +137,7 @@ class _EncoderTraining:
             encoder,
             arguments,
             pairs,
-            None,
-            loss,
-            evaluator,
+            evaluator=evaluator,
             callbacks=None if settings.patience is None else [EarlyStoppingCallback(settings.patience)],
             report=lambda text: tqdm.write(text, file=sys.stderr),
             augmentation=augmentation,
@@ -169,31 +158,30 @@ class _EncoderTraining:
         with naming(settings.pairs):
             return new_vocabulary(settings, sentences)
 
-    def _pairs(
-        self, vocabulary: EncoderVocabulary, loss: nn.Module, encoder: SentenceEncoder | None
-    ) -> tuple[EncodedPairs, Augmentation | None]:
+    def _pairs(self, tokenizer: Any) -> tuple[EncodedPairs, Augmentation | None]:
+        """Tokenises the pairs with a tokenizer, or as an encoder does."""
         from .encoded_pairs import encode_pairs
-        from .hard_negatives import with_hard_negatives
+        from .hard_negatives import mine_hard_negatives
         from .losses import LABELS, asks_for
 
         settings = self.settings
         source: PairSource = settings.pairs
         if settings.hard_negatives is not None:
-            source = with_hard_negatives(
+            source = mine_hard_negatives(
                 settings.pairs, settings.hard_negatives, max_pairs=settings.max_pairs, seed=settings.seed
             )
         scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
         extension = self.extension
         if extension is not None:
-            extension.begin(vocabulary.tokenizer, scratch)
+            extension.begin(getattr(tokenizer, "tokenizer", tokenizer), scratch)
         if settings.model_type not in ENCODERS and (extension is not None or settings.scramble):
             raise UsageError("--expansion and --scramble are not for a transformer", remedy="leave them out")
         pairs = encode_pairs(
             source,
-            vocabulary.tokenizer if encoder is None else encoder,
+            tokenizer,
             max_pairs=settings.max_pairs,
             seed=settings.seed,
-            labelled=asks_for(loss, LABELS),
+            labelled=asks_for(LOSSES[settings.loss], LABELS),
             scratch=scratch,
             read=None if extension is None else extension.read,
         )

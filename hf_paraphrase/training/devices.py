@@ -89,6 +89,7 @@ class AcceleratorSettings(Settings):
         "takes one [default: a GPU where there is one]",
         None,
     )
+
     def check(self) -> None:
         """Refuses a device that is missing or is one of several GPUs."""
         super().check()

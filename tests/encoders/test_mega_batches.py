@@ -165,7 +165,7 @@ def undisturbed(tmp_path_factory, data):
     return trainer.model
 
 
-@pytest.mark.parametrize("step", range(2, 18, 3))
+@pytest.mark.parametrize("step", [3, 11])
 def test_a_run_killed_inside_a_mega_batch_resumes_to_the_same_weights(tmp_path, data, undisturbed, step):
     killed = trainer_of(tmp_path, data, make(dropout=0.3), **RESUMED)
     killed.add_callback(KillAt(step))
