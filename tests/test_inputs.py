@@ -12,9 +12,11 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
-from datasets import Dataset
+from datasets import Dataset, load_dataset
 
+import hf_paraphrase
 from hf_paraphrase import SentenceEncoder, train_encoder
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
@@ -201,3 +203,17 @@ def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(tmp_path):
     assert record["inputs"][1]["license"] and record["settings"]["pairs"] == "Dataset (pairs)"
     again = train_encoder(pairs=TEXTS, output=tmp_path / "other", epochs=1)
     assert again.encode(["the dog"]).any()
+
+
+def test_functions_of_other_verbs_take_data_sets_and_encoders_as_well(tmp_path):
+    encoder = SentenceEncoder.from_pretrained()
+    pairs = Dataset.from_list([{**row, "score": float(number % 3)} for number, row in enumerate(TEXTS)])
+    table = hf_paraphrase.evaluate(model=[encoder], data=pairs, suite="graded", split="train")
+    assert "model0 r" in str(table)
+    assert hf_paraphrase.score(pairs=pairs, output=tmp_path / "scored").rows == {"train": 12}
+    hf_paraphrase.filter_pairs(pairs=pairs, keep=["length>=1"], output=tmp_path / "kept")
+    hf_paraphrase.encode(model=encoder, input=pairs, columns=["sentence1"], output=tmp_path / "embedded")
+    embedded = load_dataset(str(tmp_path / "embedded"), split="train")
+    np.testing.assert_allclose(embedded["sentence1_embedding"][3], encoder.encode(TEXTS[3]["sentence1"]), atol=1e-6)
+    found = hf_paraphrase.search(model=encoder, corpus=pairs, columns=["sentence2"], query=["a hound 3 barked"])
+    assert "a hound 3 barked" in str(next(iter(found.neighbours)))

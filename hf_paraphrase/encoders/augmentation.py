@@ -51,11 +51,9 @@ class Extension:
 
     Attributes:
         settings: Its settings, a dataclass of keywords; they join those of the recipe, and their check its check.
-        unused: What the record of a run says where it is not used.
     """
 
     settings: ClassVar[type[Settings]]
-    unused: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     def from_settings(cls, settings: Any) -> Extension | None:
@@ -82,7 +80,7 @@ class Extension:
         raise NotImplementedError
 
     def results(self) -> dict[str, Any]:
-        """Returns what the record of the run says, by the names in :attr:`unused`."""
+        """Returns what the record of the run says."""
         return {}
 
     def card(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..messages import is_main_process
 from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
-from ..training.word_vectors import FREQUENCY_CONSTANT, Coverage, WordVectors, initial_embeddings
+from ..training.word_vectors import Coverage, WordVectors, initial_embeddings
 from .encoded_pairs import EncodedPairs
 from .initial_vectors import (
     SENTENCE_ENCODER,
@@ -154,8 +154,6 @@ def start_embeddings(
     token_counts: NDArray[np.int64],
     *,
     dimension: int,
-    frequency_weights: bool = False,
-    frequency_constant: float = FREQUENCY_CONSTANT,
     seed: int = 0,
 ) -> tuple[NDArray[np.float32], Coverage]:
     """Aligns initial vectors with a tokenizer's vocabulary; `token_counts` (vocabulary,) are of the training data."""
@@ -166,9 +164,7 @@ def start_embeddings(
         pad_id=tokenizer.pad_token_id,
         unknown_id=tokenizer.unk_token_id,
         counts=token_counts,
-        frequency_weights=frequency_weights,
         seed=seed,
-        constant=frequency_constant,
         texts=None if vectors is None or vectors.by_token else words_of_tokens(tokenizer),
     )
     if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
@@ -257,7 +253,7 @@ def untrained_model(
     vectors = vocabulary.vectors
     kind = encoder_kind(settings.model_type)
     # Trigrams that are to be skipped do not get past their tokenizer.
-    options = [name for name in kind.option_names if kind.words or name != "skip_unknown"]
+    options = [name for name in kind.options if kind.words or name != "skip_unknown"]
     model = new_encoder(
         settings.model_type,
         vocabulary,
@@ -268,7 +264,7 @@ def untrained_model(
         word_dropout=settings.word_dropout,
         **{name: getattr(settings, name) for name in options},
     )
-    if vocabulary.words is None or (vectors is None and not settings.frequency_weights):
+    if vocabulary.words is None or vectors is None:
         return model, None
     embeddings = model.get_parameter("embeddings")
     matrix, coverage = start_embeddings(
@@ -276,14 +272,12 @@ def untrained_model(
         vectors,
         counts(len(embeddings))[: vocabulary.sizes[0]],
         dimension=embeddings.shape[1],
-        frequency_weights=settings.frequency_weights,
-        frequency_constant=settings.frequency_constant or FREQUENCY_CONSTANT,
         seed=seed,
     )
     with torch.no_grad():
         # Tokens behind the words, e.g. trigrams, keep their random start.
         embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
-    return model, coverage if vectors is not None else None
+    return model, coverage
 
 
 def initial_kind(name: str | os.PathLike[str]) -> str:

@@ -24,7 +24,15 @@ _MORE = 32
 """Neighbours that are searched beside those wanted: related sentences stand among the nearest."""
 
 
-def mine_hard_negatives(pairs: PairSource, encoder: Any, *, count: int = 1, share: float = 0.95) -> Dataset:
+def mine_hard_negatives(
+    pairs: PairSource,
+    encoder: Any,
+    *,
+    count: int = 1,
+    share: float = 0.95,
+    max_pairs: int | None = None,
+    seed: int = 0,
+) -> Dataset:
     """Adds columns of hard negatives, `negative_1` and so on, to pairs.
 
     A sentence is no negative of a pair if it stands in a pair with one of its two sentences, or if its cosine with the
@@ -35,22 +43,11 @@ def mine_hard_negatives(pairs: PairSource, encoder: Any, *, count: int = 1, shar
         encoder: Any encoder with `encode`, or the name of one.
         count: How many negatives a pair gets at most.
         share: The greatest cosine of a negative with the first sentence, as a share of that of the pair.
+        max_pairs: Take a sample of so many pairs.
+        seed: The seed of the sample.
     """
     from datasets import Dataset
 
-    return Dataset(with_hard_negatives(pairs, encoder, count=count, share=share))
-
-
-def with_hard_negatives(
-    pairs: PairSource,
-    encoder: Any,
-    *,
-    count: int = 1,
-    share: float = 0.95,
-    max_pairs: int | None = None,
-    seed: int = 0,
-) -> pa.Table:
-    """Does what :func:`mine_hard_negatives` does with all pairs, or a sample, and returns a table."""
     if isinstance(encoder, str | os.PathLike):
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)
@@ -80,4 +77,4 @@ def with_hard_negatives(
     used = [int(name.rpartition("_")[2]) for name in rows.negatives if name.rpartition("_")[2].isdigit()]
     for number, column in enumerate(columns, max(used, default=0) + 1):
         table = table.append_column(f"negative_{number}", pa.array(column, pa.string()))
-    return table
+    return Dataset(table)

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import fetched_folder
 from ..artefacts.model_loading import check_model_type
 from ..data.text_files import numbered_lines
 from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
-from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
 from .sentence_encoder import SentenceEncoder
@@ -50,21 +48,10 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
             return SIDE_BY_SIDE
         if find_table(path) is not None:
             return SAVED_MODEL
-        _check_encoder(path)
         return SENTENCE_ENCODER
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy=_REMEDY)
     return FILE
-
-
-def _check_encoder(folder: Path) -> None:
-    """Refuses a folder that holds no sentence encoder, before transformers would do so at length."""
-    if not any((folder / name).exists() for name in ("config.json", "modules.json")):
-        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
-    if (folder / "config.json").is_file():
-        model_type = read_json_object(folder / "config.json", ModelError).get("model_type")
-        if model_type in MODELS and model_type not in SENTENCE_ENCODERS:
-            raise ModelError(f"a model of type `{model_type}` has no vectors of words", path=folder, remedy=_REMEDY)
 
 
 def read_initial_vectors(

@@ -1,7 +1,6 @@
 """The kinds of sentence encoders that can be trained, with the settings that only some have; how one is made.
 
-`hf_paraphrase.registry.ENCODERS` has them by name. A model class of the user is registered there as it is, or as an
-:class:`EncoderKind` where it has settings of its own:
+`hf_paraphrase.registry.ENCODERS` has them by name. A model class of the user is registered there as it is:
 
     @ENCODERS.register("mine")
     class MyEncoder(PreTrainedModel): ...
@@ -117,9 +116,7 @@ class EncoderKind:
     Attributes:
         model: A model type of :mod:`..models.registry`, or a model class of the user.
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
-        options: The settings of its configuration that not every encoder has: a dataclass of keywords, each None for
-            the configuration's own default. They are flags of `train-encoder`, refused for other encoders.
-        only: Those of these that it has; None for all.
+        options: Those of :class:`EncoderOptions` that it has.
         words: Whether words, or the tokens of a given tokenizer, are among its tokens.
         trigrams: Whether character trigrams are.
         own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.
@@ -127,16 +124,10 @@ class EncoderKind:
 
     model: str | type[PreTrainedModel]
     epochs: float = 20.0
-    options: type[Settings] = Settings
-    only: tuple[str, ...] | None = None
+    options: tuple[str, ...] = ()
     words: bool = True
     trigrams: bool = False
     own_embedding_size: bool = False
-
-    @property
-    def option_names(self) -> list[str]:
-        """The names of its options."""
-        return option_names(self.options) if self.only is None else list(self.only)
 
     @property
     def model_class(self) -> type[PreTrainedModel]:
@@ -155,12 +146,10 @@ _RECURRENT = (
     *("cell", "peepholes", "candidate_activation", "negative_slope"),
     *("bidirectional", "direction_merge", "variational_dropout"),
 )
-AVG = EncoderKind("avg", options=EncoderOptions, only=_AVERAGE)
-GRAN = EncoderKind("gran", 3.0, EncoderOptions, (*_RECURRENT, "variational_dropout_of"))
-RECURRENT = EncoderKind(
-    "recurrent", 3.0, EncoderOptions, (*_RECURRENT, "output_gate", "pooling"), own_embedding_size=True
-)
-TRIGRAM = EncoderKind("avg", options=EncoderOptions, only=_AVERAGE, words=False, trigrams=True)
+AVG = EncoderKind("avg", options=_AVERAGE)
+GRAN = EncoderKind("gran", 3.0, (*_RECURRENT, "variational_dropout_of"))
+RECURRENT = EncoderKind("recurrent", 3.0, (*_RECURRENT, "output_gate", "pooling"), own_embedding_size=True)
+TRIGRAM = EncoderKind("avg", options=_AVERAGE, words=False, trigrams=True)
 WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 
 
@@ -174,18 +163,17 @@ def encoder_kind(name: str) -> EncoderKind:
     return EncoderKind(registered)
 
 
-def option_names(options: type[Settings] | None) -> list[str]:
+def option_names(options: Any) -> list[str]:
     """Names the fields of a dataclass of options."""
-    return [field.name for field in dataclasses.fields(options)] if dataclasses.is_dataclass(options) else []
+    return [field.name for field in dataclasses.fields(options)]
 
 
 def check_options(settings: Any) -> None:
     """Refuses settings of other encoders than the `model_type` that they ask for."""
     kind = encoder_kind(settings.model_type)
-    kinds = {name: encoder_kind(name) for name in ENCODERS}
-    for option in dict.fromkeys(option for other in kinds.values() for option in other.option_names):
-        if getattr(settings, option, None) is not None and option not in kind.option_names:
-            able = [name for name, other in kinds.items() if option in other.option_names]
+    for option in option_names(EncoderOptions):
+        if getattr(settings, option) is not None and option not in kind.options:
+            able = [name for name in ENCODERS if option in encoder_kind(name).options]
             raise UsageError(
                 f"{flag(option)} is not for --model-type {settings.model_type}",
                 remedy=f"leave it out, or train {' or '.join(able)}",
@@ -254,22 +242,12 @@ def check_own_class(model: PreTrainedModel) -> None:
             "__init__ of its own",
         )
     for kind in (type(model), type(model.config)):
-        if (place := _place_without_file(kind)) is not None:
+        has_file = kind.__module__ != "__main__" and hasattr(sys.modules.get(kind.__module__), "__file__")
+        if not has_file or "." in kind.__qualname__:
             raise UsageError(
-                f"{kind.__qualname__} is defined in {place}, so that its code cannot be saved with its weights",
-                remedy="put it at the top level of a file of its own, and import it from there",
+                f"{kind.__qualname__} is not at the top level of a file, so that its code cannot be saved",
+                remedy="put it into a file of its own, and import it from there",
             )
-
-
-def _place_without_file(kind: type) -> str | None:
-    """Returns where a class is defined, if not at the top level of a file that can be copied; else None."""
-    module = sys.modules.get(kind.__module__)
-    if kind.__module__ == "__main__":
-        return "the program or notebook that runs"
-    if "." in kind.__qualname__:
-        return "a function or class"
-    file = getattr(module, "__file__", None)
-    return None if file is not None and Path(file).is_file() else "no file"
 
 
 def new_encoder(

@@ -58,14 +58,10 @@ def new_loss(name: str, **options: Any) -> nn.Module:
 def described_loss(loss: nn.Module) -> dict[str, Any]:
     """Describes for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
 
-    A class that computes something other than the one from which it has its description is called by its own name.
+    A subclass that computes something else without a description of its own is called by its name.
     """
-    classes = type(loss).__mro__
-    described, computes = (
-        next((place for place, kind in enumerate(classes) if name in vars(kind)), len(classes))
-        for name in ("description", "forward")
-    )
-    is_described = "description" in vars(loss) or (described <= computes and hasattr(loss, "description"))
+    own = vars(type(loss))
+    is_described = hasattr(loss, "description") and ("description" in own or "forward" not in own)
     return {
         "loss": loss.description if is_described else type(loss).__name__,
         "loss_source": getattr(loss, "source", None) if is_described else None,

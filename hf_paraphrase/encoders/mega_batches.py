@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,47 +12,12 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ..errors import InputError
 from ..training.batches import EpochBatches
 from ..training.processes import gather_rows, num_processes, process_index
 from .encoded_pairs import PairCollator, Sentences
 from .negatives import NONE, choose_negatives
 
 _FILE = "mega_batch.safetensors"
-
-
-class MegaBatchSchedule:
-    """Tells which mini-batches of an epoch form a mega-batch.
-
-    A mega-batch holds M mini-batches, and at the end of an epoch those that are left. M is constant, or annealed as in
-    Wieting et al. 2019 ("Simple and Effective Paraphrastic Similarity from Parallel Translations"): it is 1 at first
-    and grows by one after every `anneal` mini-batches of the whole training, up to `size`; a mega-batch keeps the M
-    with which it began. All of this follows from the numbers of the mini-batches alone, so a resumed run cuts as the
-    first one did.
-
-    Args:
-        batches: The number of mini-batches in an epoch.
-        size: The greatest M.
-        anneal: The number of mini-batches after which M grows; 0 for a constant M.
-    """
-
-    def __init__(self, batches: int, size: int, anneal: int = 0) -> None:
-        self.batches = batches
-        self.size = size
-        self.anneal = anneal
-        self._last = (-1, 0, 0)
-
-    def bounds(self, epoch: int, number: int) -> tuple[int, int]:
-        """Returns the first mini-batch of the mega-batch of a mini-batch, and the first one behind it."""
-        last, start, end = self._last
-        if last != epoch or number < start:
-            start = end = 0
-        while end <= number:
-            start, done = end, epoch * self.batches + end
-            size = self.size if self.anneal == 0 else min(self.size, 1 + done // self.anneal)
-            end = min(start + size, self.batches)
-        self._last = (epoch, start, end)
-        return start, end
 
 
 @dataclass
@@ -89,7 +53,12 @@ class MegaBatch:
 
     @torch.no_grad()
     def choose(
-        self, embed: Callable[[Tensor, Tensor], Tensor], *, batch_size: int, pad_token_id: int | None, **options: Any
+        self,
+        embed: Callable[[Tensor, Tensor], Tensor],
+        *,
+        batch_size: int,
+        pad_token_id: int | None,
+        negatives_from: str,
     ) -> None:
         """Encodes the sentences and chooses the negative of each; the processes share both."""
         processes, process, size = num_processes(), process_index(), 2 * self.pairs
@@ -103,7 +72,8 @@ class MegaBatch:
         dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
         vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
         share = range(size * process // processes, size * (process + 1) // processes)
-        chosen = choose_negatives(vectors, self.sentences.keys, pairs=self.pairs, rows=share, **options)
+        keys = self.sentences.keys
+        chosen = choose_negatives(vectors, keys, pairs=self.pairs, negatives_from=negatives_from, rows=share)
         self.chosen = gather_rows(chosen).cpu().numpy()
 
     def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -136,15 +106,6 @@ def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator)
     if not path.is_file():
         return None
     saved = load_file(path)
-    epoch, start, end = (int(item) for item in saved["bounds"])
-    chosen = saved["chosen"].numpy()
-    if 0 <= start < end <= batches.joint_batches:
-        pool = MegaBatch.of(batches, collator, epoch, start, end)
-        if len(pool.chosen) == len(chosen):
-            pool.chosen = chosen
-            return pool
-    raise InputError(
-        f"the checkpoint is of a run with other batches: {len(chosen)} negatives for mini-batches {start} to {end}",
-        path=path,
-        remedy="resume with the settings and the number of processes of the interrupted run, or start from scratch",
-    )
+    pool = MegaBatch.of(batches, collator, *saved["bounds"].tolist())
+    pool.chosen = saved["chosen"].numpy()
+    return pool

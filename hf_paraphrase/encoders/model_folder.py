@@ -128,30 +128,26 @@ def write_saved_card(
     *,
     command: str,
     settings: Mapping[str, Any],
-    results: Mapping[str, Any],
-    card: Mapping[str, Any],
+    training: Mapping[str, Any],
+    scores: Sequence[Mapping[str, Any]],
     base: Path | None = None,
 ) -> None:
-    """Writes card and record of an encoder that was saved from Python: what its trainer knows, and what it does not.
+    """Writes card and record of an encoder that a trainer saves from Python, `base` being the one it began with.
 
     A card that is there stays, with the record that belongs to it, because somebody may have written in it; a warning
-    says so, for they may be about other weights. The licence and languages are those of the encoder in `base`, with
-    which the training began.
+    says so, for they may be about other weights.
     """
     if (folder / "README.md").exists():
         _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
         return
-    results = {**sizes_of(model), **results}
+    results = {**sizes_of(model), **training, "dev_scores": scores}
     inputs = {} if base is None else {str(base): fingerprint(base)}
     write_provenance(folder, command=command, settings=settings, results=results, inputs=inputs)
-    begun = {} if base is None else inherited_model_metadata(base)
     values = {
         **card_values(model, folder.resolve().name),
-        **card,
-        "languages": begun.get("language", []),
-        "base": None if base is None else repository_name(base) or base.resolve().name,
-        "base_repository": None if base is None else (repository_name(base) or "").partition("@")[0],
-        "model_license": begun.get("license"),
+        **card_of_source(base),
+        "training": dict(training),
+        "scores": list(scores),
     }
     write_card(folder, Card("saved_encoder", values, "model_cards"))
 
@@ -177,8 +173,7 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         inputs=[] if source is None else [source],
         overwrite=overwrite,
     ) as artefact:
-        is_third_party = hasattr(model, "transformer")
-        if is_third_party:
+        if hasattr(model, "transformer"):
             from .pooled_transformer import save_transformer
 
             prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
@@ -188,30 +183,30 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         values = {
             **card_values(model, artefact.target.name),
             "hidden_size": encoder.dimension,
-            "third_party": is_third_party,
             "truncate_dim": encoder.truncate_dim,
-            **({"library_name": "sentence-transformers"} if is_third_party else {}),
-            **_card_of_source(source, artefact.staging),
+            **card_of_source(source, artefact.staging),
+            "training": None,
         }
-        artefact.finish(card=Card("copied_encoder", values, kind="model_cards"))
+        artefact.finish(card=Card("saved_encoder", values, kind="model_cards"))
     return Path(output)
 
 
-def _card_of_source(source: Path | None, staging: Path) -> dict[str, Any]:
-    """Returns what a card says of the folder that a copy comes from, whose record is put beside it."""
+def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
+    """Returns what a card says of the folder that an encoder comes from, whose record is put into `staging`."""
     if source is None:
         return {"source": None, "metadata": "", "model_license": None}
-    has_record = (source / PROVENANCE).is_file()
-    if has_record:
+    has_record = staging is not None and (source / PROVENANCE).is_file()
+    if staging is not None and has_record:
         shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)
     metadata = inherited_model_metadata(source)
     name = repository_name(source)
     if name is not None and "/" in name:
-        metadata.setdefault("base_model", name.partition("@")[0])
+        metadata["base_model"] = name.partition("@")[0]
     return {
         "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
         "model_license": metadata.get("license"),
         "source": name or source.resolve().name,
+        # The text names the record of the source, of which the new folder has a copy.
         "source_text": inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
         "has_source_provenance": has_record,
     }

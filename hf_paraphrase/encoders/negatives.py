@@ -7,8 +7,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-NEGATIVES = ("max", "random", "mix")
-NEGATIVES_FROM = ("both", "opposite")
 NONE = -1
 """The index that stands for "no admissible negative"."""
 BLOCK_CELLS = 1 << 22
@@ -87,13 +85,11 @@ def choose_negatives(
     keys: NDArray[np.int64],
     *,
     pairs: int | None = None,
-    negatives: str = "max",
     negatives_from: str = "both",
-    generator: torch.Generator | None = None,
     rows: range | None = None,
     block_cells: int = BLOCK_CELLS,
 ) -> Tensor:
-    """Chooses one negative for every sentence of a batch or mega-batch, without gradient.
+    """Chooses the negative of every sentence: the admissible sentence of the greatest cosine (paper 000, equation 5).
 
     Never chosen is a related sentence, see :class:`Relations`. At most `block_cells` cosines (or one row of them)
     exist at a time; the size of the blocks does not change the result.
@@ -103,47 +99,23 @@ def choose_negatives(
             same order, and of any further sentences, which are candidates too.
         keys: As for :class:`Relations`.
         pairs: The number of pairs; None where there are no further sentences.
-        negatives: `max`, the admissible sentence of the greatest cosine (paper 000, equation 5); `random`, a uniformly
-            drawn one: with u the sentence's draw and n the number of its admissible sentences, number ⌊u n⌋ of them;
-            `mix`, one or the other by a fair coin for each sentence.
         negatives_from: As for :func:`admissible_negatives`.
-        generator: The source of randomness for `random` and `mix`, on the CPU, so that a seed means the same on every
-            device: first a draw in float64 for every sentence, then a coin for every sentence (`max` below one half).
-        rows: The sentences to choose for; None for all. The draws of the others are made all the same, so several
-            processes that share the work find what one would.
+        rows: The sentences to choose for; None for all.
         block_cells: The most cosines held at a time.
 
     Returns:
         Indices among the sentences (rows,), int64; :data:`NONE` where no sentence is admissible.
     """
-    if negatives not in NEGATIVES:
-        raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {negatives!r}")
-    if negatives_from not in NEGATIVES_FROM:
-        raise ValueError(f"negatives_from must be one of {', '.join(NEGATIVES_FROM)}, not {negatives_from!r}")
     relations = Relations(keys, len(keys) // 2 if pairs is None else pairs)
-    device = vectors.device
     rows = range(2 * relations.pairs) if rows is None else rows
-    draws = coins = torch.empty(0)
-    if negatives != "max":
-        draws = torch.rand(2 * relations.pairs, generator=generator, dtype=torch.float64).to(device)
-        coins = torch.rand(2 * relations.pairs, generator=generator).to(device) < 0.5
-    unit = vectors if negatives == "random" else normalize_rows(vectors)
-    chosen = torch.empty(len(rows), dtype=torch.int64, device=device)
+    unit = normalize_rows(vectors)
+    chosen = torch.empty(len(rows), dtype=torch.int64, device=vectors.device)
     step = max(1, block_cells // max(1, len(keys)))
     for begin in range(rows.start, rows.stop, step):
         end = min(begin + step, rows.stop)
         admissible = admissible_negatives(
-            relations, len(keys), begin, end, negatives_from=negatives_from, device=device
+            relations, len(keys), begin, end, negatives_from=negatives_from, device=vectors.device
         )
-        hardest = drawn = torch.empty(0)
-        if negatives != "random":
-            hardest = (unit[begin:end] @ unit.T).masked_fill_(~admissible, -torch.inf).argmax(1)
-        if negatives != "max":
-            count = admissible.sum(1)
-            place = (draws[begin:end] * count).long().minimum(count - 1)
-            drawn = (admissible.cumsum(1) > place.unsqueeze(1)).int().argmax(1)
-        if negatives == "mix":
-            drawn = torch.where(coins[begin:end], hardest, drawn)
-        found = hardest if negatives == "max" else drawn
-        chosen[begin - rows.start : end - rows.start] = found.masked_fill(~admissible.any(1), NONE)
+        nearest = (unit[begin:end] @ unit.T).masked_fill_(~admissible, -torch.inf).argmax(1)
+        chosen[begin - rows.start : end - rows.start] = nearest.masked_fill(~admissible.any(1), NONE)
     return chosen

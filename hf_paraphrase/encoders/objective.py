@@ -15,7 +15,7 @@ from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
 from .encoded_pairs import PairCollator
 from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, described_loss
-from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch
+from .mega_batches import MegaBatch, load_mega_batch
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives
 from .padded_batches import evaluation_mode
 
@@ -53,8 +53,8 @@ class Objective(nn.Module):
         """Hears that the weights have changed."""
 
     def card(self, trainer: Any) -> dict[str, Any]:
-        """Describes it for a card."""
-        return {"loss": type(self).__name__, "loss_source": None, "margin": None, "searches_negatives": False}
+        """Describes it for a card, by the names of rows of a table."""
+        return {"loss": type(self).__name__}
 
     def save(self, folder: Path) -> None:
         """Writes into a checkpoint what a resumed run needs of it."""
@@ -90,7 +90,6 @@ class PairObjective(Objective):
         self.batches = EpochBatches(collator.size, args.per_device_train_batch_size, args.seed, args.world_size)
         if args.dataloader_drop_last:
             self.batches.leave_out_last()
-        self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
         self._initial: Tensor | None = None
         if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
             raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
@@ -107,8 +106,11 @@ class PairObjective(Objective):
 
     def card(self, trainer: Any) -> dict[str, Any]:
         """Describes the loss and how it is trained."""
-        names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
-        return {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
+        described = described_loss(self.loss)
+        names = ("negatives_from", "mega_batch_size") if described["searches_negatives"] else ()
+        margin = {} if described["margin"] is None else {"margin": described["margin"]}
+        settings = {name.replace("_", " "): getattr(self.args, name) for name in (*names, "scramble")}
+        return {"loss": described["loss"], **margin, **settings}
 
     def save(self, folder: Path) -> None:
         """Writes the weights of the loss, and the negatives of a mega-batch that is running."""
@@ -128,11 +130,13 @@ class PairObjective(Objective):
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """Computes the loss of one batch; one without a place is not part of a mega-batch."""
         place: tuple[int, int] | None = inputs.get("place")
-        start, end = (0, 1) if place is None else self.schedule.bounds(*place)
+        size = self.args.mega_batch_size
+        start = 0 if place is None else place[1] // size * size
+        end = min(start + size, self.batches.joint_batches)
         if place is None or end - start == 1:
             loss, vectors = self._in_batch(trainer, model, inputs)
         else:
-            loss, vectors = self._in_mega_batch(trainer, model, inputs, *place, start, end)
+            loss, vectors = self._in_mega_batch(trainer, model, inputs, start, end)
         augmentation = self.collator.augmentation
         if augmentation.weight > 0:
             own = vectors[: 2 * inputs["pairs"]]
@@ -176,22 +180,15 @@ class PairObjective(Objective):
             )
         if NEGATIVES in self.asked:
             given[NEGATIVES] = choose_negatives(
-                clean.detach(), keys, pairs=joint_pairs, **self._search(trainer.state.global_step)
+                clean.detach(), keys, pairs=joint_pairs, negatives_from=self.args.negatives_from
             )
         return self.loss(joint, **given), vectors
 
     def _in_mega_batch(
-        self,
-        trainer: Any,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        epoch: int,
-        number: int,
-        start: int,
-        end: int,
+        self, trainer: Any, model: nn.Module, inputs: dict[str, Any], start: int, end: int
     ) -> tuple[Tensor, Tensor]:
         """Computes the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
-        pool = self.mega_batch
+        (epoch, number), pool = inputs["place"], self.mega_batch
         if pool is None or (pool.epoch, pool.start, pool.end) != (epoch, start, end):
             if number != start:
                 raise InputError(
@@ -206,7 +203,7 @@ class PairObjective(Objective):
                     lambda ids, mask: trainer.embed(bare, ids, mask),
                     batch_size=2 * self.batches.batch_pairs,
                     pad_token_id=self.collator.pad_token_id,
-                    **self._search(epoch * self.batches.joint_batches + start),
+                    negatives_from=self.args.negatives_from,
                 )
         begin, stop = self.batches.share(number, process_index())
         ids, mask, chosen = pool.part(begin, max(stop, begin + 1), self.collator.pad_token_id)
@@ -216,14 +213,6 @@ class PairObjective(Objective):
         given = {LABELS: inputs["labels"]} if LABELS in self.asked else {}
         loss = self.loss(vectors, negatives=chosen.to(vectors.device), **given)
         return self._of_joint_batch(loss, number), vectors
-
-    def _search(self, step: int) -> dict[str, Any]:
-        """Returns how negatives are chosen for a batch, with the draws of a step."""
-        return {
-            "negatives": self.args.negatives,
-            "negatives_from": self.args.negatives_from,
-            "generator": torch.Generator().manual_seed((self.args.seed << 32) + step),
-        }
 
     def _of_joint_batch(self, loss: Tensor, number: int) -> Tensor:
         """Turns the mean over this process's part of a joint batch into that over the whole."""

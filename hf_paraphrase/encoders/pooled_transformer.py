@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -142,16 +142,6 @@ def pooled(poolings: Sequence[str], hidden: Tensor, mask: Tensor) -> Tensor:
     return torch.cat([one(pooling) for pooling in poolings], dim=1)
 
 
-@dataclass(frozen=True)
-class _Modules:
-    """What `modules.json` says: the folder of the transformer, and what is done with its token vectors."""
-
-    place: Path
-    poolings: tuple[str, ...] = ("mean",)
-    layers: tuple[DenseLayer, ...] = ()
-    normalizes: bool = False
-
-
 def open_transformer(
     folder: Path, *, dtype: str | torch.dtype | None = None, trust_remote_code: bool = False
 ) -> tuple[PooledTransformer, Any, Reading]:
@@ -162,8 +152,7 @@ def open_transformer(
     """
     from transformers import AutoModel
 
-    modules = _read_modules(folder)
-    place = modules.place
+    place, poolings, layers, normalizes = _read_modules(folder)
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
@@ -191,9 +180,9 @@ def open_transformer(
     reading = replace(
         reading_of(model, tokenizer, own.get("max_seq_length")),
         lower_case=own.get("do_lower_case") is True,
-        normalizes=modules.normalizes,
+        normalizes=normalizes,
     )
-    return PooledTransformer(model, modules.poolings, modules.layers).eval(), tokenizer, reading
+    return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
 
 
 def save_transformer(
@@ -297,11 +286,10 @@ def _positions(model: Any) -> int | None:
     return most if isinstance(most, int) and most > 0 else None
 
 
-def _read_modules(folder: Path) -> _Modules:
+def _read_modules(folder: Path) -> tuple[Path, tuple[str, ...], list[DenseLayer], bool]:
+    """Reads the folder of the transformer, its poolings, dense layers, and whether embeddings are normalised."""
     path = folder / "modules.json"
-    if not path.is_file():
-        return _Modules(folder)
-    listed = read_json(path, ModelError)
+    listed = read_json(path, ModelError) if path.is_file() else []
     if not isinstance(listed, list):
         raise ModelError("damaged: not a list of modules", path=path, remedy="copy the model again")
     place, normalizes = folder, False
@@ -322,7 +310,7 @@ def _read_modules(folder: Path) -> _Modules:
             normalizes = True
         else:
             raise ModelError(f"module `{kind}` is not supported", path=path, remedy=REMEDY)
-    return _Modules(place, poolings, tuple(layers), normalizes)
+    return place, poolings, layers, normalizes
 
 
 def _read_poolings(settings: dict[str, Any], folder: Path) -> tuple[str, ...]:

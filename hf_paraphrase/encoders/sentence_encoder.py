@@ -1,8 +1,8 @@
 """Texts to sentence embeddings, by any encoder: one class with three backends.
 
-A backend is a static table (NumPy alone), a module of PyTorch whose `forward` gives `pooler_output`, or an ONNX graph.
-:func:`open_model` picks one by what is in a folder. Beside our own, methods have the names that users of
-sentence-transformers, LangChain and scikit-learn know; `docs/guide/migration.md` has a table of them.
+A backend is a static table (NumPy alone), a module of PyTorch whose `forward` gives `pooler_output`, or an ONNX graph;
+what is in a folder decides which. Beside our own, methods have the names that users of sentence-transformers,
+LangChain and scikit-learn know; `docs/guide/migration.md` has a table of them.
 """
 
 from __future__ import annotations
@@ -141,8 +141,31 @@ class SentenceEncoder:
                 `hf-paraphrase --trust-remote-code` says, by default no.
         """
         trusted = trusts_remote_code() if trust_remote_code is None else trust_remote_code
-        encoder = open_model(folder, device, revision, dtype, trusted)
-        encoder.truncate_dim = truncate_dim
+        local = model_folder(folder, revision=revision)
+        is_third_party = third_party_type(local) is not None
+        if is_third_party:
+            if (local / "config.json").is_file():
+                from .pooled_transformer import check_settings
+
+                # Of what is refused here the weights are not fetched.
+                check_settings(local, local, trusted)
+            local = model_folder(folder, revision=revision, any_type=True, with_code=trusted)
+        prompts, default = read_prompts(local)
+        options: dict[str, Any] = {"prompts": prompts, "default_prompt_name": default}
+        if is_onnx_folder(local):
+            encoder = cls(*load_onnx_folder(local, device=device), **options)
+        elif (table := read_static(local)) is not None:
+            encoder = cls(table, **options)
+        elif is_third_party:
+            from .pooled_transformer import open_transformer
+
+            model, tokenizer, reading = open_transformer(local, dtype=dtype, trust_remote_code=trusted)
+            encoder = cls(model, tokenizer, reading=reading, **options)
+        else:
+            from ..artefacts.model_loading import load_model_folder
+
+            encoder = cls(*load_model_folder(local, encoder_class(local)), **options)
+        encoder.folder, encoder.truncate_dim = local, truncate_dim
         if device not in {None, "cpu"}:
             encoder.to(str(device))
         return encoder
@@ -542,39 +565,3 @@ def _check_truncation(dimension: int, truncate_dim: int) -> None:
     if truncate_dim > dimension:
         what = f"embeddings of {dimension} components cannot be truncated to {truncate_dim}"
         raise UsageError(what, remedy=f"keep 1 to {dimension} of them")
-
-
-def open_model(
-    name: str | os.PathLike[str],
-    device: str | None = None,
-    revision: str | None = None,
-    dtype: str | torch.dtype | None = None,
-    trust_remote_code: bool = False,
-) -> SentenceEncoder:
-    """Opens what :meth:`SentenceEncoder.from_pretrained` takes, on the CPU unless it is an ONNX graph."""
-    folder = model_folder(name, revision=revision)
-    is_third_party = third_party_type(folder) is not None
-    if is_third_party:
-        from .pooled_transformer import check_settings
-
-        if (folder / "config.json").is_file():
-            # Of what is refused here the weights are not fetched.
-            check_settings(folder, folder, trust_remote_code)
-        folder = model_folder(name, revision=revision, any_type=True, with_code=trust_remote_code)
-    prompts, default = read_prompts(folder)
-    options: dict[str, Any] = {"prompts": prompts, "default_prompt_name": default}
-    if is_onnx_folder(folder):
-        encoder = SentenceEncoder(*load_onnx_folder(folder, device=device), **options)
-    elif (table := read_static(folder)) is not None:
-        encoder = SentenceEncoder(table, **options)
-    elif is_third_party:
-        from .pooled_transformer import open_transformer
-
-        model, tokenizer, reading = open_transformer(folder, dtype=dtype, trust_remote_code=trust_remote_code)
-        encoder = SentenceEncoder(model, tokenizer, reading=reading, **options)
-    else:
-        from ..artefacts.model_loading import load_model_folder
-
-        encoder = SentenceEncoder(*load_model_folder(folder, encoder_class(folder)), **options)
-    encoder.folder = folder
-    return encoder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -75,16 +76,6 @@ class Reading:
         return most - tail, tail
 
 
-@dataclass
-class _LookupOfState:
-    """The lookup of a tokenizer."""
-
-    state: object
-    least: int
-    lookup: Lookup | None = None
-    made: bool = False
-
-
 class TextTokens:
     """Computes the token ids of texts, special tokens among them, without padding.
 
@@ -99,11 +90,13 @@ class TextTokens:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.truncated = 0
-        self._lookup: _LookupOfState | None = None
+        self._state: object = None
+        self._least = 0
+        self._lookup: Callable[[], Lookup | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # A lookup holds a lock, and is soon made again.
-        return {**self.__dict__, "_lookup": None}
+        return {**self.__dict__, "_state": None, "_lookup": None}
 
     def prepared(self, texts: Any, prompt: str = "") -> list[str]:
         """Makes a list of one text or several, each with a prompt before it; refuses what is no text."""
@@ -151,11 +144,10 @@ class TextTokens:
     def _lookup_worth_it(self, backend: Any, characters: int) -> Lookup | None:
         """Returns the lookup of the tokenizer as it is now, or None if it must do the work itself."""
         state = (id(backend), state_of(backend))
-        if self._lookup is None or self._lookup.state != state:
-            self._lookup = _LookupOfState(state, characters_worth_it(backend))
-        if not self._lookup.made and characters >= self._lookup.least:
-            self._lookup.lookup, self._lookup.made = lookup_for(backend, special_tokens=True), True
-        return self._lookup.lookup if characters >= self._lookup.least else None
+        if self._state != state:
+            self._state, self._least = state, characters_worth_it(backend)
+            self._lookup = cache(partial(lookup_for, backend, special_tokens=True))
+        return self._lookup() if self._lookup is not None and characters >= self._least else None
 
 
 def special_counts(backend: Any) -> tuple[int, int]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +15,16 @@ from ..data.sentences import naming
 from ..errors import UsageError, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
-from ..registry import ENCODERS, EXTENSIONS
+from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
 from .augmentation import Augmentation, Extension
 from .kinds import encoder_kind, option_names
-from .train_settings import EncoderSettings, VocabularySettings, loss_options, train_encoder_settings
+from .train_settings import EncoderSettings, VocabularySettings, train_encoder_settings
 
 if TYPE_CHECKING:
-    from torch import nn
+    from collections.abc import Iterable
+
     from transformers import PreTrainedModel
 
     from ..data.pair_rows import PairSource
@@ -67,14 +67,6 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
     return lambda encoder: score(encoder.encode)
 
 
-def loss_of(settings: EncoderSettings) -> nn.Module:
-    """Makes the loss that settings ask for, with those of them that it takes."""
-    from .losses import new_loss
-
-    names = ["margin", "scale", *option_names(loss_options().get(settings.loss))]
-    return new_loss(settings.loss, **{name: getattr(settings, name) for name in names})
-
-
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
     """Returns the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
     import dataclasses
@@ -105,7 +97,8 @@ class _EncoderTraining:
     def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
         self.settings = settings
         self.run = run
-        self.extensions: list[Extension] = []
+        made = (EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS)
+        self.extension: Extension | None = next((item for item in made if item is not None), None)
         self.coverage: Coverage | None = None
 
     def make(self) -> None:
@@ -120,17 +113,14 @@ class _EncoderTraining:
 
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
-        extensions = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
-        self.extensions = [item for item in extensions if item is not None]
-        loss = loss_of(settings)
         if settings.initial_model is not None:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-            encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            encoder, _ = initial_encoder(settings.initial_model, dropouts)
             model: Any = encoder.model
-            pairs, augmentation = self._pairs(vocabulary, loss, encoder)
+            pairs, augmentation = self._pairs(encoder)
         else:
             vocabulary = self._vocabulary()
-            pairs, augmentation = self._pairs(vocabulary, loss, None)
+            pairs, augmentation = self._pairs(vocabulary.tokenizer)
             model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
             encoder = SentenceEncoder(model, vocabulary.tokenizer)
         log(
@@ -147,9 +137,7 @@ class _EncoderTraining:
             encoder,
             arguments,
             pairs,
-            None,
-            loss,
-            evaluator,
+            evaluator=evaluator,
             callbacks=None if settings.patience is None else [EarlyStoppingCallback(settings.patience)],
             report=lambda text: tqdm.write(text, file=sys.stderr),
             augmentation=augmentation,
@@ -161,42 +149,39 @@ class _EncoderTraining:
     def _vocabulary(self) -> EncoderVocabulary:
         from .encoder_vocabulary import new_vocabulary, sentences_of
 
-        settings = self.settings
-        sentences: Callable[[], Any] = partial(
-            sentences_of, settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed
-        )
-        for extension in self.extensions:
-            sentences = partial(lambda plain, extended: extended.sentences(plain()), sentences, extension)
+        settings, extension = self.settings, self.extension
+
+        def sentences() -> Iterable[str]:
+            plain = sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
+            return plain if extension is None else extension.sentences(plain)
+
         with naming(settings.pairs):
             return new_vocabulary(settings, sentences)
 
-    def _pairs(
-        self, vocabulary: EncoderVocabulary, loss: nn.Module, encoder: SentenceEncoder | None
-    ) -> tuple[EncodedPairs, Augmentation | None]:
+    def _pairs(self, tokenizer: Any) -> tuple[EncodedPairs, Augmentation | None]:
+        """Tokenises the pairs with a tokenizer, or as an encoder does."""
         from .encoded_pairs import encode_pairs
-        from .hard_negatives import with_hard_negatives
+        from .hard_negatives import mine_hard_negatives
         from .losses import LABELS, asks_for
 
         settings = self.settings
         source: PairSource = settings.pairs
         if settings.hard_negatives is not None:
-            source = with_hard_negatives(
+            source = mine_hard_negatives(
                 settings.pairs, settings.hard_negatives, max_pairs=settings.max_pairs, seed=settings.seed
             )
         scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
-        if len(self.extensions) > 1:
-            raise UsageError("several studies cannot add to the pairs at once", remedy="ask for one of them")
-        extension = self.extensions[0] if self.extensions else None
+        extension = self.extension
         if extension is not None:
-            extension.begin(vocabulary.tokenizer, scratch)
+            extension.begin(getattr(tokenizer, "tokenizer", tokenizer), scratch)
         if settings.model_type not in ENCODERS and (extension is not None or settings.scramble):
             raise UsageError("--expansion and --scramble are not for a transformer", remedy="leave them out")
         pairs = encode_pairs(
             source,
-            vocabulary.tokenizer if encoder is None else encoder,
+            tokenizer,
             max_pairs=settings.max_pairs,
             seed=settings.seed,
-            labelled=asks_for(loss, LABELS),
+            labelled=asks_for(LOSSES[settings.loss], LABELS),
             scratch=scratch,
             read=None if extension is None else extension.read,
         )
@@ -214,16 +199,11 @@ class _EncoderTraining:
 
         settings, model = self.settings, trainer.model
         scores, kept = trainer.scores(), trainer.best_scores()
-        studies: dict[str, Any] = {}
-        for name in EXTENSIONS:
-            studies |= EXTENSIONS[name].unused
-        for extension in self.extensions:
-            studies |= extension.results()
         results = {
             "pairs": len(pairs),
             "pairs_dropped": pairs.dropped,
             "pairs_not_paraphrases": pairs.not_paraphrases,
-            **studies,
+            **({} if self.extension is None else self.extension.results()),
             "coverage": None if self.coverage is None else vars(self.coverage),
             **dev_results(trainer),
             **sizes_of(model),
@@ -246,9 +226,8 @@ class _EncoderTraining:
             **described_loss(trainer.loss),
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
+            **({} if self.extension is None else self.extension.card()),
         }
-        for extension in self.extensions:
-            card |= extension.card()
         trainer.write_model(self.run.folder)
         measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
         recorded = settings.record() | self._taken_over(model)
@@ -267,7 +246,7 @@ class _EncoderTraining:
         """Returns the settings that the run has from its initial model; those that made a tokenizer are unknown."""
         if self.settings.initial_model is None:
             return {}
-        options = ["hidden_size", *self.settings.kind.option_names]
+        options = ["hidden_size", *self.settings.kind.options]
         return {
             **dict.fromkeys(option_names(VocabularySettings)),
             **{name: getattr(model.config, name) for name in options if hasattr(model.config, name)},
@@ -275,18 +254,13 @@ class _EncoderTraining:
 
     def _start(self) -> str:
         """Describes for the card what the word vectors started from."""
-        from ..training.word_vectors import FREQUENCY_CONSTANT
         from .initial_vectors import SENTENCE_ENCODER, kind_of_source
 
-        settings, start = self.settings, "random"
-        if settings.initial_vectors is not None:
-            distilled = kind_of_source(settings.initial_vectors) == SENTENCE_ENCODER
-            start = (
-                f"{'distilled from ' if distilled else ''}{to_path(settings.initial_vectors).name} ({self.coverage})"
-            )
-        if not settings.frequency_weights:
-            return start
-        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g})"
+        source = self.settings.initial_vectors
+        if source is None:
+            return "random"
+        distilled = kind_of_source(source) == SENTENCE_ENCODER
+        return f"{'distilled from ' if distilled else ''}{to_path(source).name} ({self.coverage})"
 
 
 def report_encoder(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, cast
 
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
@@ -15,15 +14,11 @@ from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
 from .kinds import EncoderKind, EncoderOptions, check_options, encoder_kind, option_names
 
-S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
 """The one option of an encoder that is of the training alone."""
 _WORD_STYLE = ("split_contractions", "treebank_words")
-_SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
-
-
-_OPTIONS_HERE = ("margin", "ranking", "labelled", "contrastive")
-"""Losses whose options are those of :class:`LossSettings`; to import them takes as long as torch does."""
+_SEARCH = ("negatives_from", "mega_batch_size")
+"""The settings of losses for which negatives are searched."""
 
 
 @dataclass(kw_only=True)
@@ -43,24 +38,15 @@ class LossSettings(Settings):
         "margin of the loss, a difference of cosines [default: 0.4, of the labelled loss 0.5]", None, at_least=0
     )
     scale: float | None = setting("what the ranking loss multiplies cosines by [default: 20]", None, above=0)
-    negatives: str = setting(
-        "negatives: max (the most similar of the batch), random, or mix (a coin's choice)",
-        "max",
-        choices=["max", "random", "mix"],
-    )
     negatives_from: str = setting(
-        "take them from both sides of other pairs, or from the opposite side", "both", choices=["both", "opposite"]
+        "take negatives from both sides of other pairs, or from the opposite side",
+        "both",
+        choices=["both", "opposite"],
     )
     mega_batch_size: int = setting(
         "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone",
         1,
         at_least=1,
-    )
-    mega_batch_anneal: int = setting(
-        "let the mega-batch grow by one mini-batch, from 1, after every N mini-batches; 0 for a constant size",
-        0,
-        at_least=0,
-        only_with="mega_batch_size",
     )
     scramble: float = setting(
         "probability to scramble the words of a pair, drawn each epoch", 0.0, at_least=0, at_most=1
@@ -92,16 +78,10 @@ class LossSettings(Settings):
             return
         from .losses import NEGATIVES, asks_for, has_option
 
-        if searched := [name for name in given if name in _SEARCH]:
-            able = [name for name in LOSSES if asks_for(LOSSES[name], NEGATIVES)]
-            if self.loss not in able:
-                raise UsageError(
-                    f"{flag(searched[0])} is for --loss {' or '.join(able)}: the {self.loss} loss searches none",
-                    remedy="leave it out",
-                )
-        for name in ("margin", "scale"):
-            if name in given and not has_option(LOSSES[self.loss], name):
-                raise UsageError(f"--{name} is not for --loss {self.loss}, which has none", remedy="leave it out")
+        loss = LOSSES[self.loss]
+        for name in given:
+            if not (asks_for(loss, NEGATIVES) if name in _SEARCH else has_option(loss, name)):
+                raise UsageError(f"{flag(name)} is not for --loss {self.loss}", remedy="leave it out")
 
 
 @dataclass(kw_only=True)
@@ -117,15 +97,6 @@ class VocabularySettings(Settings):
         "are kept",
         None,
         path=True,
-    )
-    frequency_weights: bool = setting(
-        "multiply each initial vector by a / (a + p), p the word's share of the tokens of the text", False
-    )
-    frequency_constant: float | None = setting(
-        "the a of --frequency-weights: a word with this share is halved [default: 0.001]",
-        None,
-        above=0,
-        only_with="frequency_weights",
     )
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
@@ -206,7 +177,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
                 "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
             )
         if not kind.words:
-            for name in ("tokenizer", "word_list", "initial_vectors", "frequency_weights", *_WORD_STYLE):
+            for name in ("tokenizer", "word_list", "initial_vectors", *_WORD_STYLE):
                 if is_given(self, name):
                     raise UsageError(
                         f"{flag(name)} is for words, and --model-type {self.model_type} has none",
@@ -234,9 +205,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
             )
         is_ours = kind in ENCODERS
         self.model_type = kind if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
-        kinds = [kind] if is_ours else list(ENCODERS)
-        for name in dict.fromkeys(name for other in kinds for name in encoder_kind(other).option_names):
-            if (name != _DROPOUT or not is_ours) and getattr(self, name, None) is not None:
+        for name in option_names(EncoderOptions):
+            if (name != _DROPOUT or not is_ours) and getattr(self, name) is not None:
                 raise UsageError(
                     f"{flag(name)} and --initial-model exclude each other", remedy="leave one of them out"
                 )
@@ -291,11 +261,6 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     def check(self) -> None:
         """Refuses what does not fit, and puts the defaults that depend on others in their places."""
         super().check()
-        own = option_names(loss_options().get(self.loss))
-        for name, options in loss_options().items():
-            for option in option_names(options):
-                if option not in own and hasattr(self, option) and is_given(self, option):
-                    raise UsageError(f"{flag(option)} is for --loss {name}", remedy="leave it out")
         if self.margin is None:
             self.margin = getattr(LOSSES[self.loss], "default_margin", None)
         if self.epochs is None:
@@ -304,32 +269,9 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
             self.learning_rate = 1e-3 if self.model_type in ENCODERS else 2e-5
 
 
-def loss_options() -> dict[str, type[Settings]]:
-    """Returns the dataclasses of options of those losses that have some, by the names of the losses."""
-    others = [name for name in LOSSES if name not in _OPTIONS_HERE]
-    return {name: LOSSES[name].options for name in others if hasattr(LOSSES[name], "options")}
-
-
 def train_encoder_settings() -> type[EncoderSettings]:
-    """Adds to the settings what is registered besides: options of extensions, types of encoders and losses."""
-    extensions = [EXTENSIONS[name].settings for name in EXTENSIONS]
-    return with_encoder_options(EncoderSettings, "TrainEncoderSettings", extensions, list(loss_options().values()))
-
-
-def with_encoder_options(
-    settings: type[S],
-    name: str,
-    before: Sequence[type[Settings]] = (),
-    behind: Sequence[type[Settings]] = (),
-) -> type[S]:
-    """Makes a settings class that also has the options of all registered types of encoders."""
-    kinds = [encoder_kind(kind).options for kind in ENCODERS]
-    bases = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
-    fields: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__
-    for field in (field for item in bases for field in dataclasses.fields(cast(Any, item))):
-        # What options have by inheritance from options of ours is the same field.
-        if fields.get(field.name, field) is not field:
-            raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
-    made: Any = dataclasses.make_dataclass(name, [], bases=(*bases, settings), kw_only=True)
-    made.__module__, made.__doc__ = settings.__module__, settings.__doc__
-    return made
+    """Adds to the settings those of the registered extensions."""
+    bases = (*(EXTENSIONS[name].settings for name in EXTENSIONS), EncoderSettings)
+    made: Any = dataclasses.make_dataclass("TrainEncoderSettings", [], bases=bases, kw_only=True)
+    made.__module__, made.__doc__ = EncoderSettings.__module__, EncoderSettings.__doc__
+    return cast(type[EncoderSettings], made)

@@ -78,31 +78,25 @@ class EncoderTrainer(SparseGradientTrainer):
     loss and gradient are those of one process with a batch as large.
 
     The model is scored before training and at every checkpoint; the weights of the best checkpoint are in it when
-    :meth:`train` returns, those of the last step without a score. Order and draws depend on the seed alone, and a
-    checkpoint is resumed exactly, also within a mega-batch.
-
-    The word vectors of our models get sparse gradients, until :meth:`train` returns, and `RowAdam`, whose cost does
-    not grow with the vocabulary. With `dense_optimizer`, `lambda_w` or `torch_compile` it is `torch.optim.Adam` over
-    the whole table; with another `optim` or `weight_decay` it is the Trainer's optimizer.
+    :meth:`train` returns, those of the last step without a score. A checkpoint is resumed exactly, also within a
+    mega-batch. The word vectors of our models get sparse gradients, and `RowAdam`, whose cost does not grow with the
+    vocabulary; with `dense_optimizer`, `lambda_w` or `torch_compile` it is `torch.optim.Adam` over the whole table,
+    and with another `optim` or `weight_decay` the Trainer's optimizer.
 
     Args:
-        model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours or of the user's class (see
-            :mod:`.kinds`), a model of transformers, whose token vectors are averaged, or the folder or Hub name of one
-            of these or of sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS` that
-            takes words, which is then made.
+        model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours, of transformers (mean of
+            its token vectors) or of the user's class (see :mod:`.kinds`), the folder or Hub name of one of these or of
+            sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS`, which is then made.
         args: The settings, which stay as they are.
-        train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, which are tokenised once; or what
-            :func:`~.encoded_pairs.encode_pairs` made of them. A column `label` or `score` is for losses that ask for
-            labels, columns of negatives for all losses.
-        processing_class: A fast tokenizer; None for that of the encoder. With the name of an encoder to make, None
-            makes one over the words of the pairs.
-        loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names. What weights it has are
+        train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`; or what :func:`~.encoded_pairs.encode_pairs`
+            made of them.
+        processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
+        loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names. Its own weights are
             trained with the model, in one process, and do not become part of it.
         evaluator: Called with a :class:`~.sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
         eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation.
         compute_metrics: Called with the cosines of the pairs of `eval_dataset` as predictions (pairs,) and their
             labels or scores (pairs,); returns other scores by name, which join those of the evaluator.
-        callbacks: Further callbacks, e.g. transformers' `EarlyStoppingCallback`.
         optimizers: An optimizer and a schedule of the user. Word vectors then get dense gradients, unless it is
             `RowAdam` or `torch.optim.SparseAdam`.
         report: Called with a line of text at every score.
@@ -111,8 +105,6 @@ class EncoderTrainer(SparseGradientTrainer):
 
     Attributes:
         encoder: The encoder, to be used, saved or published.
-        is_scored: Whether the model is scored while it is trained.
-        updates_of_epoch: Updates of the model in an epoch.
     """
 
     loss_is_scaled_for_ga = False
@@ -393,33 +385,28 @@ class EncoderTrainer(SparseGradientTrainer):
             write_model_files(folder, self.model, self.tokenizer, weights)
 
     def _write_saved_card(self, folder: Path) -> None:
-        args, items, scores = self.args, self.objective.items, self.scores()
-        known = {
-            items: self.batches.size,
+        args, scores = self.args, self.scores()
+        training = {
+            self.objective.items: self.batches.size,
+            **self.objective.card(self),
             "updates": self.state.global_step,
             "epochs": self.state.epoch or 0.0,
-            "dev_scores": scores,
-        }
-        described = self.objective.card(self)
-        if type(self).compute_loss is not EncoderTrainer.compute_loss:
-            described |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
-            described |= {"loss_source": None, "searches_negatives": False}
-        card = {
-            "trainer": type(self).__name__,
-            "trained_on": items,
-            "examples": self.batches.size,
-            "learning_rate": args.learning_rate,
-            "batch_size": args.per_device_train_batch_size,
+            "batch size": args.per_device_train_batch_size,
+            "learning rate": args.learning_rate,
             "seed": args.seed,
-            "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
-            **known,
-            **described,
         }
+        if type(self).compute_loss is not EncoderTrainer.compute_loss:
+            training["loss"] = f"as {type(self).__name__}.compute_loss computes it"
         # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
         settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
-        command = f"{type(self).__name__}.save_model (from Python)"
         write_saved_card(
-            folder, self.model, command=command, settings=settings, results=known, card=card, base=self.encoder.folder
+            folder,
+            self.model,
+            command=f"{type(self).__name__}.save_model (from Python)",
+            settings=settings,
+            training=training,
+            scores=[{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
+            base=self.encoder.folder,
         )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import quiet_transformers
-from ..artefacts.hub_models import model_folder, repository_name
+from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
 from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..encoders.model_folder import card_of_source
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import ModelError, UsageError
 from ..messages import log
@@ -189,31 +188,20 @@ def _write_json(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSettings, results: Mapping[str, Any]) -> Card:
-    import yaml
-
     name = artefact.target.name
-    has_source_provenance = (source / PROVENANCE).is_file()
-    if has_source_provenance:
-        shutil.copyfile(source / PROVENANCE, artefact.staging / SOURCE_PROVENANCE)
-    metadata = inherited_model_metadata(source)
     library = "hf-paraphrase" if settings.weights == INT8 else "transformers"
     return Card(
         "exported_encoder",
         {
-            "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
+            **card_of_source(source, artefact.staging),
             "library_name": "onnx" if settings.format == "onnx" else library,
             "model_type": config.model_type,
             "format": settings.format,
             "weights": settings.weights,
             "title": name,
             "name": name,
-            "model_license": metadata.get("license"),
-            "source": repository_name(source) or source.resolve().name,
             "hidden_size": config.hidden_size,
             "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
-            "has_source_provenance": has_source_provenance,
-            # The text names the record of the source, of which this folder has a copy.
-            "source_text": inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
             "opset": None,
             "largest_difference": None,
             "checked": None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     A = TypeVar("A", bound=TrainingArguments)
 
 CPU = "cpu"
-_COMPILERS = ("c++", "g++", "clang++")
 
 
 def device_setting() -> Any:
@@ -91,26 +89,15 @@ class AcceleratorSettings(Settings):
         "takes one [default: a GPU where there is one]",
         None,
     )
-    tf32: bool = setting(
-        "multiply float32 matrices with 10 bits of their mantissa on GPUs that can: faster; nothing changes elsewhere",
-        False,
-    )
-    torch_compile: bool = setting(
-        "compile the model before it is trained, which takes minutes, needs a C++ compiler and changes results by "
-        "rounding",
-        False,
-    )
 
     def check(self) -> None:
-        """Refuses a device that is missing or is one of several GPUs, and compiling without a compiler."""
+        """Refuses a device that is missing or is one of several GPUs."""
         super().check()
         if self.device is not None:
             kind, _, index = check_device(self.device).partition(":")
             if index:
                 problem = f"--device {self.device} is for verbs that do not train: a training takes the first GPU"
                 raise UsageError(problem, remedy=f"give CUDA_VISIBLE_DEVICES={index} and --device {kind}")
-        if self.torch_compile and not any(map(shutil.which, (os.environ.get("CXX", ""), *_COMPILERS))):
-            raise UsageError("--torch-compile needs a C++ compiler, and none is here", remedy="install g++")
 
     @property
     def is_on_cpu(self) -> bool:
@@ -128,15 +115,7 @@ class AcceleratorSettings(Settings):
 
     def trainer_arguments(self, arguments_class: type[A], **settings: Any) -> A:
         """Makes the arguments of a Trainer on this device, on one GPU at most; `settings` win over these."""
-        from transformers.utils import is_torch_tf32_available
-
-        own = {
-            "use_cpu": self.is_on_cpu,
-            # Elsewhere the Trainer refuses it, and one file of settings would not serve two machines.
-            "tf32": True if self.tf32 and not self.is_on_cpu and is_torch_tf32_available() else None,
-            "torch_compile": self.torch_compile,
-        }
-        arguments = arguments_class(**{**own, **settings})
+        arguments = arguments_class(**{"use_cpu": self.is_on_cpu, **settings})
         take_one_gpu(arguments)
         return arguments
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..data.text_files import numbered_lines
 from ..errors import InputError
 
-FREQUENCY_CONSTANT = 1e-3
-"""The a of the weight a / (a + p) (Arora, Liang and Ma 2017, section 5)."""
 UNKNOWN_SPREAD = 0.01
 """The standard deviation of the vectors of words that the file does not have."""
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
@@ -109,9 +107,7 @@ def initial_embeddings(
     pad_id: int,
     unknown_id: int,
     counts: NDArray[np.int64],
-    frequency_weights: bool = False,
     seed: int = 0,
-    constant: float = FREQUENCY_CONSTANT,
     texts: Sequence[str | None] | None = None,
 ) -> tuple[NDArray[np.float32], Coverage]:
     """Makes the initial embedding matrix of a vocabulary.
@@ -120,8 +116,7 @@ def initial_embeddings(
     there is one (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in
     the file, its rarest. The padding row is zero.
 
-    With `frequency_weights` each row is multiplied by :func:`frequency_weight` of the word's relative frequency in the
-    training data. Vectors are looked up by `texts`, the word that each id stands for (None for no word), and `counts`
+    Vectors are looked up by `texts`, the word that each id stands for (None for no word), and `counts`
     are those of the ids in the training data (vocabulary,).
 
     Returns:
@@ -144,16 +139,9 @@ def initial_embeddings(
         unknown = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index][:1]
         if averaged := unknown or sorted(sources.values())[-_RAREST:]:
             matrix[unknown_id] = vectors.matrix[averaged].mean(0)
-    if frequency_weights and counts.sum():
-        matrix *= frequency_weight(counts / counts.sum(), constant)[:, None].astype(np.float32)
     matrix[pad_id] = 0.0
     words = len(vocabulary) - len(special)
     return matrix, Coverage(words, int(covered.sum()), int(counts.sum()), int(counts[covered].sum()))
-
-
-def frequency_weight(probability: NDArray[np.float64], constant: float = FREQUENCY_CONSTANT) -> NDArray[np.float64]:
-    """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3)."""
-    return constant / (constant + probability)
 
 
 def _trailing_numbers(fields: list[str]) -> int:

@@ -8,6 +8,8 @@ import pytest
 from safetensors.numpy import load_file
 from transformers import AutoModel, AutoTokenizer
 
+import hf_paraphrase
+from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -127,15 +129,6 @@ def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, de
         assert claim not in card, claim
 
 
-def test_frequency_weights_shrink_common_words_only(pairs, vectors, tmp_path):
-    flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
-    assert run(pairs, tmp_path / "m", *flags) == 0 and run(pairs, tmp_path / "w", *flags, "--frequency-weights") == 0
-    plain, weighted = (load_file(tmp_path / name / "model.safetensors")["embeddings"] for name in "mw")
-    vocabulary = AutoTokenizer.from_pretrained(tmp_path / "m").get_vocab()
-    norms = np.linalg.norm(weighted, axis=1) / np.maximum(np.linalg.norm(plain, axis=1), 1e-9)
-    assert norms[vocabulary["a3"]] < 0.2 and norms[vocabulary["elsewhere"]] == pytest.approx(1, abs=1e-4)
-
-
 def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_path, dev, capsys):
     folder = tmp_path / "pairs"
     first, second = sentences("a", 0, 60), sentences("b", 0, 60)
@@ -159,36 +152,26 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
 
 
 def test_mega_batches_train_and_are_named_on_the_card(pairs, dev, tmp_path, capsys):
-    mega = ("--mega-batch-size", 4, "--mega-batch-anneal", 3)
     flags = (*FAST, "--dev-data", dev, "--scramble", 0.5)
-    assert run(pairs, tmp_path / "one", *flags, "--mega-batch-size", 1) == 0
     assert run(pairs, tmp_path / "plain", *flags) == 0
-    assert run(pairs, tmp_path / "mega", *flags, *mega) == 0 and capsys.readouterr().out == ""
-    weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "plain", "mega")}
-    assert weights["one"] == weights["plain"] != weights["mega"]
+    assert run(pairs, tmp_path / "mega", *flags, "--mega-batch-size", 4) == 0 and capsys.readouterr().out == ""
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("plain", "mega")]
+    assert weights[0] != weights[1]
     card = (tmp_path / "mega" / "README.md").read_text()
-    assert "max of mega-batches of 4 mini-batches (one more after every 3 mini-batches, from 1), from both |" in card
-    assert "| negatives | max of the batch, from both |" in (tmp_path / "plain" / "README.md").read_text()
-    record = json.loads((tmp_path / "mega" / "provenance.json").read_text())
-    assert (record["settings"]["mega_batch_size"], record["settings"]["mega_batch_anneal"]) == (4, 3)
+    assert "| negatives | the most similar of mega-batches of 4 mini-batches, from both |" in card
+    assert "the most similar of the batch, from both |" in (tmp_path / "plain" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (("--initial-distribution", "uniform"), {"initial_distribution": "uniform"}),
-        (("--model-type", "trigram", "--initial-distribution", "uniform"), {"initial_distribution": "uniform"}),
-        (
-            ("--model-type", "gran", "--cell", "gru", "--candidate-activation", "tanh"),
-            {"candidate_activation": "tanh", "negative_slope": 0.2},
-        ),
-        (
-            ("--model-type", "recurrent", "--cell", "gru", "--negative-slope", 0.05),
-            {"candidate_activation": "leaky_relu", "negative_slope": 0.05},
-        ),
+        ("--model-type trigram --initial-distribution uniform", {"initial_distribution": "uniform"}),
+        ("--model-type gran --cell gru --candidate-activation tanh", {"candidate_activation": "tanh"}),
+        ("--model-type recurrent --cell gru --negative-slope 0.05", {"negative_slope": 0.05}),
     ],
 )
 def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp_path, flags, expected):
+    flags = flags.split()
     assert run(pairs, tmp_path / "m", *flags, "--hidden-size", 8, "--epochs", 0) == 0
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     assert {name: config[name] for name in expected} == expected
@@ -202,11 +185,10 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--model-type", "bert"], "one of avg, gran"),
         (["--model-type", "gran", "--initial-distribution", "uniform"], "--initial-distribution is not for"),
         (["--loss", "contrastive"], "no column `label`"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
-        (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
+        (["--model-type", "trigram", "--word-list", "words"], "--word-list is for words"),
         (["--dev-data", "absent"], "absent: no such file or folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
     ],
@@ -272,18 +254,11 @@ def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tm
     card = (tmp_path / "model" / "README.md").read_text()
     assert "without definitions that are in sts.txt" in card
     assert "| expansion | " in card and ("compositionality loss of weight 0.5" in card) == (joined == 0)
-    assert run(english, tmp_path / "again", *words) == 0
-    weights = [load_file(tmp_path / name / "model.safetensors") for name in ("model", "again")]
-    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
     assert run(english, tmp_path / "plain", *EXPANSION[:-2], *flags[2:]) == 0
-    plain = json.loads((tmp_path / "plain" / "provenance.json").read_text())
-    assert plain["results"]["sentences_expanded"] == 0
     assert "expansion |" not in (tmp_path / "plain" / "README.md").read_text()
 
 
 def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, tmp_path):
-    import hf_paraphrase
-
     settings = {"epochs": 2, "batch_size": 20, "hidden_size": 8, "seed": 1, "dev_data": dev}
     encoder = hf_paraphrase.train_encoder(pairs=pairs, model_type="gran", output=tmp_path / "a", **settings)
     assert isinstance(encoder, SentenceEncoder) and encoder.model.config.model_type == "gran"
@@ -291,10 +266,105 @@ def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, t
     np.testing.assert_array_equal(
         encoder.encode(["a1 b2"]), SentenceEncoder.from_pretrained(tmp_path / "a").encode(["a1 b2"])
     )
-    flags = ("--epochs", 2, "--batch-size", 20, "--hidden-size", 8, "--seed", 1, "--dev-data", dev)
-    assert run(pairs, tmp_path / "b", "--model-type", "gran", *flags) == 0
-    assert (tmp_path / "a" / "model.safetensors").read_bytes() == (tmp_path / "b" / "model.safetensors").read_bytes()
     with pytest.raises(hf_paraphrase.UsageError, match="--cell is not for --model-type avg"):
         hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", cell="gru")
     with pytest.raises(hf_paraphrase.UsageError, match="--batch-size is 'many', of another type than int"):
         hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", batch_size="many")
+
+
+def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrieval(
+    tmp_path, write_bitext, number_pairs, capsys
+):
+    folder = write_bitext(tmp_path / "bitext", train=number_pairs(80, 100), validation=number_pairs(12, 20))
+    bpe = {"kind": "bpe", "pairs": folder, "vocabulary_size": 80, "output": tmp_path / "bpe"}
+    hf_paraphrase.train_tokenizer(**bpe)
+    words = [*FAST, "--tokenizer", tmp_path / "bpe", "--negatives-from", "opposite", "--dev-data"]
+    assert run(folder, tmp_path / "joint", *words, folder) == 0
+    record = json.loads((tmp_path / "joint" / "provenance.json").read_text())
+    scores = record["results"]["dev_scores"]
+    assert {"source_to_target", "target_to_source"} <= set(scores[0])
+    assert record["results"]["dev_best"] > record["results"]["dev_untrained"]
+    card = (tmp_path / "joint" / "README.md").read_text()
+    assert "the pairs are sentences and their translations" in card and "Finding translations" in card
+    assert "precision at 1 (%" in card and "Pearson" not in card
+    assert run(folder, tmp_path / "x", *words, write_bitext(tmp_path / "b", train=[("a", "b")])) == 2
+    assert "no split `validation` to tune on" in capsys.readouterr().err
+
+
+CONTINUED = {
+    "avg": [],
+    "trigram": ["--skip-unknown", "true"],
+    "gran": ["--cell", "gru", "--bidirectional", "true"],
+    "recurrent": ["--pooling", "mean"],
+    "word-trigram": [],
+}
+CONTINUED_TEXTS = ["a1 a2", "b3", "", "a1 zebra b29"]
+BATCHES = ("--batch-size", 20, "--learning-rate", 0.02)
+
+
+def write_pairs(folder, seed, first, second):
+    table = pa.table({"sentence1": sentences(first, seed, 80), "sentence2": sentences(second, seed, 80)})
+    write_split(folder, "train", [table], PAIRS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(pairs, tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    for kind, flags in CONTINUED.items():
+        flags = ["--model-type", kind, "--hidden-size", 8, "--epochs", 1, "--seed", 1, *flags]
+        assert run(pairs, root / kind, *BATCHES, *flags) == 0
+    return root
+
+
+def table_of(folder):
+    return SentenceEncoder.from_pretrained(folder).model.embeddings.detach().numpy()
+
+
+@pytest.mark.parametrize("kind", CONTINUED)
+def test_without_an_epoch_it_is_the_same_and_with_one_another_encoder(models, tmp_path, kind, capsys):
+    # Other words than the first ones: the vocabulary stays.
+    others = write_pairs(tmp_path / "others", 5, "a", "c")
+    before = SentenceEncoder.from_pretrained(models / kind).encode(CONTINUED_TEXTS)
+    for epochs in (0, 1):
+        output = tmp_path / f"after{epochs}"
+        assert run(others, output, *BATCHES, "--initial-model", models / kind, "--epochs", epochs) == 0
+        after = SentenceEncoder.from_pretrained(output).encode(CONTINUED_TEXTS)
+        if epochs:
+            assert np.abs(after - before).max() > 1e-3
+        else:
+            np.testing.assert_array_equal(after, before)
+        tokenizer = "tokenizers.json" if kind == "word-trigram" else "tokenizer.json"
+        assert (output / tokenizer).read_bytes() == (models / kind / tokenizer).read_bytes()
+        config, first = (json.loads((folder / "config.json").read_text()) for folder in (output, models / kind))
+        assert config == first
+        record = json.loads((output / "provenance.json").read_text())
+        assert record["settings"]["model_type"] == kind and record["settings"]["min_frequency"] is None
+        found = next(item for item in record["inputs"] if item["name"] == kind)
+        assert found["sha256"] == fingerprint(models / kind)
+        card = (output / "README.md").read_text()
+        assert f"| went on from | {kind}: its tokenizer and all its weights |" in card and "initial word" not in card
+    assert "went on from" not in (models / kind / "README.md").read_text()
+
+
+@pytest.mark.parametrize("kind", ["avg", "gran", "word-trigram"])
+def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(models, pairs, tmp_path, kind):
+    start, distances = table_of(models / kind), []
+    for weight in (0.0, 100.0):
+        output = tmp_path / f"held{weight}"
+        words = ["--initial-model", models / kind, "--epochs", 8, "--lambda-w", weight, "--seed", 2]
+        assert run(pairs, output, *BATCHES, *words) == 0
+        distances.append(float(np.linalg.norm(table_of(output) - start)))
+    assert distances[0] > 1.5 * distances[1] > 0
+    assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
+
+
+def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):
+    for weights in ("float16", "int8"):
+        made = tmp_path / weights
+        hf_paraphrase.export_encoder(model=models / "avg", output=made, format="safetensors", weights=weights)
+        settings = {"pairs": pairs, "initial_model": made, "epochs": 0, "output": tmp_path / f"{weights}_on"}
+        encoder = hf_paraphrase.train_encoder(**settings)
+        assert str(encoder.model.dtype) == "torch.float32"
+        expected = SentenceEncoder.from_pretrained(made).encode(CONTINUED_TEXTS)
+        np.testing.assert_allclose(encoder.encode(CONTINUED_TEXTS), expected, atol=1e-3 if weights == "float16" else 0)

@@ -55,20 +55,6 @@ def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path)
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5
 
 
-def test_the_sizes_before_and_after_segmentation_stand_in_message_provenance_and_card(text, tmp_path, capsys):
-    output = tmp_path / "morphs"
-    assert run("--kind", "morfessor", "--text", text, "--output", output) == 0
-    record = json.loads((output / "provenance.json").read_text())
-    results, morphs = record["results"], record["results"]["morphs"]
-    # the cat a dog sleeps doesn ' t play . x y z
-    assert results["words"] == results["learnt_words"] == 13 and 0 < morphs <= 13 and results["rounds"] > 1
-    assert record["settings"]["min_frequency"] == 1 and record["settings"]["dampening"] == "none"
-    assert f"13 different words before segmentation, {morphs} morphs after it" in capsys.readouterr().err
-    card = (output / "README.md").read_text()
-    assert "| words before segmentation | 13 different ones |" in card and f"| morphs | {morphs}, learnt" in card
-    assert "Unsupervised Discovery of Morphemes" in card
-
-
 def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
     (tmp_path / "segmentation.txt").write_text("# Output\n9 sleep + s\n3 the\n2 dog\n1 cat\n")
     flags = ("--segmentation", tmp_path / "segmentation.txt", "--output", tmp_path / "out")
@@ -85,14 +71,11 @@ def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
     ("words", "named"),
     [
         ([], "no text"),
-        (["--text", "absent"], "absent: no such file"),
         (["--text", "blank"], "blank: the vocabulary has no words"),
         (["--text", "blank", "--kind", "bpe"], "blank: no text to learn pieces from"),
         (["--text", "good", "--kind", "unigram", "--vocabulary-size", "4"], "good: 4 pieces are too few"),
-        (["--text", "blank", "--kind", "morfessor"], "blank: no text to learn morphs from"),
         (["--text", "good", "--kind", "morfessor", "--min-frequency", "99"], "good: no word occurs 99 times"),
         (["--text", "good", "--kind", "bpe", "--treebank-words"], "--treebank-words"),
-        (["--text", "good", "--kind", "bpe", "--split-contractions", "false"], "--split-contractions"),
         (["--text", "good", "--kind", "unigram", "--min-frequency", "5"], "--min-frequency"),
         (["--text", "good", "--kind", "morfessor", "--segmentation", "good"], "good:1: `The` is not a count"),
         (["--text", "good", "--kind", "morfessor", "--segmentation", "upper"], "upper: the morph `Talo` is not in"),
@@ -108,10 +91,3 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys,
     printed = capsys.readouterr().err
     assert named in printed and printed.count("\n") == 1 and "Traceback" not in printed
     assert {item.name for item in tmp_path.iterdir()} == set(contents)
-
-
-def test_from_python_it_returns_the_tokenizer(text, tmp_path):
-    import hf_paraphrase
-
-    tokenizer = hf_paraphrase.train_tokenizer(text=[str(text)], kind="bpe", vocabulary_size=60, output=tmp_path / "t")
-    assert tokenizer.get_vocab() == AutoTokenizer.from_pretrained(tmp_path / "t").get_vocab()

@@ -26,11 +26,7 @@ def admissible(texts, pairs, sentence, mode):
     ]
 
 
-def chosen_negative(sentence, texts, pairs, cosine, draws, coins, negatives, mode):
+def chosen_negative(sentence, texts, pairs, cosine, mode):
     """The negative of one sentence; `cosine` compares two sentences."""
     allowed = admissible(texts, pairs, sentence, mode)
-    if not allowed:
-        return NONE
-    if negatives == "max" or (negatives == "mix" and coins[sentence]):
-        return max(allowed, key=lambda other: cosine(sentence, other))
-    return allowed[int(draws[sentence] * len(allowed))]
+    return max(allowed, key=lambda other: cosine(sentence, other)) if allowed else NONE

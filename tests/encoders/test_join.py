@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from huggingface_hub import ModelCard
 
+from hf_paraphrase import train_encoder
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
+from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
@@ -181,41 +180,23 @@ def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(m
         ),
         (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
         (ModelError, "`gran` is not an average", {"model": ["words", "gran"]}),
-        (InputError, "no such file", {"model": ["words", "weighted-trigrams"], "text": ["missing.txt"]}),
-        (
-            OutputError,
-            "the output is the input of --model",
-            {"model": ["words", "trigrams"], "output": "words", "overwrite": True},
-        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, error, match, settings):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "blank.txt").write_text("  \n")
-    settings = {"output": "joined", **settings}
     settings["model"] = [models.get(name, name) for name in settings["model"]]
-    settings["output"] = models.get(settings["output"], settings["output"])
     with pytest.raises(error, match=match) as caught:
-        join_encoders(**settings)
+        join_encoders(output="joined", **settings)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "joined").exists()
 
 
-def test_a_joined_encoder_is_exported_and_trained_further(models, tmp_path, capsys):
-    joined = tmp_path / "joined"
-    words = ["--model", models["words"], models["trigrams"], "--weights", "4", "1", "--output", str(joined)]
-    assert main(["join", *words]) == 0
-    assert "4 × words" in capsys.readouterr().err
-    words = ["--model", str(joined), "--format", "safetensors", "--weights", "int8"]
-    assert main(["export", *words, "--output", str(tmp_path / "int8")]) == 0
-    np.testing.assert_allclose(cosines(opened(tmp_path / "int8")), cosines(opened(joined)), atol=0.02)
-    assert json.loads((tmp_path / "int8" / "config.json").read_text())["part_weights"] == [4.0, 1.0]
-    (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(TEXTS, TEXTS[::-1], strict=True)))
-    prepare = ["--tsv", str(tmp_path / "pairs.tsv"), "--output", str(tmp_path / "pairs")]
-    assert main(["prepare", "pairs", *prepare]) == 0
-    train = ["--pairs", str(tmp_path / "pairs"), "--initial-model", str(joined), "--epochs", "2", "--batch-size", "4"]
-    assert main(["train-encoder", *train, "--output", str(tmp_path / "trained")]) == 0
+def test_a_joined_encoder_is_trained_further(models, tmp_path):
+    joined = join_encoders(model=[models["words"], models["trigrams"]], weights=[4.0, 1.0], output=tmp_path / "joined")
+    rows = [{"sentence1": one, "sentence2": other} for one, other in zip(TEXTS, TEXTS[::-1], strict=True)]
+    trained = train_encoder(
+        pairs=rows, initial_model=tmp_path / "joined", epochs=2, batch_size=4, output=tmp_path / "trained"
+    )
     assert "with a share of the cosine (4.0 : 1.0)" in (tmp_path / "trained" / "README.md").read_text()
-    trained = opened(tmp_path / "trained")
     assert trained.model.config.part_weights == [4.0, 1.0]
-    assert not np.allclose(trained.encode(TEXTS), opened(joined).encode(TEXTS))
+    assert not np.allclose(trained.encode(TEXTS), joined.encode(TEXTS))

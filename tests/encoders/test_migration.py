@@ -117,11 +117,6 @@ def test_an_option_that_does_not_fit_says_what_would(folder, options, said):
         SentenceEncoder.from_pretrained(folder).encode(TEXTS, **options)
 
 
-def test_a_device_that_is_not_here_is_refused_as_the_encoder_is_opened_too(folder):
-    with pytest.raises(UsageError, match="the device nowhere cannot be used"):
-        SentenceEncoder.from_pretrained(folder, device="nowhere")
-
-
 def test_what_has_no_known_token_stays_zero_under_every_option(folder):
     encoder = SentenceEncoder.from_pretrained(folder)
     vectors = encoder.encode(["", "the car"], truncate_dim=5, normalize_embeddings=True)
@@ -131,42 +126,13 @@ def test_what_has_no_known_token_stays_zero_under_every_option(folder):
         encoder.similarity_pairwise(TEXTS[:2], TEXTS[:3])
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("top_k", 0, "top_k must be at least 1, not 0"),
-        ("top_k", 2.5, "top_k is 2.5, not a whole number"),
-        ("top_k", None, "top_k is None, not a whole number"),
-        # Such a step of a range goes through no queries at all.
-        ("query_chunk_size", -1, "query_chunk_size must be at least 1, not -1"),
-        ("corpus_chunk_size", 0, "corpus_chunk_size must be at least 1, not 0"),
-    ],
-)
-def test_a_number_of_neighbours_or_of_a_chunk_that_is_invalid_is_refused(folder, name, value, said):
+def test_what_cannot_be_searched_or_mined_is_refused(folder):
     encoder = SentenceEncoder.from_pretrained(folder)
     vectors = encoder.encode(TEXTS)
-    with pytest.raises(UsageError, match=said):
-        semantic_search(vectors, vectors, **{name: value})
-    with pytest.raises(UsageError, match=said):
-        paraphrase_mining(encoder, TEXTS, **{name: value})
-
-
-def test_the_letters_of_a_single_string_are_not_mined_for_paraphrases(folder):
-    encoder = SentenceEncoder.from_pretrained(folder)
+    # Such a step of a range goes through no queries at all.
+    for name, value in (("top_k", 0), ("query_chunk_size", -1), ("corpus_chunk_size", 0)):
+        for search, given in ((semantic_search, (vectors, vectors)), (paraphrase_mining, (encoder, TEXTS))):
+            with pytest.raises(UsageError, match=f"{name} must be at least 1, not {value}"):
+                search(*given, **{name: value})
     with pytest.raises(UsageError, match=r"the sentences are one string, 'the car' .give a list"):
         paraphrase_mining(encoder, "the car")
-    for sentences in ({"the car": 1}, None, ["the car", None], ["the car", float("nan")]):
-        with pytest.raises(TypeError, match=r"^texts"):
-            paraphrase_mining(encoder, sentences)
-
-
-@pytest.mark.parametrize("chunks", [(3, 5), (100, 100)])
-def test_mined_pairs_are_the_best_of_all_pairs_whatever_the_chunks(folder, chunks):
-    encoder = SentenceEncoder.from_pretrained(folder)
-    cosines = encoder.similarity(TEXTS, TEXTS)
-    expected = sorted((-cosines[i, j], i, j) for i in range(len(TEXTS)) for j in range(i + 1, len(TEXTS)))
-    found = paraphrase_mining(encoder, TEXTS, query_chunk_size=chunks[0], corpus_chunk_size=chunks[1], max_pairs=20)
-    np.testing.assert_allclose([score for score, _, _ in found], [-item[0] for item in expected[:20]], atol=1e-6)
-    assert all(first < second for _, first, second in found) and len({item[1:] for item in found}) == 20
-    assert len(paraphrase_mining(encoder, TEXTS)) == len(expected)
-    assert paraphrase_mining(encoder, TEXTS[:1]) == paraphrase_mining(encoder, []) == []

@@ -7,10 +7,8 @@ import pytest
 from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.onnx_encoder import is_onnx_folder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.models.modeling_avg import AvgModel
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +29,6 @@ def test_long_and_short_texts_in_many_batches_give_the_vectors_of_the_model(mode
     found = SentenceEncoder.from_pretrained(exported, device="cpu").encode(texts, normalize=True, batch_size=16)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_a_folder_with_weights_and_a_graph_is_a_model_folder(model, exported):
-    assert is_onnx_folder(exported) and not is_onnx_folder(model)
-    (exported / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes())
-    assert not is_onnx_folder(exported)
-    assert isinstance(SentenceEncoder.from_pretrained(exported).model, AvgModel)
 
 
 def set_config(folder, **values):

@@ -19,8 +19,7 @@ from hf_paraphrase.encoders.initial_vectors import (
     words_of_tokens,
 )
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.export.run import export_encoder
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
@@ -107,19 +106,6 @@ def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp
         assert np.linalg.norm(first[0]) < np.linalg.norm(first[1]) / 4
     with pytest.raises(UsageError, match=f"--hidden-size 3, but the initial vectors have {encoder.dimension} comp"):
         read_initial_vectors("builtin", words, dimension=3)
-
-
-def test_tables_side_by_side_that_are_stored_in_half_precision_are_read_and_those_of_a_graph_refused(tmp_path):
-    halved = export_encoder(
-        model="builtin", output=str(tmp_path / "halved"), format="safetensors", weights="float16"
-    ).folder
-    words = ["guitarist", "", "played"]
-    read, expected = (read_initial_vectors(source, words) for source in (halved, "builtin"))
-    assert read.words == expected.words
-    np.testing.assert_allclose(read.matrix, expected.matrix, atol=2e-3 * np.abs(expected.matrix).max())
-    graph = export_encoder(model="builtin", output=str(tmp_path / "graph")).folder
-    with pytest.raises(ModelError, match="the model has no weights"):
-        read_initial_vectors(graph, words)
 
 
 def test_builtin_lends_the_vectors_of_the_built_in_encoder_and_a_path_those_of_its_folder(ours, tmp_path, monkeypatch):

@@ -73,15 +73,6 @@ def test_similarity_takes_embeddings_for_texts(encoder):
         encoder.similarity(vectors[None], vectors)
 
 
-def test_encoding_ignores_what_others_set_on_the_tokenizer_and_training_mode():
-    encoder = make("avg")
-    expected = encoder.encode(TEXTS)
-    encoder.tokenizer(TEXTS, padding="max_length", max_length=2, truncation=True)
-    encoder.model.config.dropout = 0.5
-    encoder.model.train()
-    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
-
-
 def long_enough():
     """More characters than the vocabulary has words, so that the array operations do the work, and several blocks."""
     generator = np.random.default_rng(0)
@@ -97,42 +88,6 @@ def test_word_averages_equal_padded_batches_to_the_last_bit():
         ids = encoder.token_ids(texts)
         assert sum(embed_by_model(encoder.model, ids, expected, batch_size=size, pad_token_id=0)) > 0
         np.testing.assert_array_equal(encoder.encode(texts), expected)
-
-
-def test_padded_batches_on_several_threads_give_the_same_vectors_in_the_same_order(monkeypatch):
-    encoder, texts = make("lstm"), long_enough()
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
-    alone = encoder.encode(texts, batch_size=5)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
-    np.testing.assert_allclose(encoder.encode(texts, batch_size=5), alone, atol=1e-6)
-
-
-def test_half_precision_weights_give_single_precision_vectors():
-    encoder, texts = make("avg"), long_enough()
-    exact = encoder.encode(texts)
-    encoder.model.to(torch.bfloat16)
-    vectors = encoder.encode(texts)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, exact, atol=0.02)
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["w1", None], r"texts\[1\] is None, not a string"),
-        (["w1", float("nan")], r"texts\[1\] is nan \(float\), not a string"),
-        # The tokenizer would join them, as the two sentences of a pair.
-        ([("w1", "w2 w3")], r"texts\[0\] is \('w1', 'w2 w3'\) \(tuple\), not a string"),
-        (["w1", "w2", ["w3", "w4"]], r"texts\[2\] is \['w3', 'w4'\] \(list\), not a string"),
-        (np.array([["w1", "w2"]]), r"texts\[0\] is .* \(ndarray\), not a string"),
-        (None, "texts is None, not a string or a sequence of strings"),
-        (b"w1 w2", r"texts is b'w1 w2' \(bytes\), not a string or a sequence"),
-    ],
-)
-@pytest.mark.parametrize("method", ["encode", "tokenize", "token_ids"])
-def test_the_error_for_what_is_no_text_says_where_and_what_it_is(method, texts, message):
-    with pytest.raises(TypeError, match=f"^{message}"):
-        getattr(make("avg"), method)(texts)
 
 
 def test_a_single_text_is_a_list_of_one_and_not_its_letters(encoder):

@@ -36,10 +36,6 @@ def ids_of(tokens, backend, texts):
     return [part.tolist() for part in np.split(ids, offsets[1:-1])]
 
 
-def refuse(*_):
-    raise AssertionError("the slow way was taken")
-
-
 @pytest.mark.parametrize(
     "reading",
     [
@@ -73,16 +69,6 @@ def test_blocks_and_threads_change_no_id_and_no_order(monkeypatch, backend, text
     assert len(smaller) > 10 > len(blocks)
     for one, other in zip(TokenIds.joined(smaller), TokenIds.joined(blocks), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_no_text_reaches_the_tokenizers_library_be_they_many_or_one(monkeypatch, backend, texts):
-    tokens = TextTokens(Reading())
-    expected = [item.ids for item in backend.encode_batch_fast(texts)]
-    monkeypatch.setattr(tokens, "_by_the_library", refuse)
-    ids = TokenIds.joined(tokens.blocks(backend, texts))
-    assert [part.tolist() for part in np.split(ids.ids, ids.offsets[1:-1])] == expected
-    for place in (0, -1):
-        assert TokenIds.joined(tokens.blocks(backend, [texts[place]])).ids.tolist() == expected[place]
 
 
 def test_a_token_added_between_two_calls_is_seen(backend, texts):

@@ -13,7 +13,7 @@ from transformers import AutoModel, AutoTokenizer
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
-from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
+from hf_paraphrase.encoders.losses import MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
@@ -81,34 +81,6 @@ def test_first_step_is_the_adam_step_of_the_margin_loss(tmp_path, data):
     torch.testing.assert_close(model.embeddings, reference.embeddings)
 
 
-def test_labelled_pairs_take_the_steps_of_a_plain_loop_with_the_contrastive_loss(tmp_path, data):
-    tokenizer, pairs = data
-    pairs = dataclasses.replace(pairs, labels=(np.arange(len(pairs)) % 2).astype(np.float32))
-    model, reference = make(), make()
-    trainer = trainer_of(
-        tmp_path,
-        (tokenizer, pairs),
-        model,
-        None,
-        num_train_epochs=2,
-        loss="contrastive",
-        margin=1.1,
-        dense_optimizer=True,
-    )
-    trainer.train()
-    optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
-    loss = ContrastiveLoss(1.1)
-    for epoch in range(2):
-        trainer.batches.set_epoch(epoch)
-        for items in trainer.batches:
-            batch = PairCollator(pairs, pad_token_id=0)(items)
-            optimizer.zero_grad()
-            loss(reference(batch["input_ids"], batch["attention_mask"]).pooler_output, batch["labels"]).backward()
-            optimizer.step()
-    torch.testing.assert_close(model.embeddings, reference.embeddings)
-    assert not torch.equal(model.embeddings, make().embeddings)
-
-
 @pytest.mark.parametrize("kind", ["avg", "lstm", "gru"])
 def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_win(tmp_path, data, kind):
     values = iter([99.0, 10.0, 30.0, 20.0, 30.0])
@@ -128,15 +100,10 @@ def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_w
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "marks"),
-    [
-        ("avg", {}, 1),
-        ("avg", {"dropout": 0.3}, 2),
-        ("lstm", {"word_dropout": 0.3}, 1),
-    ],
+    ("kind", "settings", "marks"), [("avg", {"dropout": 0.3}, 2), ("lstm", {"word_dropout": 0.3}, 1)]
 )
 def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, kind, settings, marks):
-    options = {"scramble": 0.5, "negatives": "mix", "evaluations_per_epoch": marks}
+    options = {"scramble": 0.5, "evaluations_per_epoch": marks}
     undisturbed = trainer_of(tmp_path / "a", data, make(kind, **settings), **options)
     undisturbed.train()
     killed = trainer_of(tmp_path / "b", data, make(kind, **settings), **options)
@@ -186,9 +153,6 @@ def test_word_vectors_get_sparse_gradients_unless_dense_ones_are_needed(tmp_path
         trainer = trainer_of(tmp_path, data, score=None, **settings)
         assert trainer.model.sparse_gradients is sparse
         assert (type(trainer.create_optimizer()) is torch.optim.Adam) is not sparse
-
-
-def test_relative_steps_reach_the_optimizer_of_word_vectors_and_are_refused_where_there_is_none(tmp_path, data):
     trainer = trainer_of(tmp_path, data, score=None, relative_steps=True)
     assert trainer.create_optimizer().param_groups[0]["relative"] is True
     with pytest.raises(UsageError, match="relative"):

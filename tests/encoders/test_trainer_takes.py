@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
 import torch
 from datasets import Dataset
 from torch import nn
-from transformers import AutoModel, EarlyStoppingCallback
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -19,7 +17,6 @@ from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.export.run import export_encoder
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.registry import import_file
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"{letter}{number}" for letter in "ab" for number in range(20)]
@@ -76,35 +73,7 @@ def test_every_source_of_pairs_gives_the_same_weights(tmp_path, rows, tokenizer)
     assert not torch.equal(found[0], model_of(tokenizer).embeddings)
 
 
-def test_early_stopping_ends_the_training_and_the_best_weights_are_kept(tmp_path, rows, tokenizer):
-    values = iter([5.0, 10.0, 30.0, 20.0, 25.0, 99.0, 99.0])
-    states = []
-
-    def evaluator(encoder):
-        assert isinstance(encoder, SentenceEncoder) and encoder.encode(["a1 b2"]).shape == (1, 8)
-        states.append(encoder.model.embeddings.detach().clone())
-        return next(values)
-
-    options = {"evaluator": evaluator, "callbacks": [EarlyStoppingCallback(2)]}
-    trainer = train(tmp_path, model_of(tokenizer), rows, tokenizer, settings={"num_train_epochs": 6}, **options)
-    assert trainer.state.epoch == 4 and len(states) == 5
-    assert torch.equal(trainer.model.embeddings, states[2]) and trainer.best_scores()["epoch"] == 2
-
-
-def test_a_score_of_another_name_chooses_and_the_least_may_be_the_best(tmp_path, rows, tokenizer):
-    losses = iter([3.0, 2.0, 1.0, 4.0])
-    settings = {"num_train_epochs": 3, "metric_for_best_model": "my_loss", "greater_is_better": False}
-    trainer = train(
-        tmp_path / "a",
-        model_of(tokenizer),
-        rows,
-        tokenizer,
-        settings=settings,
-        evaluator=lambda encoder: {"other": 1.0, "my_loss": next(losses)},
-    )
-    assert trainer.best_scores()["epoch"] == 2 and [entry["my_loss"] for entry in trainer.scores()] == [3, 2, 1, 4]
-    trainer.save_model(str(tmp_path / "saved"))
-    assert "| 2 | 1.00 |" in (tmp_path / "saved" / "README.md").read_text()
+def test_an_only_score_chooses_whatever_its_name_and_one_of_several_must_be_named(tmp_path, rows, tokenizer):
     with pytest.raises(UsageError, match="the scores are x, y, and `dev_mean` shall choose"):
         train(tmp_path / "b", model_of(tokenizer), rows, tokenizer, evaluator=lambda encoder: {"x": 1, "y": 2})
     only = train(tmp_path / "c", model_of(tokenizer), rows, tokenizer, evaluator=lambda encoder: {"x": 1.0})
@@ -122,7 +91,7 @@ def test_metrics_are_computed_of_the_cosines_of_graded_pairs(tmp_path, rows, tok
     options = {"eval_dataset": Dataset.from_list(graded), "compute_metrics": compute_metrics}
     trainer = train(tmp_path, model_of(tokenizer), rows, tokenizer, **options)
     assert [set(entry) for entry in trainer.scores()] == [{"step", "epoch", "correlation"}] * 3
-    assert seen[0].predictions.shape == (47,) and seen[0].label_ids.tolist() == [row["score"] for row in graded]
+    assert seen[0].label_ids.tolist() == [row["score"] for row in graded]
     encoder = SentenceEncoder(model_of(tokenizer), tokenizer)
     cosines = [encoder.similarity(row["sentence1"], row["sentence2"]).item() for row in rows]
     np.testing.assert_allclose(seen[0].predictions, cosines, atol=1e-6)
@@ -208,86 +177,18 @@ def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
 def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows, tokenizer):
     trainer = train(tmp_path / "a", "avg", Dataset.from_list(rows), settings={"num_train_epochs": 1})
     assert isinstance(trainer.model, AvgModel) and "a3" in trainer.tokenizer.get_vocab()
-    given = train(tmp_path / "b", "gran", rows, tokenizer, settings={"num_train_epochs": 1})
-    assert given.model.config.model_type == "gran" and given.tokenizer is tokenizer
     with pytest.raises(UsageError, match="not words alone"):
         EncoderTrainer("trigram", arguments(tmp_path), rows)
-    with pytest.raises(UsageError, match="there is no type of encoder `bert`"):
-        EncoderTrainer("bert", arguments(tmp_path), rows)
     with pytest.raises(UsageError, match="comes with its tokenizer"):
         EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows)
 
 
-OWN = '''
-import torch
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.registry import ENCODERS
-
-
-class ShiftedConfig(AvgConfig):
-    model_type = "shifted"
-
-    def __init__(self, **settings):
-        super().__init__(**settings)
-
-
-@ENCODERS.register("shifted")
-class ShiftedAverage(AvgModel):
-    """The mean of the word vectors, seen through a matrix."""
-
-    config_class = ShiftedConfig
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.turn = torch.nn.Linear(config.hidden_size, config.hidden_size)
-        self.post_init()
-
-    def _init_weights(self, module):
-        if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight)
-            torch.nn.init.zeros_(module.bias)
-        else:
-            super()._init_weights(module)
-
-    def forward(self, input_ids, attention_mask=None, **options):
-        found = super().forward(input_ids, attention_mask, **{**options, "return_token_vectors": False})
-        found.pooler_output = torch.tanh(self.turn(found.pooler_output))
-        return found
-'''
-
-
-def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_path, rows, tokenizer, monkeypatch):
-    from hf_paraphrase import registry
-
-    monkeypatch.setattr(registry.ENCODERS, "data", dict(registry.ENCODERS.data))
-    (tmp_path / "shifted.py").write_text(OWN)
-    import_file(tmp_path / "shifted.py")
-    kind = registry.ENCODERS["shifted"]
-    trainer = train(tmp_path / "run", model_of(tokenizer, kind), rows, tokenizer)
-    folder = tmp_path / "saved"
-    trainer.save_model(str(folder))
-
+def test_a_class_that_takes_the_configuration_of_another_is_refused(tmp_path, rows, tokenizer):
     class Unnamed(AvgModel):
         """Has the configuration of another class."""
 
     with pytest.raises(UsageError, match="Unnamed has the model type `avg` of AvgModel"):
         EncoderTrainer(model_of(tokenizer, Unnamed), arguments(tmp_path), rows, tokenizer)
-    texts = ["a1 a2 b3", "b7"]
-    expected = SentenceEncoder(trainer.model, tokenizer).encode(texts)
-    assert np.abs(expected).max() > 0 and (folder / "shifted.py").is_file()
-    opened = SentenceEncoder.from_pretrained(folder)
-    assert type(opened.model) is kind
-    np.testing.assert_array_equal(opened.encode(texts), expected)
-    # Somebody else has its code from the folder alone.
-    found = AutoModel.from_pretrained(folder, trust_remote_code=True)
-    assert type(found).__name__ == "ShiftedAverage" and type(found) is not kind
-    ids = tokenizer(texts, padding=True, return_tensors="pt")
-    np.testing.assert_allclose(found(**ids).pooler_output.detach().numpy(), expected, atol=1e-6)
-    del registry.ENCODERS.data["shifted"]
-    with pytest.raises(ModelError, match="type `shifted` needs the code that it brings"):
-        SentenceEncoder.from_pretrained(folder)
-    sys.modules.pop("hf_paraphrase_import.shifted")
 
 
 def test_a_folder_of_a_subclass_that_transformers_saved_does_not_open_as_the_base(tmp_path, tokenizer):
@@ -300,7 +201,5 @@ def test_a_folder_of_a_subclass_that_transformers_saved_does_not_open_as_the_bas
         (tmp_path / name / "config.json").write_text(json.dumps(config))
         with pytest.raises(ModelError, match=f"of a class of its own, `(mine.)?{name}`"):
             SentenceEncoder.from_pretrained(tmp_path / name)
-        for form in ("onnx", "safetensors"):
-            with pytest.raises(ModelError, match=f"of a class of its own, `mine.{name}`"):
-                export_encoder(model=tmp_path / name, output=tmp_path / "exported", format=form)
-        assert not (tmp_path / "exported").exists()
+        with pytest.raises(ModelError, match=f"of a class of its own, `mine.{name}`"):
+            export_encoder(model=tmp_path / name, output=tmp_path / "exported", format="safetensors")

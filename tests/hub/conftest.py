@@ -35,7 +35,6 @@ SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rat
 # Steps of this size lift the vectors far above the tolerances of comparisons.
 ENCODERS = {
     "avg": f"{ENCODER} avg --min-frequency 1",
-    "avg_weighted": f"{ENCODER} avg --min-frequency 1 --frequency-weights",
     "avg_skip": f"{ENCODER} avg --min-frequency 1 --skip-unknown true",
     "avg_bpe": f"{ENCODER} avg --tokenizer {{bpe}}",
     "trigram": f"{ENCODER} trigram --min-frequency 1",

@@ -15,7 +15,7 @@ KNOWN = ["The doctor bought a car.", "two men play chess", "it's raining", "cat"
 UNKNOWN = ["The doctor bought a zebra.", "quxly", "quxly ¿ blorf", "A café? Don't!", "日本語 never seen"]
 ODD = ["", "  ", "...", "\n the \t cat ", "the doctor bought a car " * 120]
 TEXTS = [*KNOWN, *UNKNOWN, *ODD]
-AVERAGES = ["avg", "avg_weighted", "avg_skip", "avg_bpe", "trigram", "trigram_skip"]
+AVERAGES = ["avg", "avg_skip", "avg_bpe", "trigram", "trigram_skip"]
 OTHERS = ["word_trigram", "gran", "gran_gru", "recurrent", "recurrent_mean", "sdae", "sdae_decoder"]
 
 

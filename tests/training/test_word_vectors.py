@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.training.word_vectors import (
-    frequency_weight,
     initial_embeddings,
     read_word_vectors,
 )
@@ -110,22 +109,6 @@ def test_rows_are_aligned_to_the_vocabulary_and_coverage_is_counted(tmp_path):
 def test_the_files_own_unknown_word_vector_is_taken(tmp_path):
     matrix, _ = initial(write(tmp_path / "v", TEXT + "UUUNKKK 7 8 9\n"))
     assert matrix[1].tolist() == [7, 8, 9]
-
-
-def test_frequency_weights_are_a_over_a_plus_p(tmp_path):
-    path = write(tmp_path / "v", TEXT)
-    plain, weighted = initial(path)[0], initial(path, frequency_weights=True)[0]
-    for row, share in enumerate([0, 0.1, 0.6, 0.3, 0]):
-        np.testing.assert_allclose(weighted[row], plain[row] * 0.001 / (0.001 + share), rtol=1e-6)
-    assert frequency_weight(np.array([0.0, 1e-3])).tolist() == frequency_weight(np.array([0.0, 0.02]), 0.02).tolist()
-
-
-def test_another_constant_may_make_the_weights(tmp_path):
-    path = write(tmp_path / "v", TEXT)
-    plain = initial(path)[0]
-    weighted = initial(path, frequency_weights=True, constant=0.1)[0]
-    for row, share in enumerate([0, 0.1, 0.6, 0.3, 0]):
-        np.testing.assert_allclose(weighted[row], plain[row] * 0.1 / (0.1 + share), rtol=1e-6)
 
 
 def test_a_token_may_stand_for_a_word_that_is_spelt_otherwise(tmp_path):

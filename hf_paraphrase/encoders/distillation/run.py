@@ -22,7 +22,7 @@ from ...training.run import TrainingRun
 from ..kinds import encoder_kind
 from ..sentence_encoder import SentenceEncoder
 from ..train import dev_evaluator, report_encoder
-from .settings import ObjectiveSettings, StudentSettings, distill_settings
+from .settings import ObjectiveSettings, StudentSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ _CUTS = (32, 64, 128, 256)
 """The numbers of components at which a table of principal components is scored."""
 
 
-@recipe(distill_settings)
+@recipe(StudentSettings)
 def distill(settings: StudentSettings) -> SentenceEncoder:
     """Distils a sentence encoder from teachers on plain text and writes its folder, with card and record.
 

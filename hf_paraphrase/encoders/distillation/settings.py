@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ...settings import Settings, is_given, setting
 from ...training.run import TrainingRunSettings
 from ..kinds import encoder_kind, option_names
-from ..train_settings import NewEncoderSettings, VocabularySettings, with_encoder_options
+from ..train_settings import NewEncoderSettings, VocabularySettings
 from .letters import BUCKETS, LONGEST, SHORTEST
 from .texts import COLUMNS
 
@@ -217,8 +217,3 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
         start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors)
         others = [item for item in (*start, self.dev_data) if item is not None]
         return [*self.text, *self.bitext, *self.teacher, *others, *self.decontaminate]
-
-
-def distill_settings() -> type[StudentSettings]:
-    """Adds to the settings the options of all registered types of encoders."""
-    return with_encoder_options(StudentSettings, "DistillSettings")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -87,7 +87,6 @@ class ExpansionOfPairs(Extension):
     """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs."""
 
     settings = ExpansionSettings
-    unused: ClassVar[Mapping[str, Any]] = {"sentences_expanded": 0, "expansions_joined": 0}
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
