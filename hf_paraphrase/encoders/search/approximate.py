@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,6 @@ def write_lists(
     lists: int,
     seed: int = 0,
     trained: Path | None = None,
-    progress: Callable[[int], object] = lambda rows: None,
 ) -> None:
     """Trains centroids, or takes those of the file `trained`, and puts all vectors (rows, dim) into their lists."""
     faiss = _faiss()
@@ -68,9 +67,7 @@ def write_lists(
     # With centroids that are there faiss trains nothing.
     index.train(_sample(vectors, lists, seed))
     for first in range(0, len(vectors), _ROWS_PER_BLOCK):
-        block = vectors[first : first + _ROWS_PER_BLOCK]
-        index.add(block)
-        progress(len(block))
+        index.add(vectors[first : first + _ROWS_PER_BLOCK])
     faiss.write_index(index, str(path))
 
 
@@ -108,14 +105,14 @@ class InvertedLists:
         """Finds the k rows of the greatest cosine to each query (queries, dim) in its nearest lists.
 
         Rows (queries, k), the nearest first, are -1 where the lists hold fewer; cosines are in double precision. Zero
-        vectors are not found.
+        vectors are not found, and find nothing.
         """
         _, rows = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=self._parameters(probes))
         cosines, units = np.empty(rows.shape), unit_vectors(queries, "queries")
         for place in range(rows.shape[1]):
             vectors = unit_vectors(self._vectors.take(rows[:, place]), "the vectors of the index", self._vectors)
             cosines[:, place] = cosine_of_rows(units, vectors)
-            rows[~vectors.any(axis=1), place] = -1
+            rows[~(vectors.any(axis=1) & units.any(axis=1)), place] = -1
         cosines[rows < 0] = -np.inf
         order = np.lexsort((rows, -cosines), axis=1)
         rows, cosines = np.take_along_axis(rows, order, 1), np.take_along_axis(cosines, order, 1)
