@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,16 +16,13 @@ from numpy.typing import NDArray
 
 from ...artefacts.files import read_json_object
 from ...data.arrow_arrays import int64_array, text_array
-from ...data.folder import write_split
+from ...data.folder import DataFolder, write_split
 from ...errors import InputError, ModelError
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .approximate import LISTS_FILE, InvertedLists, default_lists, default_probes, write_lists
 from .nearest_neighbours import nearest_neighbours
 from .vector_file import NpyWriter, VectorFile
-
-if TYPE_CHECKING:
-    from .index import SearchIndex
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1."""
@@ -77,6 +73,32 @@ class IndexSettings:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
 
 
+class StoredIndex:
+    """What an index folder holds but its encoder: the sentences in memory, the vectors mapped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Reads the folder again, after it has changed."""
+        self.settings = IndexSettings.read_from(self.folder)
+        self.vectors = VectorFile(self.folder / VECTORS_FILE)
+        # Of many chunks a few rows are not taken without copying all.
+        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names).combine_chunks()
+        expected = (self.settings.rows, self.settings.dimension)
+        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
+            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
+            raise InputError(f"{what} expected", path=self.folder, remedy="build the index again")
+
+    def __len__(self) -> int:
+        return self.settings.rows
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
+        """Takes some rows (rows,) in their order, with the columns `sentence` and `position`."""
+        return self.sentences.take(int64_array(rows))
+
+
 def text_keys(texts: list[str]) -> NDArray[np.uint64]:
     """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
     plain = (" ".join(text.lower().split()).encode() for text in texts)
@@ -92,7 +114,7 @@ def build_index(
     seed: int = 0,
     keep_repeated: bool = False,
     batch_size: int = 256,
-    earlier: SearchIndex | None = None,
+    earlier: StoredIndex | None = None,
     without: NDArray[np.bool_] | None = None,
     progress: Callable[[int], object] = lambda sentences: None,
 ) -> IndexSettings:
@@ -166,7 +188,7 @@ class _Builder:
                 yield pa.table({"sentence": text_array(texts), "position": int64_array(positions)}).cast(SENTENCES)
             progress(len(block))
 
-    def earlier_tables(self, earlier: SearchIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
+    def earlier_tables(self, earlier: StoredIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
         """Takes over the rows of an index, but those that are left out."""
         kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
         for start in range(0, len(kept), _ROWS_PER_GROUP):

@@ -11,30 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card, is_ours
 from ...artefacts.provenance import inherited_metadata, read_provenance
-from ...data.arrow_arrays import int64_array
 from ...data.folder import DataFolder
 from ...data.sentences import SentenceCorpus
-from ...errors import InputError, ModelError, OutputError, UsageError
+from ...errors import ModelError, OutputError, UsageError
 from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from ..vectors import check_count
 from .approximate import LISTS_FILE, InvertedLists
-from .build import SENTENCES, VECTORS_FILE, IndexSettings, build_index, text_keys
+from .build import IndexSettings, StoredIndex, build_index, text_keys
 from .nearest_neighbours import nearest_neighbours
 from .semantic_search import BestPairs, MinedPairs, similar_pairs
-from .vector_file import VectorFile
 
 METHODS = ("exact", "approximate")
 ENCODER_FOLDER = "encoder"
 _QUERIES_PER_BLOCK = 1024
-_REMEDY = "build the index again"
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class Neighbour:
     position: int
 
 
-class SearchIndex:
+class SearchIndex(StoredIndex):
     """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
     Its sentences are in memory; the vectors, which are far more, are mapped, and the encoder is opened at first use.
@@ -70,28 +66,11 @@ class SearchIndex:
         *,
         device: str | None = None,
     ) -> None:
-        self.folder = Path(folder)
+        super().__init__(Path(folder))
         self._given = encoder, device
-        self._open()
-
-    def _open(self) -> None:
-        """Reads the folder, for the first time or after it has changed."""
-        self.settings = IndexSettings.read_from(self.folder)
-        self.vectors = VectorFile(self.folder / VECTORS_FILE)
-        # Of many chunks a few rows are not taken without copying all.
-        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names).combine_chunks()
-        expected = (self.settings.rows, self.settings.dimension)
-        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
-            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
-            raise InputError(f"{what} expected", path=self.folder, remedy=_REMEDY)
-        for opened in ("lists", "keys"):
-            self.__dict__.pop(opened, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self.folder, *self._given)
-
-    def __len__(self) -> int:
-        return self.settings.rows
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
@@ -121,10 +100,6 @@ class SearchIndex:
     def keys(self) -> NDArray[np.uint64]:
         """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
         return text_keys(self.sentences["sentence"].to_pylist())
-
-    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
-        """Takes some rows (rows,) in their order, with the columns `sentence` and `position`."""
-        return self.sentences.take(int64_array(rows))
 
     def neighbours(
         self,
@@ -275,7 +250,9 @@ class SearchIndex:
             if (self.folder / ENCODER_FOLDER).is_dir():
                 copy_encoder(self.folder / ENCODER_FOLDER, artefact.staging)
             finish_index(artefact, made, metadata, {**names, "columns": columns})
-        self._open()
+        self.reopen()
+        self.__dict__.pop("lists", None)
+        self.__dict__.pop("keys", None)
         return len(self) - before
 
 

@@ -94,7 +94,7 @@ def nearest_neighbours(
             best = _RunningBest(units[compared], k)
             for start in range(0, len(corpus), corpus_block):
                 part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus, start)
-                best.add(part, start, ~part.any(axis=1) if skip_zero else None)
+                best.add(part, start, np.flatnonzero(~part.any(axis=1)) if skip_zero else None)
             rows[places], cosines[places] = best.result()
     return rows, cosines
 
@@ -113,7 +113,7 @@ class _RunningBest:
         self._waiting = 0
         self._worst = np.full(len(queries), -np.inf)
 
-    def add(self, part: NDArray[np.float64], start: int, left_out: NDArray[np.bool_] | None) -> None:
+    def add(self, part: NDArray[np.float64], start: int, left_out: NDArray[np.int64] | None) -> None:
         """Compares all queries with a block (rows, dim) that begins at the row `start`, after those seen before."""
         products = self._rounded @ part.astype(np.float32).T
         if left_out is not None:
