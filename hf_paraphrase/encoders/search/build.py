@@ -144,16 +144,13 @@ def build_index(
             f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary",
             remedy="give text in the language and the script that the encoder was trained on",
         )
-    if earlier is not None:
-        settings = replace(settings, lists=earlier.settings.lists, probes=earlier.settings.probes)
-    elif approximate:
-        lists = default_lists(settings.rows)
-        settings = replace(settings, lists=lists, probes=default_probes(lists))
-    if settings.lists:
+    if approximate or (earlier is not None and earlier.settings.lists):
         vectors, path = VectorFile(folder / VECTORS_FILE), folder / LISTS_FILE
-        trained = None if earlier is None else earlier.folder / LISTS_FILE
-        write_lists(vectors, path, lists=settings.lists, seed=seed, trained=trained)
-        settings = replace(settings, recall=measure_recall(vectors, InvertedLists(path, vectors), settings.probes))
+        lists = default_lists(settings.rows)
+        write_lists(vectors, path, lists=lists, seed=seed)
+        probes = default_probes(lists)
+        recall = measure_recall(vectors, InvertedLists(path, vectors), probes)
+        settings = replace(settings, lists=lists, probes=probes, recall=recall)
     (folder / SETTINGS_FILE).write_text(json.dumps(asdict(settings), indent=2) + "\n", encoding="utf-8")
     return settings
 

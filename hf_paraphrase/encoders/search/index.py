@@ -142,7 +142,9 @@ class SearchIndex(StoredIndex):
         check_count("k", k)
         k = min(k, len(self))
         if self.uses_lists(method):
-            return self.lists.search(vectors, k, self._probes(probes))
+            probes = self.settings.probes if probes is None else probes
+            check_count("probes", probes)
+            return self.lists.search(vectors, k, probes)
         names = "queries", "the vectors of the index"
         return nearest_neighbours(vectors, self.vectors, k, skip_zero=True, names=names)
 
@@ -157,42 +159,20 @@ class SearchIndex(StoredIndex):
             )
         return bool(self.settings.lists) and method != "exact"
 
-    def _probes(self, probes: int | None) -> int:
-        if probes is None:
-            return self.settings.probes
-        check_count("probes", probes)
-        return probes
-
     def mine(
-        self,
-        threshold: float = 0.8,
-        *,
-        max_pairs: int = 1_000_000,
-        method: str | None = None,
-        probes: int | None = None,
-        show_progress_bar: bool = False,
+        self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False
     ) -> MinedPairs:
-        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine.
+        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine, above 0 to 1.
 
-        Pairs whose sides are the same but for case and spacing are left out.
-
-        Args:
-            threshold: The least cosine, above 0 to 1.
-            max_pairs: How many pairs are kept, those of the greatest cosine; memory is 48 bytes for each.
-            method: `exact` compares all with all; `approximate` each sentence with those of the lists near it.
-            probes: How many lists the approximate method reads for a sentence.
-            show_progress_bar: Show the progress on standard error.
+        All are compared with all. Pairs whose sides are the same but for case and spacing are left out. Of more than
+        `max_pairs` those of the greatest cosine are kept; memory is 48 bytes for each.
 
         Returns:
             Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
         """
         Constraints(above=0, at_most=1).check("threshold", threshold)
         best = BestPairs(max_pairs)
-        if self.uses_lists(method):
-            blocks = self.lists.similar_pairs(threshold, self._probes(probes), show_progress_bar=show_progress_bar)
-        else:
-            blocks = similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar)
-        for first, second, scores in blocks:
+        for first, second, scores in similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar):
             differ = self.keys[first] != self.keys[second]
             best.add(first[differ], second[differ], scores[differ])
         return best.result()

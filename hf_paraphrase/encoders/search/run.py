@@ -83,15 +83,10 @@ class SearchSettings(DeviceSettings):
         "with --mine: how many pairs to keep at most, those of the greatest cosine", 1_000_000, at_least=1
     )
     method: str | None = setting(
-        "exact = compare with every sentence; approximate = with those in the nearest of many lists; "
+        "exact = compare queries with every sentence; approximate = with those in the nearest of many lists; "
         "by default exact for a new index, and approximate for one that was built so",
         None,
         choices=["exact", "approximate"],
-    )
-    probes: int | None = setting(
-        "with --index, approximate: how many lists a query reads; by default a sixteenth of them but at least 8",
-        None,
-        at_least=1,
     )
     output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
@@ -127,8 +122,7 @@ class SearchSettings(DeviceSettings):
         corpus = self.corpus is not None
         rules = (
             (("columns", "split"), corpus or changes, "for reading a --corpus"),
-            (("probes",), not corpus and not changes and self.method != "exact", "for an --index with lists"),
-            (("method",), not changes, "for searching an index, or building one"),
+            (("method",), not changes and not self.mine, "for queries and for building an index"),
             (("top_k", "format"), queries, "for queries"),
             (("threshold", "max_pairs"), self.mine, "for --mine"),
             (("overwrite",), self.output is not None, "for an --output"),
@@ -254,8 +248,7 @@ def _neighbours(
     """Finds the neighbours of each query, and logs at the end how many queries have none."""
     without = 0
     with stack:
-        options: dict[str, Any] = {"method": settings.method, "probes": settings.probes}
-        neighbours = index.neighbours(queries, settings.top_k, batch_size=settings.batch_size, **options)
+        neighbours = index.neighbours(queries, settings.top_k, method=settings.method, batch_size=settings.batch_size)
         for query, found in zip(queries, neighbours, strict=True):
             without += not found
             yield query, found
@@ -276,13 +269,7 @@ def _mine(settings: SearchSettings) -> Searched:
         source = Path(str(settings.index or settings.corpus))
         with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
             staging = artefact.staging
-            pairs = index.mine(
-                settings.threshold,
-                max_pairs=settings.max_pairs,
-                method=settings.method,
-                probes=settings.probes,
-                show_progress_bar=True,
-            )
+            pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
             write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
             results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
             values = {
@@ -290,7 +277,6 @@ def _mine(settings: SearchSettings) -> Searched:
                 "title": f"Paraphrases mined from {source.resolve().name}",
                 "source": source.resolve().name,
                 "threshold": settings.threshold,
-                "approximate": index.uses_lists(settings.method),
                 "splits": DataFolder(staging).sizes(),
                 **results,
             }
@@ -315,10 +301,7 @@ def _open(settings: SearchSettings, stack: ExitStack) -> SearchIndex:
 
     if settings.corpus is None:
         index = SearchIndex(str(settings.index), device=settings.device)
-        if not index.uses_lists(settings.method) and settings.probes is not None:
-            raise UsageError(
-                "the index has no lists for --probes to read", path=settings.index, remedy="leave --probes out"
-            )
+        index.uses_lists(settings.method)
         return index
     corpus, encoder = _corpus(settings, settings.corpus), _encoder(settings)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))

@@ -178,13 +178,10 @@ def brute_force(index):
     return {(int(i), int(j)): scores[i, j] for i, j in found if texts[i] != texts[j]}
 
 
-def test_mining_equals_brute_force_each_pair_once_and_none_of_the_same_text(index, approximate):
+def test_mining_equals_brute_force_each_pair_once_and_none_of_the_same_text(index):
     expected = brute_force(index)
     assert len(expected) > 100
     assert pairs_of(index) == pytest.approx(expected)
-    assert pairs_of(approximate, probes=9) == pytest.approx(expected)
-    some = pairs_of(approximate, probes=3)
-    assert some.keys() < expected.keys() and len(some) > len(expected) / 3
 
 
 def test_only_the_best_pairs_are_kept_on_demand_and_none_of_unknown_words(index):
@@ -240,4 +237,4 @@ def test_a_damaged_index_is_refused(approximate, tmp_path, change, message):
     shutil.copytree(approximate.folder, tmp_path / "copy")
     change(tmp_path / "copy")
     with pytest.raises(HfParaphraseError, match=message):
-        SearchIndex(tmp_path / "copy").mine(0.9)
+        next(SearchIndex(tmp_path / "copy").neighbours("w1"))
