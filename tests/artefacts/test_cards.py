@@ -31,7 +31,7 @@ from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.metrics import METRICS
-from hf_paraphrase.tables import format_table, harmless_markdown
+from hf_paraphrase.tables import format_table
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted(
@@ -101,21 +101,6 @@ def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path,
     assert "`input` (licence: mit; <https://huggingface.co/datasets/org/name>)" in card.text
     write_card(tmp_path / "made", Card("pairs", PAIRS))
     assert DatasetCard.load(tmp_path / "made" / "README.md").data.source_datasets == ["org/name"]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a <b> 1 < 2 <unk>", "a &lt;b> 1 < 2 &lt;unk>"),
-        (r"a \<b> \\<b> [x](y) \](z)", r"a \<b> \\&lt;b> [x]&#40;y) \](z)"),
-        ("# a", "&#35; a"),
-        ("#1 of `n_best` *x*", "#1 of `n_best` *x*"),
-        ("```sh", "&#96;``sh"),
-        ("a\n\n\tb\u2028c", "a b c"),
-    ],
-)
-def test_markup_in_values_is_shown_as_it_is_spelt(text, shown):
-    assert harmless_markdown(text) == shown
 
 
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)

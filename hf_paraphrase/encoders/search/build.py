@@ -22,7 +22,7 @@ from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .approximate import LISTS_FILE, InvertedLists, default_lists, default_probes, write_lists
 from .nearest_neighbours import nearest_neighbours
-from .vector_file import NpyWriter, VectorFile
+from .vector_file import NpyWriter, VectorFile, npy_writer
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1."""
@@ -132,7 +132,7 @@ def build_index(
         without: Which of its rows are left out (rows,).
         progress: Called with the number of sentences that were read.
     """
-    with NpyWriter(folder / VECTORS_FILE, encoder.dimension) as writer:
+    with npy_writer(folder / VECTORS_FILE, encoder.dimension) as writer:
         builder = _Builder(encoder, writer, keep_repeated, batch_size)
         known = () if earlier is None else builder.earlier_tables(earlier, without)
         write_split(folder, "train", chain(known, builder.tables(blocks, progress)), SENTENCES, repeating=())
