@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .models.registration import register_when_imported
+from .models.registry import register
 from .registry import lazy_exports
 
 __version__ = "0.1.0"
@@ -86,4 +86,4 @@ if TYPE_CHECKING:
 __getattr__, __dir__, _names = lazy_exports(__name__)
 __all__ = ["__version__", *_names]
 
-register_when_imported()
+register()

@@ -71,16 +71,13 @@ def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
 
 
 def neighbours(settings: Any, found: Searched) -> Iterator[str]:
-    """Shows the neighbours of each query as tab-separated values, JSON lines, or Markdown of one or two indexes."""
-    layout = settings.format or ("tsv" if settings.compare is None else "markdown")
+    """Shows the neighbours of each query as tab-separated values or JSON lines."""
     for number, (query, items) in enumerate(found.neighbours):
-        if layout == "markdown":
-            yield neighbours_as_markdown(query, found.names, items)
-        elif layout == "jsonl":
-            record = {"query": query, "neighbours": [dataclasses.asdict(item) for item in items[0]]}
+        if settings.format == "jsonl":
+            record = {"query": query, "neighbours": [dataclasses.asdict(item) for item in items]}
             yield json.dumps(record, ensure_ascii=False) + "\n"
         else:
-            yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items[0])
+            yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items)
 
 
 def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
@@ -89,22 +86,6 @@ def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
         f"{_one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{_one_line(item.sentence)}\n"
         for rank, item in enumerate(found, start=1)
     )
-
-
-def neighbours_as_markdown(query: str, names: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> str:
-    """Lays out the neighbours of a query in several indexes side by side (Sjöblom et al. 2018, Table 4)."""
-    rows = [[cell for name in names for cell in (name, "cosine")], ["---", "---:"] * len(names)]
-    for rank in range(max(map(len, found), default=0)):
-        cells = [
-            (items[rank].sentence, f"{items[rank].score:.2f}") if rank < len(items) else ("", "") for items in found
-        ]
-        rows.append([cell for pair in cells for cell in pair])
-    table = "".join("| " + " | ".join(map(_cell, row)) + " |\n" for row in rows)
-    return f"**{_cell(query)}**\n\n{table}\n"
-
-
-def _cell(text: str | None) -> str:
-    return _one_line(text).replace("|", "\\|")
 
 
 def _one_line(text: str | None) -> str:

@@ -267,14 +267,14 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
 
 
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
-    from .search.vector_file import NpyWriter
+    from .search.vector_file import npy_writer
 
     empty = size = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension
         is_piped = settings.input == STANDARD_INPUT
         blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
-        with NpyWriter(output, dimension) as writer, ExitStack() as stack:
+        with npy_writer(output, dimension) as writer, ExitStack() as stack:
             progress: Any = None
             for lines in blocks:
                 if writer.rows and progress is None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.card_heads import CARD, read_card, split_card, texts
-from ..artefacts.files import read_bytes
 from ..errors import HfParaphraseError, HubError, InputError, UsageError
 from ..messages import HIDDEN
 from .licences import refusal
@@ -60,10 +59,9 @@ def plan_push(
     *,
     repo_type: str | None = None,
     revision: str | None = None,
-    exclude: Sequence[str] = (),
 ) -> Plan:
     """Checks a folder and lists what :func:`send` would send, without network or token."""
-    files, left_out = list_files(path, exclude)
+    files, left_out = list_files(path)
     head, _ = split_card(read_card(path), Path(path) / CARD)
     kind = repo_type or repo_type_of(path, files, head)
     check_artefact(path, kind, files)
@@ -143,17 +141,13 @@ def send(
     return Pushed(shown, commit.oid, commit.oid != parent, stale)
 
 
-def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
-    """Returns the token in a file if one is named, else that of `HF_TOKEN` or the saved login."""
+def find_token() -> str:
+    """Returns the token of `HF_TOKEN` or of the saved login."""
     from huggingface_hub import get_token
 
-    if token_file is None:
-        token = get_token()
-    else:
-        token = read_bytes(Path(token_file).expanduser()).decode("utf-8", "replace").strip()
+    token = get_token()
     if not token:
-        remedy = "log in with `hf auth login`, set HF_TOKEN, or name a --token-file"
-        raise UsageError("there is no token for the Hub", remedy=remedy)
+        raise UsageError("there is no token for the Hub", remedy="log in with `hf auth login`, or set HF_TOKEN")
     return _check_token(token)
 
 

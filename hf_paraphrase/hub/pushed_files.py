@@ -1,11 +1,10 @@
 """The files that a push sends, with their content on the Hub, and the checks of them.
 
-By-products are left out. A pickle or a link is refused until the user removes it or leaves it out by name.
+By-products are left out. A pickle or a link is refused.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import os
 import re
@@ -63,13 +62,8 @@ class PushedFile:
         return self.path.read_bytes() if self.content is None else self.content
 
 
-def list_files(
-    folder: str | os.PathLike[str], exclude: Sequence[str] = ()
-) -> tuple[list[PushedFile], list[tuple[str, str]]]:
-    """Lists the files of a folder that are sent, and those that are left out with the reason.
-
-    The patterns of `exclude` are compared with the names of files and folders and with their paths in the folder.
-    """
+def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[tuple[str, str]]]:
+    """Lists the files of a folder that are sent, and those that are left out with the reason."""
     root = Path(folder)
     if not root.is_dir():
         raise InputError("there is no such folder", path=folder, remedy="name a model, data or metric folder")
@@ -78,28 +72,22 @@ def list_files(
     for path in root.rglob("*"):
         relative = PurePosixPath(path.relative_to(root).as_posix())
         for part in [*reversed(relative.parents), relative][1:]:
-            if reason := _reason_to_leave_out(part, exclude):
+            reason = next((reason for pattern, reason in _LEFT_OUT if pattern.fullmatch(part.name)), None)
+            if reason is not None:
                 left_out[f"{part}/" if (root / part).is_dir() else str(part)] = reason
                 break
         else:
             if path.is_symlink():
-                remedy = "put a copy in its place, e.g. with `cp -RL`, or leave it out with --exclude"
+                remedy = "remove it, or put a copy in its place, e.g. with `cp -RL`"
                 raise InputError("a link is not sent", path=path, remedy=remedy)
             if path.is_file():
                 if path.suffix.lower() in _PICKLE_SUFFIXES:
-                    remedy = "save weights as safetensors, or leave it out with --exclude"
+                    remedy = "save weights as safetensors, and remove it"
                     raise InputError("a pickle is not sent, because it can run code", path=path, remedy=remedy)
                 files.append(PushedFile(str(relative), path))
     if not files:
         raise InputError("there is nothing to send", path=folder, remedy="name a model, data or metric folder")
     return sorted(files, key=lambda file: file.name), sorted(left_out.items())
-
-
-def _reason_to_leave_out(path: PurePosixPath, exclude: Sequence[str]) -> str | None:
-    patterns = [pattern.rstrip("/") for pattern in exclude]
-    if any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns for text in (path.name, str(path))):
-        return "left out by --exclude"
-    return next((reason for pattern, reason in _LEFT_OUT if pattern.fullmatch(path.name)), None)
 
 
 def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], head: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ class PushSettings(Settings):
     """Send a model folder, a data folder or a metric folder to the Hugging Face Hub, as one commit.
 
     Files that the branch already has are not sent again; the same command continues an interrupted push. The token is
-    that of HF_TOKEN, of `hf auth login`, or of --token-file; it is never a flag's value and never printed.
+    that of HF_TOKEN or of `hf auth login`; it is never a flag's value and never printed.
     """
 
     path: str = setting("the folder: a model, data, or an `evaluate` metric", path=True)
@@ -25,22 +25,14 @@ class PushSettings(Settings):
     )
     private: bool = setting("make the repository private; a public one that exists is refused", False)
     revision: str = setting("the branch; it is created from main if missing", MAIN)
-    commit_message: str | None = setting("the commit's first line; by default it names the folder", None)
     dry_run: bool = setting(
         "list what would be sent, a line of size in bytes, tab and name for each file, and send nothing; "
         "needs no token and no network",
         False,
     )
-    exclude: list[str] = setting(
-        "patterns (*, ?, [...]) of files and folders to leave out, by name or by path in the folder",
-        [],
-    )
     prune: bool = setting("delete files on the branch that the folder does not have", False)
     allow_any_license: bool = setting(
         "send data although its card states no licence, or one that does not allow passing it on", False
-    )
-    token_file: str | None = setting(
-        "a file that holds the token, by default HF_TOKEN or the saved login", None, path=True
     )
 
 
@@ -62,7 +54,7 @@ class Push:
 def push(settings: PushSettings) -> Push:
     """Sends a model, data or metric folder to the Hub, as one commit."""
     kind, branch = settings.repo_type, settings.revision
-    plan = plan_push(settings.path, settings.repo_id, repo_type=kind, revision=branch, exclude=settings.exclude)
+    plan = plan_push(settings.path, settings.repo_id, repo_type=kind, revision=branch)
     for name, reason in plan.left_out:
         log(f"not sent: {name} ({reason})")
     if changed := [file.name for file in plan.files if file.content is not None]:
@@ -77,11 +69,9 @@ def push(settings: PushSettings) -> Push:
         log(f"warning: {plan.licence_problem}")
     if settings.dry_run:
         return Push(plan, None)
-    token = find_token(settings.token_file)
+    token = find_token()
     log(f"sending {what}, to {where}")
-    pushed = send(
-        plan, token=token, private=settings.private, commit_message=settings.commit_message, prune=settings.prune
-    )
+    pushed = send(plan, token=token, private=settings.private, prune=settings.prune)
     if pushed.stale and settings.prune:
         log(f"deleted on the branch: {', '.join(pushed.stale)}")
     elif pushed.stale:

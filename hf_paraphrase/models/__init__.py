@@ -1,8 +1,8 @@
 """The models as transformers knows them: `configuration_x.py`, `modeling_x.py`, `tokenization_x.py`, shared layers.
 
 A model's files import torch, transformers and their siblings only, so that a folder that `save_pretrained` writes
-takes along exactly what it needs to open elsewhere. `registry` lists the model types, and `registration` makes the
-Auto classes know them.
+takes along exactly what it needs to open elsewhere. `registry` lists the model types and makes the Auto
+classes know them.
 """
 
 from __future__ import annotations

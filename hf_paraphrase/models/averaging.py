@@ -12,7 +12,7 @@ from .word_vectors import WordVectorModel, initialize_word_vectors
 
 
 class AveragingModel(WordVectorModel):
-    """Means of token vectors, which are the only parameter, `embeddings` (vocab_size, columns).
+    """Means of token vectors, `embeddings` (vocab_size, columns).
 
     They start from a normal distribution with the configuration's `initializer_range` as standard deviation, or from a
     uniform one between minus and plus that, by its `initial_distribution` if it has one; the padding row is zero.
@@ -26,7 +26,6 @@ class AveragingModel(WordVectorModel):
             )
         super().__init__(config)
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))
-        self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, AveragingModel):
@@ -41,8 +40,9 @@ class AveragingModel(WordVectorModel):
         """Computes the token vectors (batch, length, hidden_size) or None, and their mean (batch, hidden_size)."""
         lengths = mask.sum(1)
         keep: Tensor | None = None
-        if self.training and self.config.word_dropout > 0:
-            keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), self.config.word_dropout)
+        word_dropout = getattr(self.config, "word_dropout", 0.0)
+        if self.training and word_dropout > 0:
+            keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), word_dropout)
         elementwise = self.training and self.config.dropout > 0
         vectors: Tensor | None = None
         if return_token_vectors or elementwise:
@@ -52,27 +52,14 @@ class AveragingModel(WordVectorModel):
             vectors = functional.dropout(vectors, self.config.dropout)
             mean = vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
         else:
-            mean = self._masked_means(input_ids, mask, lengths, keep)
+            mean = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
         return vectors if return_token_vectors else None, mean
 
     def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         """Computes the token vectors (batch, length, hidden_size); `keep` (batch, length) scales each, None for 1."""
-        raise NotImplementedError
-
-    def _masked_means(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes means over the tokens of `input_ids` (batch, length) in `mask`, of which there are `lengths`."""
-        if mask.device.type == "cpu":
-            return self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
-        # A GPU would be waited for to learn how many there are: the others are added, and weigh nothing.
-        weights = mask.to(self.embeddings.dtype)
-        total = functional.embedding_bag(
-            input_ids,
-            self.embeddings,
-            mode="sum",
-            per_sample_weights=weights if keep is None else weights * keep,
-            sparse=self.sparse_gradients,
-        )
-        return total / lengths.clamp_min(1).unsqueeze(1).to(total.dtype)
+        vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
+        vectors = vectors * mask.unsqueeze(2)
+        return vectors if keep is None else vectors * keep.unsqueeze(2)
 
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         """Computes means over `tokens` (total,) laid end to end, as many as `lengths` (batch,), weighted by `keep`."""

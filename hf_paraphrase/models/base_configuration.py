@@ -14,7 +14,11 @@ class ModelConfig(PreTrainedConfig):
 
     Args:
         pad_token_id: The id that fills up short sentences of a batch; it never counts.
+        unk_token_id: The id of unknown words, which have a trained vector and count like any other.
         initializer_range: The standard deviation of the random initial word vectors.
+        dropout: The probability with which a single component of a vector is dropped in training.
+        word_dropout: The probability with which the whole vector of a word is dropped in training; means are still
+            taken over all words. At most one kind of dropout may be above 0.
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
@@ -54,13 +58,10 @@ class RecurrentLayersConfig(ModelConfig):
         negative_slope: The slope of the leaky ReLU below zero; the paper is silent, 0.2 is TensorFlow's default.
         bidirectional: Whether a second network reads each sentence from its end.
         direction_merge: How the states of both become one, `concat` or `sum`.
-        unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
         skip_unknown: Whether unknown words are left out like padding instead, save in sentences of nothing else.
-        dropout: The probability with which a single component of a word vector is dropped in training.
-        word_dropout: The probability with which a whole word vector is dropped in training.
         variational_dropout: The probability with which a component of the word vectors, and one of the recurrent
             state on its way into the next step, is dropped in training, the same at every step of a sentence (Gal and
-            Ghahramani 2016). At most one of the three may be above 0.
+            Ghahramani 2016).
         initializer_range: The standard deviation of the random initial word vectors (`lstm`), or the bound of their
             uniform distribution (`gru`, paper 003 section 3.2).
     """

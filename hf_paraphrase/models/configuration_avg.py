@@ -11,15 +11,10 @@ class AvgConfig(ModelConfig):
     """Configuration of `AvgModel`.
 
     Args:
-        vocab_size: The number of word vectors.
-        hidden_size: Their dimension, which is also that of the sentence embedding.
-        unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
+        hidden_size: The dimension of the word vectors and of the sentence embedding.
         skip_unknown: Leave unknown words out of the mean, as sentence encoders over pieces do (Wieting et al. 2019);
             only where a sentence has no other word does their vector count. False counts them like any word, as
             paper 000 does.
-        dropout: The probability with which a single component of a word vector is dropped in training.
-        word_dropout: The probability with which a whole word is dropped in training: its vector is zero, and the mean
-            is still taken over all words. Excludes `dropout`.
         initial_distribution: That of the random initial vectors: `normal`, or `uniform` as in paper 003 (section 3.2).
         initializer_range: Its standard deviation, or the bound of the uniform distribution.
         normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.

@@ -18,9 +18,6 @@ class ConcatenationConfig(ModelConfig):
     Args:
         vocab_sizes: The number of token vectors of each part. The ids of a part follow those of the part before.
         part_size: The dimension of the token vectors, the same for all parts.
-        dropout: The probability with which a single component of a token vector is dropped in training.
-        word_dropout: The probability with which a whole token is dropped in training: its vector is zero, and the mean
-            is still taken over all tokens of the part. Excludes `dropout`.
         part_weights: The share of each part in the cosine of two sentences, numbers above 0 whose sum does not matter;
             see `ConcatenationModel`. None leaves the means as they are, so that a part counts by its length.
     """

@@ -11,10 +11,8 @@ class GranConfig(RecurrentLayersConfig):
     """Configuration of `GranModel`.
 
     Args:
-        vocab_size: The number of word vectors.
-        hidden_size: Their dimension, that of the recurrent state and that of the sentence embedding: the gate
+        hidden_size: The dimension of the word vectors, of the recurrent state and of the sentence embedding: the gate
             multiplies word vectors component by component, so all three must be one.
-        cell: `lstm` (paper 000) or `gru` (paper 003).
         peepholes: As for `RecurrentLayersConfig`; but a saved configuration without this entry, written before there
             was a choice, keeps the network without them that it describes.
         variational_dropout_of: What `variational_dropout` acts on: `words`, the word vectors, those that are averaged

@@ -22,12 +22,7 @@ class ParallelBiGruConfig(ModelConfig):
         score_hidden_size: The size of that hidden layer.
         share_rnn: Whether both languages are read by the same recurrent weights (the authors' later code). The paper
             says that the network is "built for both" with separate vocabularies, which is taken to mean two networks.
-        pad_token_id: The id that fills up short sentences of a batch, in both languages; it never counts.
-        unk_token_id: The id of unknown words in both languages, which have a trained vector.
-        dropout: The probability with which a component of a word vector or of a sentence vector is dropped in
-            training; the paper drops nothing.
-        source_lang: Language code of the source side, for cards.
-        target_lang: Language code of the target side.
+        source_lang: Language code of the source side, for cards; `target_lang` is that of the other.
     """
 
     model_type = "parallel_bigru"

@@ -11,10 +11,7 @@ class RecurrentConfig(RecurrentLayersConfig):
     """Configuration of `RecurrentModel`.
 
     Args:
-        vocab_size: The number of word vectors.
-        hidden_size: The dimension of the sentence embedding.
         embedding_size: The dimension of the word vectors; None: that of the sentence embedding.
-        cell: `lstm` (paper 001) or `gru` (that of paper 003).
         pooling: The sentence embedding is the `last` state of the network or the `mean` of all its states.
         **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
             become one: `concat`, side by side, each of half of `hidden_size`, or `sum`, each of all of it. With the

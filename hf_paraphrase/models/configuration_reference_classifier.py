@@ -13,13 +13,8 @@ class ReferenceClassifierConfig(ModelConfig):
     """Configuration of `ReferenceClassifier`.
 
     Args:
-        vocab_size: The number of word vectors.
-        embedding_size: Their dimension.
         hidden_size: The dimension of the sentence vector; None for that of the word vectors. An average has no other.
         body: `avg`, the mean of the word vectors, or `lstm`, the state of an LSTM behind the last word.
-        unk_token_id: The id of unknown words, which have a trained vector and count like any other.
-        dropout: The probability with which a component of a word vector, or of the sentence vector, is dropped in
-            training.
     """
 
     model_type = "reference_classifier"

@@ -11,9 +11,7 @@ class SdaeConfig(ModelConfig):
     """Configuration of `SdaeModel`; sizes as in the reference code of Hill, Cho and Korhonen (2016).
 
     Args:
-        vocab_size: The number of word vectors, and of words that the decoder chooses from.
         hidden_size: The dimension of the states of encoder and decoder, and of the sentence embedding.
-        embedding_size: The dimension of the word vectors.
         readout_size: The dimension of a linear layer between the decoder's state and the words, which makes the output
             layer cheaper where `hidden_size` is large; None for no such layer, as in the reference code.
         has_decoder: Whether there is a decoder; without one the model only encodes, and has no loss.
@@ -23,7 +21,6 @@ class SdaeConfig(ModelConfig):
         initializer_range: The standard deviation of random word vectors, and of matrices (see `initialization`).
         pad_token_id: The id that fills up short sentences of a batch. Among the words that the decoder chooses from,
             where padding has no use, it stands for the end of the sentence, as in the reference code.
-        unk_token_id: The id of unknown words, which have a trained vector.
         skip_unknown: Whether unknown words are left out of what is encoded, save in sentences of nothing else.
     """
 

@@ -27,8 +27,6 @@ class SentenceClassifierConfig(ModelConfig):
         highest_score: Its high end.
         score_mean: What a regression adds to its number.
         score_deviation: What it multiplies it with before.
-        dropout: The probability with which a component of the sentence vector, or a hidden unit, is dropped in
-            training. The encoder has its own.
     """
 
     model_type = "sentence_classifier"
@@ -56,14 +54,6 @@ class SentenceClassifierConfig(ModelConfig):
         )
         if not isinstance(encoder.get("model_type"), str):
             raise ValueError("sentence_encoder must name its model_type")
-        if not self.highest_score > self.lowest_score:
-            raise ValueError(
-                f"the scale must have two numbers at least, not {self.lowest_score} to {self.highest_score}"
-            )
-        if not self.score_deviation > 0:
-            raise ValueError(f"score_deviation must be above 0, not {self.score_deviation}")
-        if self.head_hidden_size < 1:
-            raise ValueError(f"head_hidden_size must be at least 1, not {self.head_hidden_size}")
         sizes = encoder.get("vocab_sizes")
         self.vocab_size = kwargs["vocab_size"] = (
             sum(sizes) if isinstance(sizes, list) else encoder.get("vocab_size", 1)

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.utils import can_return_tuple
 
@@ -36,6 +35,7 @@ class AvgModel(AveragingModel):
 
     def __init__(self, config: AvgConfig) -> None:
         super().__init__(config, config.hidden_size)
+        self.post_init()
 
     @can_return_tuple
     def forward(
@@ -52,7 +52,7 @@ class AvgModel(AveragingModel):
             attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
                 The padding may be on any side and changes no bit of the result.
             return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
-            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
+            **kwargs: Ignored, as other fields that a tokenizer may give.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the word vectors, zero at padding, and `pooler_output`
@@ -78,11 +78,6 @@ class AvgModel(AveragingModel):
             tokens = tokens[is_known | nothing_else[rows]]
             lengths = torch.where(nothing_else, lengths, counts)
         return self._means(tokens, lengths, None)
-
-    def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
-        vectors = vectors * mask.unsqueeze(2)
-        return vectors if keep is None else vectors * keep.unsqueeze(2)
 
 
 AvgModel.register_for_auto_class("AutoModel")

@@ -40,6 +40,7 @@ class ConcatenationModel(AveragingModel):
 
     def __init__(self, config: ConcatenationConfig) -> None:
         super().__init__(config, config.part_size)
+        self.post_init()
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes the table of vectors: tokens are added to the last part, or taken from it."""
@@ -58,13 +59,7 @@ class ConcatenationModel(AveragingModel):
         return_token_vectors: bool = True,
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """Embeds a batch of sentences.
-
-        Args:
-            input_ids: Token ids of all parts (batch, length).
-            attention_mask: As for `AvgModel`; padding may be anywhere.
-            return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
-            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
+        """Embeds a batch of sentences of token ids of all parts (batch, length); see `AvgModel` for the arguments.
 
         Returns:
             `pooler_output` (batch, hidden_size), the mean of each part's token vectors side by side, zero in a part
@@ -115,17 +110,6 @@ class ConcatenationModel(AveragingModel):
         scale = lengths.unsqueeze(1) / of_part.sum(1).clamp_min(1)
         weights = of_part.to(vectors.dtype) * scale.unsqueeze(1).to(vectors.dtype)
         return (weights.unsqueeze(3) * vectors.unsqueeze(2)).flatten(2)
-
-    def _masked_means(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        if mask.device.type == "cpu":
-            return super()._masked_means(input_ids, mask, lengths, keep)
-        # Each part in a row of its own, where the tokens of the others weigh nothing.
-        parts = len(self.config.vocab_sizes)
-        numbers = torch.arange(parts, device=mask.device).view(1, -1, 1)
-        of_part = (mask.unsqueeze(1) & (self._part_of(input_ids).unsqueeze(1) == numbers)).flatten(0, 1)
-        keep = None if keep is None else keep.repeat_interleave(parts, 0)
-        means = super()._masked_means(input_ids.repeat_interleave(parts, 0), of_part, of_part.sum(1), keep)
-        return means.unflatten(0, (len(mask), parts)).flatten(1)
 
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         parts = len(self.config.vocab_sizes)

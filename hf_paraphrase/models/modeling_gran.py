@@ -67,20 +67,13 @@ class GranModel(RecurrentWordModel):
         output_gates: bool = False,
         **kwargs: Any,
     ) -> GranOutput:
-        """Embeds a batch of sentences.
-
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: As for `AvgModel`; padding changes nothing beyond rounding.
-            return_token_vectors: False leaves `last_hidden_state` out.
-            output_gates: Whether to give the gates of the tokens too.
-            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
+        """Embeds a batch of sentences; see `AvgModel` for the arguments. Padding changes nothing beyond rounding.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding,
-            `pooler_output` (batch, hidden_size), their mean, and perhaps `gates` (batch, length, hidden_size). A
-            sentence without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and
-            the others are scaled so that their mean over all words is still the embedding.
+            `pooler_output` (batch, hidden_size), their mean, and with `output_gates` the `gates` (batch, length,
+            hidden_size). A sentence without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words
+            are zero, and the others are scaled so that their mean over all words is still the embedding.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
@@ -89,9 +82,7 @@ class GranModel(RecurrentWordModel):
         pooled = sentences.mean(gated)
         token_vectors: Tensor | None = None
         if return_token_vectors:
-            token_vectors = sentences.unpack(gated)
-            if self.config.skip_unknown:
-                token_vectors = token_vectors * sentences.share_of(mask).to(gated.dtype)
+            token_vectors = sentences.unpack(gated, mask if self.config.skip_unknown else None)
         shown = sentences.unpack(gates) if output_gates else None
         return GranOutput(last_hidden_state=token_vectors, pooler_output=pooled, gates=shown)
 

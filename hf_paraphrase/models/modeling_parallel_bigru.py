@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
-from transformers import PreTrainedModel, initialization
+from transformers import initialization
 from transformers.modeling_outputs import ModelOutput
 from transformers.utils import can_return_tuple
 
@@ -17,7 +17,7 @@ from transformers.utils import can_return_tuple
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_parallel_bigru import ParallelBiGruConfig
 from .packed_sentences import PackedSentences
-from .word_vectors import embedding_layer, initialize_word_vectors, present_tokens
+from .word_vectors import WordVectorModel, initialize_recurrent, initialize_word_vectors, present_tokens
 
 
 @dataclass
@@ -30,7 +30,7 @@ class ParallelBiGruOutput(ModelOutput):
     target_vectors: Tensor | None = None
 
 
-class ParallelBiGruModel(PreTrainedModel):
+class ParallelBiGruModel(WordVectorModel):
     """Returns whether two sentences are translations of each other (paper 002, section 2.1).
 
     Each sentence is read by a bidirectional GRU; its vector h is the last state of the forward direction and, behind
@@ -48,13 +48,12 @@ class ParallelBiGruModel(PreTrainedModel):
     Attributes:
         source_embeddings: The word vectors of the source language (source_vocab_size, embedding_size).
         target_embeddings: The word vectors of the target language (target_vocab_size, embedding_size).
-        sparse_gradients: Whether the gradients of both are sparse tensors. A training switch, not saved.
     """
 
     config_class = ParallelBiGruConfig
     base_model_prefix = "parallel_bigru"
     main_input_name = "source_input_ids"
-    sparse_gradients = False
+    embeddings_name = "source_embeddings"
 
     def __init__(self, config: ParallelBiGruConfig) -> None:
         super().__init__(config)
@@ -82,22 +81,12 @@ class ParallelBiGruModel(PreTrainedModel):
             initialization.xavier_uniform_(module.score_weight)
             initialization.zeros_(module.score_bias)
         elif isinstance(module, nn.GRU):
-            _initialize_gru(module)
+            initialize_recurrent(module)
         elif isinstance(module, nn.Linear):
             initialization.xavier_uniform_(module.weight)
             initialization.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             super()._init_weights(module)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        """Returns a layer whose weight is the parameter `source_embeddings` itself."""
-        return embedding_layer(self.source_embeddings)
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        """Takes over the weight of an embedding layer for the source side."""
-        weight = value.weight
-        assert isinstance(weight, nn.Parameter)
-        self.source_embeddings = weight
 
     def encode_source(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Computes the vectors of source sentences (batch, 2 * hidden_size); zero for one without tokens.
@@ -135,16 +124,9 @@ class ParallelBiGruModel(PreTrainedModel):
     ) -> ParallelBiGruOutput:
         """Scores pairs of sentences and, with labels, computes the training loss.
 
-        Args:
-            source_input_ids: Token ids of the source sentences (source sentences, source length).
-            source_attention_mask: As for :meth:`encode_source`.
-            target_input_ids: Token ids of the target sentences (target sentences, target length).
-            target_attention_mask: As for :meth:`encode_source`.
-            labels: 1 for a pair that is parallel and 0 for one that is not (pairs,); None for no loss.
-            source_rows: The row of the source sentence of each pair (pairs,), so that a sentence of several pairs is
-                encoded once; None for one pair a row.
-            target_rows: The row of the target sentence of each pair (pairs,).
-            **kwargs: Other fields that the Trainer may give; they have no meaning here.
+        `source_input_ids` (source sentences, length) and `target_input_ids` are those of a pair a row, unless
+        `source_rows` and `target_rows` (pairs,) tell the sentences of each pair, so that one of several pairs is
+        encoded once. `labels` (pairs,) are 1 for a pair that is parallel and 0 for one that is not.
         """
         if target_input_ids is None:
             raise ValueError("target_input_ids must be given: the classifier scores pairs of sentences")
@@ -168,21 +150,6 @@ class ParallelBiGruModel(PreTrainedModel):
         _, ends = gru(PackedSequence(words, torch.tensor(sentences.batch_sizes)))
         vectors = sentences.by_row(ends.transpose(0, 1).flatten(1))
         return functional.dropout(vectors, self.config.dropout, self.training)
-
-
-@torch.no_grad()
-def _initialize_gru(layer: nn.GRU) -> None:
-    for name, parameter in layer.named_parameters(recurse=False):
-        if name.startswith("bias"):
-            initialization.zeros_(parameter)
-            continue
-        values = torch.empty_like(parameter)
-        for block in values.split(layer.hidden_size):
-            if name.startswith("weight_hh"):
-                initialization.orthogonal_(block)
-            else:
-                initialization.xavier_uniform_(block)
-        initialization.copy_(parameter, values)
 
 
 ParallelBiGruModel.register_for_auto_class("AutoModel")

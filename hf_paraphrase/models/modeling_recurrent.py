@@ -28,7 +28,7 @@ class RecurrentModel(RecurrentWordModel):
     The mean of `last_hidden_state` over the tokens is the sentence embedding, so that readers of the folder that know
     no other pooling (sentence-transformers) give the same vectors. With `pooling="mean"` it holds the states h_t. With
     `pooling="last"` it holds n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0): what each token adds to the last
-    state, whose sum over n is h_n. The states themselves are in `hidden_states` if `output_hidden_states` is set.
+    state, whose sum over n is h_n.
 
     Initialisation. `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the
     reference code. `gru`: matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range`.
@@ -56,22 +56,13 @@ class RecurrentModel(RecurrentWordModel):
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         return_token_vectors: bool = True,
-        output_hidden_states: bool | None = None,
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """Embeds a batch of sentences.
-
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: As for `AvgModel`; padding changes nothing beyond rounding.
-            return_token_vectors: False leaves `last_hidden_state` out.
-            output_hidden_states: Also return the states; None follows the configuration.
-            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
+        """Embeds a batch of sentences; see `AvgModel` for the arguments. Padding changes nothing beyond rounding.
 
         Returns:
-            `last_hidden_state` (batch, length, hidden_size), see the class, zero at padding; `pooler_output` (batch,
-            hidden_size), the sentence embedding and its mean; and perhaps `hidden_states`, one tensor h_t (batch,
-            length, hidden_size) in a tuple, zero at padding. A sentence without tokens embeds to zeros. With
+            `last_hidden_state` (batch, length, hidden_size), see the class, zero at padding, and `pooler_output`
+            (batch, hidden_size), the sentence embedding and its mean. A sentence without tokens embeds to zeros. With
             `skip_unknown` the vectors of skipped words are zero, and the others are scaled as in `GranModel`.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
@@ -81,17 +72,10 @@ class RecurrentModel(RecurrentWordModel):
         pooled = self._merged([sentences.last(part) if last else sentences.mean(part) for part in parts])
         token_vectors: Tensor | None = None
         if return_token_vectors:
-            terms = parts
-            if last:
-                lengths = sentences.lengths_of_tokens().unsqueeze(1).to(pooled.dtype)
-                terms = [sentences.differences(part) * lengths for part in parts]
-            token_vectors = sentences.unpack(self._merged(terms, sentences))
-            if self.config.skip_unknown:
-                token_vectors = token_vectors * sentences.share_of(mask).to(token_vectors.dtype)
-        states: tuple[Tensor] | None = None
-        if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
-            states = (sentences.unpack(self._merged(parts, sentences)),)
-        return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=states)
+            terms = [sentences.contributions(part) for part in parts] if last else parts
+            shown = mask if self.config.skip_unknown else None
+            token_vectors = sentences.unpack(self._merged(terms, sentences), shown)
+        return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def _states(self, tokens: Tensor, sentences: PackedSentences) -> list[Tensor]:
         """Computes the states (total, dim) of each network for packed tokens (total,), in its reading order."""

@@ -11,14 +11,16 @@ from transformers import initialization
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils import can_return_tuple
 
+from .averaging import AveragingModel
+
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_reference_classifier import ReferenceClassifierConfig
 from .packed_sentences import PackedSentences
-from .word_vectors import WordVectorModel, initialize_word_vectors, present_tokens
+from .word_vectors import initialize_recurrent, present_tokens
 
 
-class ReferenceClassifier(WordVectorModel):
+class ReferenceClassifier(AveragingModel):
     """A sentence vector and a softmax layer over two labels, 0 translation and 1 reference (paper 000, section 5.6.1).
 
     With v the mean of the word vectors (`body="avg"`) or the state of an LSTM behind the last word (`body="lstm"`),
@@ -37,9 +39,8 @@ class ReferenceClassifier(WordVectorModel):
     base_model_prefix = "reference_classifier"
 
     def __init__(self, config: ReferenceClassifierConfig) -> None:
-        super().__init__(config)
+        super().__init__(config, config.embedding_size)
         assert config.hidden_size is not None
-        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
         self.lstm: nn.LSTM | None = None
         if config.body == "lstm":
             self.lstm = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
@@ -48,29 +49,13 @@ class ReferenceClassifier(WordVectorModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, ReferenceClassifier):
-            initialize_word_vectors(module.embeddings, self.config)
-        elif isinstance(module, nn.Embedding):
-            super()._init_weights(module)
-        elif isinstance(module, nn.LSTM):
-            size = module.hidden_size
-            for name, parameter in module.named_parameters():
-                if name.startswith("bias"):
-                    values = torch.zeros_like(parameter)
-                    # Gates are in the order input, forget, cell, output; two biases are added to one another.
-                    values[size : 2 * size] = 0.5
-                    initialization.copy_(parameter, values)
-                    continue
-                blocks = torch.empty_like(parameter)
-                for block in blocks.split(size):
-                    if name.startswith("weight_hh"):
-                        initialization.orthogonal_(block)
-                    else:
-                        initialization.xavier_uniform_(block)
-                initialization.copy_(parameter, blocks)
+        if isinstance(module, nn.LSTM):
+            initialize_recurrent(module, forget_bias=1.0)
         elif isinstance(module, nn.Linear):
             initialization.xavier_uniform_(module.weight)
             initialization.zeros_(module.bias)
+        else:
+            super()._init_weights(module)
 
     @can_return_tuple
     def forward(
@@ -85,21 +70,13 @@ class ReferenceClassifier(WordVectorModel):
         Padding may be on any side; without a mask all tokens but padding count. Other fields have no meaning here.
         """
         mask = present_tokens(input_ids, attention_mask, self.config)
-        vectors = self._states_behind(input_ids, mask) if self.lstm is not None else self._means(input_ids, mask)
+        if self.lstm is None:
+            _, vectors = self._vectors_and_mean(input_ids, mask, return_token_vectors=False)
+        else:
+            vectors = self._states_behind(input_ids, mask)
         logits = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
         loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
-
-    def _means(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        lengths = mask.sum(1)
-        words = input_ids[mask]
-        if words.numel() == 0:
-            return self.embeddings.new_zeros(len(lengths), self.embeddings.shape[1])
-        if not self.training or self.config.dropout == 0:
-            # One pass over the words, without a table of all their vectors.
-            return functional.embedding_bag(words, self.embeddings, lengths.cumsum(0) - lengths, mode="mean")
-        vectors = functional.dropout(functional.embedding(input_ids, self.embeddings), self.config.dropout)
-        return (vectors * mask.unsqueeze(2)).sum(1) / lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
 
     def _states_behind(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Computes the LSTM's states behind the last words (batch, hidden_size)."""

@@ -252,12 +252,34 @@ class RnnSearchDecoder(nn.Module):
         return projected
 
 
-class RnnSearchPreTrainedModel(PreTrainedModel):
-    """Initialisation and loading for RNNsearch models."""
+class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
+    """RNNsearch with its output layer: translates with `generate` (greedy, sampling, beam search, n-best)."""
 
     config_class = RnnSearchConfig
     base_model_prefix = "model"
     main_input_name = "input_ids"
+    _tied_weights_keys: dict[str, str] = {"lm_head.weight": "decoder.embeddings.weight"}  # noqa: RUF012
+    # The loss is a mean over tokens of the batch: the Trainer divides it by the accumulation steps.
+    accepts_loss_kwargs = False
+
+    def __init__(self, config: RnnSearchConfig) -> None:
+        super().__init__(config)
+        assert config.source_vocab_size is not None
+        target = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
+        source = (
+            target
+            if config.share_embeddings
+            else nn.Embedding(config.source_vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
+        )
+        self.encoder = RnnSearchEncoder(config, source)
+        self.decoder = RnnSearchDecoder(config, target)
+        self.lm_head = nn.Linear(config.embedding_size, config.vocab_size)
+        if config.share_embeddings:
+            self._tied_weights_keys = {
+                **type(self)._tied_weights_keys,
+                "encoder.embeddings.weight": "decoder.embeddings.weight",
+            }
+        self.post_init()
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -295,33 +317,6 @@ class RnnSearchPreTrainedModel(PreTrainedModel):
             return
         for part in weight.chunk(gates):
             init.xavier_uniform_(part)
-
-
-class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixin):
-    """RNNsearch with its output layer: translates with `generate` (greedy, sampling, beam search, n-best)."""
-
-    _tied_weights_keys: dict[str, str] = {"lm_head.weight": "decoder.embeddings.weight"}  # noqa: RUF012
-    # The loss is a mean over tokens of the batch: the Trainer divides it by the accumulation steps.
-    accepts_loss_kwargs = False
-
-    def __init__(self, config: RnnSearchConfig) -> None:
-        super().__init__(config)
-        assert config.source_vocab_size is not None
-        target = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
-        source = (
-            target
-            if config.share_embeddings
-            else nn.Embedding(config.source_vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
-        )
-        self.encoder = RnnSearchEncoder(config, source)
-        self.decoder = RnnSearchDecoder(config, target)
-        self.lm_head = nn.Linear(config.embedding_size, config.vocab_size)
-        if config.share_embeddings:
-            self._tied_weights_keys = {
-                **type(self)._tied_weights_keys,
-                "encoder.embeddings.weight": "decoder.embeddings.weight",
-            }
-        self.post_init()
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:

@@ -91,10 +91,8 @@ class SdaeModel(WordVectorModel):
     sees it at every step. Other than there, the encoder reads no mark behind the last word, so that tokenizers need
     not add one.
 
-    The mean of `last_hidden_state` over the tokens is the sentence embedding, so that readers of the folder that know
-    no other pooling (sentence-transformers) give the same vectors: it holds n (h_t - h_{t-1}) for a sentence of n
-    tokens (h_0 = 0), what each token adds to the last state. The states themselves are in `hidden_states` if
-    `output_hidden_states` is set.
+    The mean of `last_hidden_state` over the tokens is the sentence embedding, as in `RecurrentModel`: it holds
+    n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0), what each token adds to the last state.
 
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
@@ -169,23 +167,14 @@ class SdaeModel(WordVectorModel):
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
         return_token_vectors: bool = True,
-        output_hidden_states: bool | None = None,
         **kwargs: Any,
     ) -> SdaeOutput:
-        """Embeds a batch of sentences and, with labels, measures how well they are reconstructed.
+        """Embeds a batch of sentences, as `RecurrentModel` does, and measures how well they are reconstructed.
 
-        Args:
-            input_ids: Token ids (batch, length).
-            attention_mask: As for `AvgModel`; padding changes nothing beyond rounding.
-            labels: The words of the sentences without noise (rows, their length), -100 at padding. `rows` may be less
-                than `batch`: then the first sentences alone are reconstructed, and the others only embedded.
-            return_token_vectors: False leaves `last_hidden_state` out.
-            output_hidden_states: Also return the states; None follows the configuration.
-            **kwargs: Other fields that a tokenizer may give; they have no meaning here.
-
-        Returns:
-            `loss`, if there are labels: the negative log-likelihood in nats of the words and the end of a sentence,
-            summed over each sentence, the mean over the sentences. The other outputs are as for `RecurrentModel`.
+        `labels` are the words of the sentences without noise (rows, their length), -100 at padding. `rows` may be less
+        than `batch`: then the first sentences alone are reconstructed, and the others only embedded. `loss` is the
+        negative log-likelihood in nats of the words and the end of a sentence, summed over each sentence, the mean
+        over the sentences.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
@@ -200,14 +189,9 @@ class SdaeModel(WordVectorModel):
             loss = total / max(len(labels), 1)
         token_vectors: Tensor | None = None
         if return_token_vectors:
-            lengths = sentences.lengths_of_tokens().unsqueeze(1).to(pooled.dtype)
-            token_vectors = sentences.unpack(sentences.differences(states) * lengths)
-            if self.config.skip_unknown:
-                token_vectors = token_vectors * sentences.share_of(mask).to(token_vectors.dtype)
-        hidden: tuple[Tensor] | None = None
-        if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
-            hidden = (sentences.unpack(states),)
-        return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=hidden)
+            shown = mask if self.config.skip_unknown else None
+            token_vectors = sentences.unpack(sentences.contributions(states), shown)
+        return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled)
 
 
 SdaeModel.register_for_auto_class("AutoModel")

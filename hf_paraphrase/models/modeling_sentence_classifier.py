@@ -81,15 +81,10 @@ class SentenceClassifier(PreTrainedModel):
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
-        """Judges a batch of sentences, or of pairs.
+        """Judges a batch of sentences, or of pairs with `second_input_ids` (batch, other length).
 
-        Args:
-            input_ids: Token ids of the (first) sentences (batch, length).
-            attention_mask: Non-zero where a token counts (batch, length); None counts all that is not padding.
-            second_input_ids: Token ids of the second sentences (batch, other length); for pairs alone.
-            second_attention_mask: As for the first.
-            labels: The class numbers, int64 (batch,), or the scores, float (batch,).
-            **kwargs: Other fields have no meaning here.
+        Masks are non-zero where a token counts; None counts all that is not padding. `labels` are the class numbers,
+        int64 (batch,), or the scores, float (batch,).
 
         Returns:
             `logits` (batch, labels): z, and for a regression the score; with labels `loss`, a mean over the batch, in
@@ -100,9 +95,8 @@ class SentenceClassifier(PreTrainedModel):
         if second_input_ids is None:
             vectors = self._embed(input_ids, attention_mask)
         else:
-            ids, mask = self._joined(input_ids, attention_mask, second_input_ids, second_attention_mask)
-            first, second = self._embed(ids, mask).chunk(2)
-            vectors = self._compared(first, second)
+            second = self._embed(second_input_ids, second_attention_mask)
+            vectors = self._compared(self._embed(input_ids, attention_mask), second)
         outputs = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
         loss = None if labels is None else self._loss(outputs, labels)
         if self.config.objective == "regression":
@@ -128,22 +122,6 @@ class SentenceClassifier(PreTrainedModel):
         output = self.encoder(input_ids, attention_mask=attention_mask, return_token_vectors=False)
         vectors: Tensor = output.pooler_output
         return vectors
-
-    def _joined(
-        self, first: Tensor, first_mask: Tensor | None, second: Tensor, second_mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Puts two batches below one another, so that a recurrent encoder takes its steps once."""
-        pad = self.config.pad_token_id
-        length = max(first.shape[1], second.shape[1])
-        ids, masks = [], []
-        for batch, given in ((first, first_mask), (second, second_mask)):
-            mask = given
-            if mask is None:
-                mask = torch.ones_like(batch) if pad is None else (batch != pad)
-            missing = (0, length - batch.shape[1])
-            ids.append(functional.pad(batch, missing, value=pad or 0))
-            masks.append(functional.pad(mask.bool(), missing, value=False))
-        return torch.cat(ids), torch.cat(masks)
 
     def _compared(self, first: Tensor, second: Tensor) -> Tensor:
         """Computes the hidden layer of pairs (batch, head_hidden_size)."""

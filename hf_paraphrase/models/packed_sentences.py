@@ -1,7 +1,4 @@
-"""The order in which recurrent layers see the tokens of a batch.
-
-A saved folder of a model that uses this file holds a copy of it, because each folder travels to the Hub by itself.
-"""
+"""The order in which recurrent layers see the tokens of a batch; it travels with the weights."""
 
 from __future__ import annotations
 
@@ -20,47 +17,41 @@ class PackedSentences:
     Within a step the sentences stand longest first, so that those that still run are a block from the beginning. This
     is the order of `torch.nn.utils.rnn.PackedSequence`.
 
-    How many sentences run at each step must be known to whoever starts the steps. It is asked for once a batch, and
-    the size of all else follows from it, so that a GPU is waited for once.
-
     Attributes:
         shape: That of the padded batch, (batch, length).
-        tokens: Where the tokens that count stand in it, row by row (total,).
-        places: The packed place of each of them (total,).
+        tokens: Where each packed token stands in it, row by row (total,).
+        slots: step * (sentences with a token) + rank for each packed token (total,).
         batch_sizes: How many sentences still run at each step.
         starts: The packed place of the first token of each step (steps,).
         ranks: The rank of each sentence by length (batch,).
-        slots: step * (sentences with a token) + rank for each packed token (total,).
         lengths: The number of counted tokens of each sentence (batch,).
+        ranked_lengths: Those of the sentences with a token, by rank.
     """
 
     shape: tuple[int, int]
     tokens: Tensor
-    places: Tensor
+    slots: Tensor
     batch_sizes: list[int]
     starts: Tensor
     ranks: Tensor
-    slots: Tensor
     lengths: Tensor
+    ranked_lengths: Tensor
 
     @classmethod
     def of_mask(cls, counted: Tensor) -> PackedSentences:
         """Finds the places for a mask (batch, length); padding may be on any side or between tokens."""
-        batch, device = counted.shape[0], counted.device
         lengths = counted.sum(1)
-        order = lengths.argsort(descending=True, stable=True)
-        ranks = torch.empty_like(order).scatter_(0, order, torch.arange(batch, device=device))
-        running = lengths[order] > torch.arange(counted.shape[1], device=device).unsqueeze(1)
-        sizes = running.sum(1)
-        starts = sizes.cumsum(0) - sizes
-        batch_sizes = [size for size in sizes.tolist() if size]
-        total = sum(batch_sizes)
-        slots = _true_places(running[: len(batch_sizes), : batch_sizes[0] if batch_sizes else 0], total)
-        tokens = _true_places(counted, total)
-        steps = counted.cumsum(1).flatten()[tokens] - 1
-        places = starts[steps] + ranks.repeat_interleave(lengths, output_size=total)
-        shape = (batch, counted.shape[1])
-        return cls(shape, tokens, places, batch_sizes, starts[: len(batch_sizes)], ranks, slots, lengths)
+        ranked_lengths, order = lengths.sort(descending=True, stable=True)
+        ranks = order.argsort()
+        rows, columns = counted.nonzero(as_tuple=True)
+        steps = (counted.cumsum(1) - 1)[rows, columns]
+        sizes = steps.bincount()
+        batch_sizes: list[int] = sizes.tolist()
+        sentences = batch_sizes[0] if batch_sizes else 0
+        slots, by_step = (steps * sentences + ranks[rows]).sort()
+        tokens = (rows * counted.shape[1] + columns)[by_step]
+        shape, starts = (counted.shape[0], counted.shape[1]), sizes.cumsum(0) - sizes
+        return cls(shape, tokens, slots, batch_sizes, starts, ranks, lengths, ranked_lengths[:sentences])
 
     @property
     def rank_of_token(self) -> Tensor:
@@ -69,14 +60,19 @@ class PackedSentences:
 
     def pack(self, values: Tensor) -> Tensor:
         """Packs values (batch, length) to (total,)."""
-        return torch.empty_like(self.places, dtype=values.dtype).scatter_(
-            0, self.places, values.flatten()[self.tokens]
-        )
+        return values.flatten()[self.tokens]
 
-    def unpack(self, vectors: Tensor) -> Tensor:
-        """Puts packed vectors (total, dim) where their tokens are (batch, length, dim); zero elsewhere."""
+    def unpack(self, vectors: Tensor, shown: Tensor | None = None) -> Tensor:
+        """Puts packed vectors (total, dim) where their tokens are (batch, length, dim); zero elsewhere.
+
+        With `shown`, a mask (batch, length) of more tokens than those that count, they are scaled so that the mean
+        over these is the mean over those.
+        """
         flat = vectors.new_zeros(self.shape[0] * self.shape[1], vectors.shape[1])
-        return flat.index_copy(0, self.tokens, vectors[self.places]).unflatten(0, self.shape)
+        unpacked = flat.index_copy(0, self.tokens, vectors).unflatten(0, self.shape)
+        if shown is None:
+            return unpacked
+        return unpacked * (shown.sum(1) / self.lengths.clamp_min(1)).view(-1, 1, 1).to(vectors.dtype)
 
     def mean(self, vectors: Tensor) -> Tensor:
         """Computes the mean of the packed vectors (total, dim) of each sentence (batch, dim); zero without any."""
@@ -89,53 +85,34 @@ class PackedSentences:
 
     def last(self, vectors: Tensor) -> Tensor:
         """Returns the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
-        result = vectors.new_zeros(self.ranks.shape[0], vectors.shape[1])
-        with_tokens = _true_places(self.lengths > 0, self.batch_sizes[0] if self.batch_sizes else 0)
-        places = self.starts[self.lengths[with_tokens] - 1] + self.ranks[with_tokens]
-        return result.index_copy(0, with_tokens, vectors[places])
+        ranks = torch.arange(len(self.ranked_lengths), device=self.ranks.device)
+        return self.by_row(vectors[self.starts[self.ranked_lengths - 1] + ranks])
 
     def reversal(self) -> Tensor:
         """Computes the packed place of the mirror image of each packed token in its sentence (total,)."""
         if not self.batch_sizes:
             return self.slots
         steps = self.slots // self.batch_sizes[0]
-        return self.starts[self.lengths_of_tokens() - 1 - steps] + self.rank_of_token
+        return self.starts[self.ranked_lengths[self.rank_of_token] - 1 - steps] + self.rank_of_token
 
-    def lengths_of_tokens(self) -> Tensor:
-        """The length of the sentence of each packed token (total,)."""
-        lengths = torch.empty_like(self.lengths).scatter_(0, self.ranks, self.lengths)
-        return lengths[self.rank_of_token]
+    def contributions(self, states: Tensor) -> Tensor:
+        """Computes n (h_t - h_{t-1}) for packed states (total, dim) of sentences of n tokens, with h_0 = 0.
 
-    def differences(self, states: Tensor) -> Tensor:
-        """Computes h_t - h_{t-1} for packed states (total, dim), with h_0 = 0."""
+        The mean over a sentence is its last state.
+        """
         if not self.batch_sizes:
             return states
         steps = states.split(self.batch_sizes)
         previous = [before[: len(now)] for before, now in pairwise(steps)]
-        return states - torch.cat([torch.zeros_like(steps[0]), *previous])
+        differences = states - torch.cat([torch.zeros_like(steps[0]), *previous])
+        return differences * self.ranked_lengths[self.rank_of_token].unsqueeze(1).to(states.dtype)
 
     def pad(self, vectors: Tensor) -> Tensor:
         """Returns packed vectors (total, dim) as (steps, sentences with a token, dim), zero behind the end of one."""
-        steps, sentences, dim = len(self.batch_sizes), self.batch_sizes[0] if self.batch_sizes else 0, vectors.shape[1]
-        if vectors.shape[0] == steps * sentences:
-            return vectors.reshape(steps, sentences, dim)
+        steps, sentences, dim = len(self.batch_sizes), len(self.ranked_lengths), vectors.shape[1]
         flat = vectors.new_zeros(steps * sentences, dim)
         return flat.index_copy(0, self.slots, vectors).reshape(steps, sentences, dim)
 
     def unpad(self, vectors: Tensor) -> Tensor:
         """Packs what :meth:`pad` gives, or anything of that shape."""
-        flat = vectors.flatten(0, 1)
-        return flat if flat.shape[0] == self.slots.shape[0] else flat[self.slots]
-
-    def share_of(self, mask: Tensor) -> Tensor:
-        """Computes the number of tokens in `mask` (batch, length) over that of counted ones, (batch, 1, 1)."""
-        return (mask.sum(1) / self.lengths.clamp_min(1)).view(-1, 1, 1)
-
-
-def _true_places(mask: Tensor, count: int) -> Tensor:
-    """Finds where the elements of a mask that are true stand in it, row by row (count,)."""
-    flat = mask.flatten()
-    if flat.device.type == "cpu":
-        return flat.nonzero().squeeze(1)
-    # A GPU would be waited for to learn how many there are.
-    return flat.to(torch.uint8).argsort(descending=True, stable=True)[:count]
+        return vectors.flatten(0, 1)[self.slots]

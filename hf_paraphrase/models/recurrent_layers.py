@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -80,25 +79,14 @@ class SingleBiasLstm(nn.Module):
 
     def _fused(self, vectors: Tensor, packing: PackedSentences) -> Tensor:
         initial = vectors.new_zeros(1, packing.batch_sizes[0], self.size)
-        state = (initial, initial)
         weights = [self.weight_input, self.weight_state, self.bias, torch.zeros_like(self.bias)]
-        if vectors.device.type != "cpu":
-            sizes = torch.tensor(packing.batch_sizes)
-            return torch.lstm(vectors, sizes, state, weights, True, 1, 0.0, self.training, False)[0]
-        # The packed form has no fast kernel on a CPU. A state depends on earlier words only, so padding behind a
-        # sentence does no harm.
-        padded = packing.pad(vectors)
-        # Under autocast PyTorch asks oneDNN for a bfloat16 kernel, which exists for some processors only.
-        exact = torch.is_autocast_enabled("cpu") and not _has_bfloat16_kernel()
-        with torch.autocast("cpu", enabled=False) if exact else nullcontext():
-            return packing.unpad(torch.lstm(padded, state, weights, True, 1, 0.0, self.training, False, False)[0])
-
-
-def _has_bfloat16_kernel() -> bool:
-    """Whether oneDNN has an LSTM for bfloat16 here; builds of PyTorch without oneDNN lack the question itself."""
-    if not torch.backends.mkldnn.is_available():
-        return False
-    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+        # Padded, for a CPU has no fast kernel for the packed form. A state depends on earlier words only, so padding
+        # behind a sentence does no harm. Not every CPU has a kernel for the bfloat16 of autocast.
+        with torch.autocast("cpu", enabled=False):
+            states = torch.lstm(
+                packing.pad(vectors), (initial, initial), weights, True, 1, 0.0, self.training, False, False
+            )[0]
+        return packing.unpad(states)
 
 
 class BiaslessGateGru(nn.Module):
@@ -204,33 +192,6 @@ class SingleBiasGru(nn.Module):
         return torch.cat(states)
 
 
-def token_dropout(
-    vectors: Tensor,
-    rank_of_token: Tensor,
-    sentences: int,
-    *,
-    dropout: float,
-    word_dropout: float,
-    variational_dropout: float,
-) -> Tensor:
-    """Drops components of packed word vectors (total, dim), or whole ones; what is left is scaled up.
-
-    `variational_dropout` is the probability for a component in all words of a sentence at once (Gal and Ghahramani
-    2016); `rank_of_token` (total,) tells the sentences.
-    """
-    if word_dropout > 0:
-        vectors = vectors * functional.dropout(vectors.new_ones(vectors.shape[0], 1), word_dropout)
-    if variational_dropout > 0:
-        masks = variational_mask(vectors, sentences, vectors.shape[1], variational_dropout)
-        vectors = vectors * masks[rank_of_token]
-    return functional.dropout(vectors, dropout)
-
-
-def variational_mask(like: Tensor, sentences: int, size: int, probability: float) -> Tensor:
-    """Draws factors (sentences, size) like a tensor: 0 with the probability, else 1 / (1 - probability)."""
-    return functional.dropout(like.new_ones(sentences, size), probability)
-
-
 class RecurrentWordModel(WordVectorModel):
     """Word vectors under recurrent networks: how all of these start, and what is dropped of them in training.
 
@@ -252,26 +213,26 @@ class RecurrentWordModel(WordVectorModel):
             initialize_layer(module, xavier=uniform)
 
     def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
-        """Drops what the configuration says of packed word vectors (total, dim), in training."""
+        """Drops what the configuration says of packed word vectors (total, dim), in training; scales the rest up."""
         config = self.config
         if not self.training:
             return vectors
-        return token_dropout(
-            vectors,
-            sentences.rank_of_token,
-            sentences.batch_sizes[0],
-            dropout=config.dropout,
-            word_dropout=config.word_dropout,
-            variational_dropout=config.variational_dropout,
-        )
+        if config.word_dropout > 0:
+            vectors = vectors * functional.dropout(vectors.new_ones(vectors.shape[0], 1), config.word_dropout)
+        if config.variational_dropout > 0:
+            vectors = vectors * self._mask(vectors, sentences, vectors.shape[1])[sentences.rank_of_token]
+        return functional.dropout(vectors, config.dropout)
 
     def _run(self, cell: SingleBiasLstm | BiaslessGateGru, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         """Computes the states of a network (total, size), in training with a mask of the state for each sentence."""
-        mask: Tensor | None = None
-        if self.training and self.config.variational_dropout > 0:
-            mask = variational_mask(vectors, sentences.batch_sizes[0], cell.size, self.config.variational_dropout)
-        states: Tensor = cell(vectors, sentences, mask)
+        drops = self.training and self.config.variational_dropout > 0
+        states: Tensor = cell(vectors, sentences, self._mask(vectors, sentences, cell.size) if drops else None)
         return states
+
+    def _mask(self, like: Tensor, sentences: PackedSentences, size: int) -> Tensor:
+        """Draws a factor for each component in all words of a sentence (sentences, size; Gal and Ghahramani 2016)."""
+        ones = like.new_ones(sentences.batch_sizes[0], size)
+        return functional.dropout(ones, self.config.variational_dropout)
 
 
 def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | BiaslessGateGru:

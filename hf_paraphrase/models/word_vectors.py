@@ -10,25 +10,26 @@ from transformers import PreTrainedModel, initialization
 
 
 class WordVectorModel(PreTrainedModel):
-    """A model whose word vectors are a parameter of its own, `embeddings` (vocab_size, dim).
+    """A model whose word vectors are a parameter of its own, by default `embeddings` (vocab_size, dim).
 
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
     """
 
     main_input_name = "input_ids"
+    embeddings_name = "embeddings"
     sparse_gradients = False
     embeddings: nn.Parameter
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Returns a layer whose weight is the parameter `embeddings` itself."""
-        return embedding_layer(self.embeddings)
+        """Returns a layer whose weight is the parameter itself."""
+        return embedding_layer(getattr(self, self.embeddings_name))
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         """Takes over the weight of an embedding layer."""
         weight = value.weight
         assert isinstance(weight, nn.Parameter)
-        self.embeddings = weight
+        setattr(self, self.embeddings_name, weight)
 
 
 def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
@@ -54,6 +55,23 @@ def initialize_word_vectors(embeddings: nn.Parameter, config: Any, *, uniform: b
     if config.pad_token_id is not None:
         vectors[config.pad_token_id] = 0.0
     initialization.copy_(embeddings, vectors)
+
+
+@torch.no_grad()
+def initialize_recurrent(layer: nn.RNNBase, *, forget_bias: float = 0.0) -> None:
+    """Draws each gate's matrices, Xavier uniform or of states orthogonal, and biases, 0 but that of forgetting."""
+    size = layer.hidden_size
+    for name, parameter in layer.named_parameters(recurse=False):
+        values = torch.zeros_like(parameter)
+        if name.startswith("bias"):
+            # Gates are in the order input, forget, …; two biases are added to one another.
+            values[size : 2 * size] = forget_bias / 2
+        for gate in values.split(size) if values.dim() == 2 else ():
+            if name.startswith("weight_hh"):
+                initialization.orthogonal_(gate)
+            else:
+                initialization.xavier_uniform_(gate)
+        initialization.copy_(parameter, values)
 
 
 def present_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> Tensor:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-import jinja2
 import pytest
 from huggingface_hub import DatasetCard, ModelCard, ModelCardData, metadata_eval_result
 from hypothesis import given
@@ -23,9 +22,6 @@ from hf_paraphrase.artefacts.card_heads import Measurement, read_card, set_resul
 from hf_paraphrase.artefacts.cards import (
     Card,
     add_results,
-    bibtex,
-    check_license,
-    render_card,
     replace_section,
     template_path,
     write_card,
@@ -33,9 +29,9 @@ from hf_paraphrase.artefacts.cards import (
 from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDERS
 from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
-from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.metrics import METRICS
-from hf_paraphrase.tables import format_table, harmless_markdown
+from hf_paraphrase.tables import format_table
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted(
@@ -107,32 +103,6 @@ def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path,
     assert DatasetCard.load(tmp_path / "made" / "README.md").data.source_datasets == ["org/name"]
 
 
-def test_unknown_templates_missing_values_and_misspelt_licences_are_refused():
-    for missing in ("title", "license", "columns", "rules"):
-        with pytest.raises(jinja2.UndefinedError):
-            render_card("dataset_cards", "pairs", {key: value for key, value in PAIRS.items() if key != missing})
-    with pytest.raises(HfParaphraseError, match=r"no card template model_cards/none\.md"):
-        template_path("model_cards", "none")
-    check_license("cc-by-2.0")
-    with pytest.raises(UsageError, match="CC BY"):
-        check_license("CC BY")
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a <b> 1 < 2 <unk>", "a &lt;b> 1 < 2 &lt;unk>"),
-        (r"a \<b> \\<b> [x](y) \](z)", r"a \<b> \\&lt;b> [x]&#40;y) \](z)"),
-        ("# a", "&#35; a"),
-        ("#1 of `n_best` *x*", "#1 of `n_best` *x*"),
-        ("```sh", "&#96;``sh"),
-        ("a\n\n\tb\u2028c", "a b c"),
-    ],
-)
-def test_markup_in_values_is_shown_as_it_is_spelt(text, shown):
-    assert harmless_markdown(text) == shown
-
-
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)
 def test_templates_pass_on_as_markdown_only_what_this_package_lays_out(kind, name):
     text = template_path(kind, name).read_text(encoding="utf-8")
@@ -168,30 +138,7 @@ def test_hostile_results_are_text_in_an_evaluated_card(tmp_path):
     assert "\n# Mine <img>\n" in card and card.count("<!-- s: end -->") == 1
 
 
-def test_citations_are_whole_and_each_comes_once():
-    text = bibtex("kudo-2018-subword", "bahdanau-etal-2015-neural", "kudo-2018-subword")
-    assert text.startswith("```bibtex\n@inproceedings{kudo-2018-subword,\n") and text.endswith("}\n```")
-    assert text.count("@inproceedings{") == 2 and text.count("{") == text.count("}")
-    with pytest.raises(HfParaphraseError, match="no citation"):
-        bibtex("nobody-1900-nothing")
-
-
 # ----- heads
-
-
-@pytest.mark.parametrize(
-    ("text", "head"),
-    [
-        (b"", {}),
-        (b"# Title\n---\na: 1\n---\n", {}),
-        (b"---\n# comment\n---\n", {}),
-        (b"---\nlicense: mit\n---\n# Title\n\n---\n", {"license": "mit"}),
-        (b"\xef\xbb\xbf---\r\nlicense: mit\r\n---\r\n", {"license": "mit"}),
-    ],
-)
-def test_the_head_of_a_card_is_read(tmp_path, text, head):
-    (tmp_path / "README.md").write_bytes(text)
-    assert split_card(read_card(tmp_path))[0] == head
 
 
 @pytest.mark.parametrize(
@@ -260,17 +207,6 @@ def test_the_rest_of_the_text_stays_and_a_second_run_changes_nothing(lines, sect
     assert middle.strip() == text.strip()
     assert "## Limits" not in lines or stop.startswith("\n## Limits\n")
     assert (start + stop.removeprefix("\n")).split() == card.split()
-
-
-@pytest.mark.parametrize("card", [b"---\na: b: c\n---\n", b"\xff", None])
-def test_a_card_that_cannot_take_the_section_is_refused_and_unchanged(tmp_path, card):
-    path = tmp_path / "README.md"
-    if card is not None:
-        path.write_bytes(card)
-    with pytest.raises(InputError) as caught:
-        add_results(tmp_path, "x", {}, section="a", text="b")
-    assert caught.value.path == str(path)
-    assert not path.exists() if card is None else path.read_bytes() == card
 
 
 def measured(**values):

@@ -14,7 +14,6 @@ from hf_paraphrase.artefacts.provenance import (
     inherited_model_metadata,
     inherited_sections,
     is_url,
-    languages_read,
     origin_of,
     read_provenance,
     versions,
@@ -174,22 +173,6 @@ def test_inputs_are_listed_with_what_is_known_of_them():
     assert "\n" not in hostile and hostile.count("`") == 2 and "javascript" not in hostile and "<script" not in hostile
     assert is_url("https://example.org/a?b=c")
     assert not any(map(is_url, ("ftp://example.org", "https://example.org/a b", "https://example.org/)", None)))
-
-
-@pytest.mark.parametrize(
-    ("languages", "english", "expected"),
-    [
-        (None, True, ["en"]),
-        (None, False, []),
-        ("[en, fr]", True, ["en"]),
-        ("[en, fr]", False, ["en", "fr"]),
-        ("[fi]", True, ["fi"]),
-    ],
-)
-def test_the_language_of_a_model_is_that_of_its_pairs(tmp_path, languages, english, expected):
-    if languages:
-        (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
-    assert languages_read(tmp_path, english=english) == expected
 
 
 def test_an_export_inherits_licence_language_and_the_sections_but_no_scores(tmp_path):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import pickle
-import zipfile
-from pathlib import Path
 
 import fsspec
 import numpy as np
@@ -13,8 +11,7 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hf_paraphrase.artefacts.provenance import fingerprint, inherited_metadata, languages_read, write_provenance
-from hf_paraphrase.artefacts.remote_paths import to_path
+from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError
@@ -118,30 +115,6 @@ def test_a_url_that_cannot_be_read_is_one_line(url, problem, tmp_path, capsys, m
     assert main(["score", "--pairs", url, "--output", str(tmp_path / "made")]) == 2
     error = capsys.readouterr().err
     assert f"{url}: {problem}" in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("inner", ["pairs", "", "pairs/"])
-def test_a_folder_in_an_archive_a_whole_store_and_chains_of_urls_are_read(inner, folder, memory):
-    assert to_path(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
-    archive = folder.parent / "archive.zip"
-    with zipfile.ZipFile(archive, "w") as stream:
-        for path in folder.rglob("*"):
-            stream.write(path, path.relative_to(folder.parent if inner else folder))
-    memory.put(f"{folder}/", "/", recursive=True)
-    chained = (f"file://{folder}", f"simplecache::file://{folder}", "simplecache::memory://")
-    for url in (f"zip://{inner}::{archive}", f"zip://{inner}::file://{archive}", "memory://", *chained):
-        assert DataFolder(url).table() == DataFolder(folder).table()
-        assert fingerprint(url) == fingerprint(folder)
-
-
-def test_the_card_at_a_url_is_read_and_its_credentials_are_in_no_record(secret, tmp_path):
-    record = write_provenance(tmp_path, command="score", settings={"pairs": secret}, inputs={secret: "00"})
-    assert record["inputs"][0]["name"] == "host" and record["inputs"][0]["license"] == ["cc0-1.0"]
-    assert "secret" not in (tmp_path / "provenance.json").read_text()
-    assert languages_read(secret, english=True) == ["en"]
-    assert inherited_metadata(secret) == {"license": ["cc0-1.0"], "language": ["en"]}
-    for url in ("memory://me:secret@host", "http://me:secret@host", "http://host/?key=secret"):
-        assert "secret" not in to_path(url).name
 
 
 def test_credentials_of_a_url_are_in_no_output(secret, tmp_path):

@@ -8,12 +8,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.artefacts.report import curve, is_report, recorded_plots, render_report, write_report
-from hf_paraphrase.tables import format_table, plain_markdown
 
 HOSTILE = "x</script><script>alert(1)</script>\"'><img src=//evil onerror=a> \x1b[31m\u202e\ud800 http://me:pw@host/"
 PIXEL = base64.b64decode(
@@ -99,20 +96,6 @@ def test_hostile_text_does_nothing_in_a_report():
     check_harmless(render_report(f"# {HOSTILE}\n\n{HOSTILE}\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |", record))
 
 
-@given(st.text(alphabet="<>&\"'`*_[]()!|\\#-+1.: \nab=/;", max_size=120) | st.text(max_size=80))
-def test_no_markdown_becomes_something_that_runs(text):
-    check_harmless(render_report(text, {}))
-
-
-def test_sentences_in_a_report_are_shown_as_they_are():
-    sentence = '<script>alert("1")</script> & *a* [b](javascript:c) | `d` ![e](f) <!-- g --> \\'
-    listed = f"# t\n\n1. R: {plain_markdown(sentence)}\\\n   T: b\n"
-    table = format_table(["a", "b"], [[plain_markdown(sentence), "1"]])
-    assert render_report(listed, {}).count("<br") == 1
-    for text in (listed, table):
-        assert sentence in Reader(render_report(text, {})).text
-
-
 def test_recorded_numbers_are_drawn():
     results = {
         "log": [{"step": 1, "loss": 0.5}, {"step": 2, "loss": math.nan}, {"step": 3, "eval_loss": 1.0}],
@@ -144,13 +127,3 @@ def test_a_curve_stays_in_its_frame_and_round_numbers_enclose_it(points):
     values = [value for _, value in plot["rows"]]
     tolerance = 1e-3 * (values[-1] - values[0])
     assert all(values[0] - tolerance <= y <= values[-1] + tolerance for _, _, _, y in plot["points"])
-
-
-def test_higher_values_are_drawn_higher_between_round_numbers():
-    plot = curve("a", "epoch", [(0, 48.9), (1, 55.8), (2, 52.0)])
-    heights = [row for _, row, _, _ in plot["points"]]
-    assert heights[1] < heights[2] < heights[0]
-    assert [value for _, value in plot["rows"]] == [48, 50, 52, 54, 56]
-    page = render_report("# a", {"results": {"epochs": [{"epoch": 1, "a": 48.9}, {"epoch": 2, "a": 55.8}]}})
-    assert 'aria-label="A: from 48.9 to 55.8, lowest 48.9, highest 55.8"' in page
-    assert page.count("<circle") == 2 and page.count("<polyline") == 1 and ">56</text>" in page

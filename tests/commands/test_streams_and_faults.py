@@ -64,7 +64,7 @@ def test_nothing_is_written_where_the_reader_has_gone():
 
 @pytest.mark.parametrize("layout", ["jsonl", "tsv"])
 def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, monkeypatch):
-    found = Searched(names=("index",), neighbours=iter([("one", [[Neighbour("un\x1b[31m café 😀", 1.0, 0, 1)]])]))
+    found = Searched(neighbours=iter([("one", [Neighbour("un\x1b[31m café 😀", 1.0, 0, 1)])]))
     monkeypatch.setattr(search, "run", lambda settings: found)
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", terminal)

@@ -38,14 +38,11 @@ ENCODERS = {
     "avg_skip": f"{ENCODER} avg --min-frequency 1 --skip-unknown true",
     "avg_bpe": f"{ENCODER} avg --tokenizer {{bpe}}",
     "trigram": f"{ENCODER} trigram --min-frequency 1",
-    "trigram_skip": f"{ENCODER} trigram --min-frequency 1 --skip-unknown true",
     "word_trigram": f"{ENCODER} word-trigram --min-frequency 1",
     "gran": f"{ENCODER} gran --min-frequency 1",
     "gran_gru": f"{ENCODER} gran --min-frequency 1 --cell gru --bidirectional true --skip-unknown true",
     "recurrent": f"{ENCODER} recurrent --min-frequency 1",
-    "recurrent_mean": f"{ENCODER} recurrent --min-frequency 1 --pooling mean --bidirectional true",
     "sdae": f"{SDAE} --dev-size 2 --precision fp32",
-    "sdae_decoder": f"{SDAE} --dev-size 2 --precision fp32 --keep-decoder",
 }
 NMT = "train-nmt --bitext {bitext} --epochs 1 --precision fp32 --batch-size 4 --vocab-size 40 --hidden-size 8"
 CLASSIFIER = (

@@ -15,9 +15,8 @@ from safetensors.torch import save
 from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
-from hf_paraphrase.artefacts.artefact import Artefact
-from hf_paraphrase.artefacts.hub_models import fetched_folder, model_folder, repository_name
-from hf_paraphrase.artefacts.provenance import REPORT, fingerprint, read_provenance
+from hf_paraphrase.artefacts.hub_models import model_folder
+from hf_paraphrase.artefacts.provenance import REPORT, fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
@@ -63,25 +62,6 @@ def test_a_model_gives_the_vectors_of_its_folder_and_no_code_pickle_or_checkpoin
     assert set(published.fetched) == {name for name in own if not name.endswith(".py")} | parts
 
 
-def test_two_revisions_of_one_model_are_recorded_each_as_itself(published, tmp_path):
-    other = write_average(tmp_path / "v2", ["w1", "w2"], hidden_size=3)
-    published.repositories["model", "ann/avg"].commit(files_of(other), branch="v2")
-    encoders = {revision: SentenceEncoder.from_pretrained("ann/avg", revision=revision) for revision in (None, "v2")}
-    names = {revision: repository_name(encoder.folder) for revision, encoder in encoders.items()}
-    assert names == {None: "ann/avg", "v2": "ann/avg@v2"}
-    assert repository_name("ann/avg") == "ann/avg" and fetched_folder("ann/avg") == encoders[None].folder
-    for revision, encoder in encoders.items():
-        encoder.save_pretrained(tmp_path / f"copy_{revision}")
-        with Artefact(tmp_path / f"other_{revision}", command="x", settings={}, inputs=[encoder.folder]) as artefact:
-            artefact.finish()
-        for made in (f"copy_{revision}", f"other_{revision}"):
-            (item,) = read_provenance(tmp_path / made)["inputs"]
-            assert (item["name"], item["sha256"]) == (names[revision], fingerprint(encoder.folder))
-    assert fingerprint(encoders[None].folder) != fingerprint(encoders["v2"].folder)
-    published.calls.clear()
-    assert [model_folder("ann/avg", revision=revision) for revision in encoders] and published.calls == []
-
-
 @pytest.mark.parametrize("inner", ["", "[it]/"])
 @pytest.mark.parametrize("settings", [b'{"model_type": "llama"}', b'{"model_type": ["avg"]}', b"{", b"{}"])
 def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_is_that_of_a_folder(
@@ -99,18 +79,6 @@ def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_
             SentenceEncoder.from_pretrained(name)
         messages.add((caught.value.message, caught.value.remedy))
     assert len(messages) == 1 and set(published.fetched) == {f"{inner}config.json"}
-
-
-def test_of_a_repository_without_settings_only_a_folder_with_a_model_is_fetched(published, encoder_folder):
-    inner = {f"source/{name}": content for name, content in files_of(encoder_folder).items()}
-    published.make("ann/vectors", files={**inner, "model.safetensors": b"much"})
-    with pytest.raises(ModelError, match=r"no model: there is no config.json.*namespace/name/folder names a model"):
-        SentenceEncoder.from_pretrained("ann/vectors")
-    with pytest.raises(ModelError, match=r"ann/vectors/target: the repository has no model"):
-        model_folder("ann/vectors/target")
-    assert published.fetched == []
-    assert SentenceEncoder.from_pretrained("ann/vectors/source").dimension == 5
-    assert "model.safetensors" not in published.fetched
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def content(folder):
 
 
 def push_here(folder, repo_id="ann/thing", *, allow_any_license=False, **options):
-    planned = {name: options.pop(name) for name in ("repo_type", "revision", "exclude") if name in options}
+    planned = {name: options.pop(name) for name in ("repo_type", "revision") if name in options}
     plan = plan_push(folder, repo_id, **planned)
     if not allow_any_license:
         check_licence(plan)
@@ -129,29 +129,16 @@ def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder)
     assert hub.calls == []
 
 
-def test_the_token_is_that_of_the_file_or_of_the_environment(tmp_path, monkeypatch):
+def test_the_token_is_that_of_the_environment_or_of_the_login(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert find_token() == TOKEN
-    (tmp_path / "t").write_text(" hf_other\n")
-    assert find_token(tmp_path / "t") == "hf_other"
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent")
-    with pytest.raises(UsageError, match=r"hf auth login.*HF_TOKEN.*--token-file"):
+    with pytest.raises(UsageError, match=r"hf auth login.*HF_TOKEN"):
         find_token()
 
 
-@pytest.mark.parametrize("data", [b"", b"two tokens", b"a\nb", b"\xff\xfe", None])
-def test_a_file_without_a_token_is_refused_and_its_content_not_shown(tmp_path, data):
-    if data is not None:
-        (tmp_path / "t").write_bytes(data)
-    with pytest.raises((InputError, UsageError), match="token") as caught:
-        find_token(tmp_path / "t")
-    assert "two" not in caught.value.message
-
-
-@pytest.mark.parametrize(
-    "words", [["--token", TOKEN], [f"--hf_token={TOKEN}"], [TOKEN], ["--token-file", TOKEN], ["--repo-id", TOKEN * 4]]
-)
+@pytest.mark.parametrize("words", [["--token", TOKEN], [f"--hf_token={TOKEN}"], [TOKEN], ["--repo-id", TOKEN * 4]])
 def test_a_token_among_the_flags_is_refused_and_not_shown(hub, model_folder, capsys, words):
     assert main(["push", "--path", str(model_folder), "--repo-id", "ann/avg", *words]) == 2
     out, err = capsys.readouterr()
@@ -161,30 +148,28 @@ def test_a_token_among_the_flags_is_refused_and_not_shown(hub, model_folder, cap
 
 def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_folder, capsys):
     (data_folder / ".git").mkdir()
-    (data_folder / "notes.txt").write_text("mine")
     card = data_folder / "README.md"
     card.write_text(card.read_text() + '\n    load_dataset("path/to/this/folder", split="train")\n')
-    words = ["push", "--path", str(data_folder), "--repo-id", "ann/a-rather-long-name", "--exclude", "notes.txt"]
+    words = ["push", "--path", str(data_folder), "--repo-id", "ann/a-rather-long-name"]
     assert main([*words, "--dry-run", "--private"]) == 0
     out, err = capsys.readouterr()
     assert re.search(r"4 files, \d.* would go to the private dataset ann/a-rather-long-name, branch main; noth", err)
-    assert "not sent: .git/ (hidden)" in err and "not sent: notes.txt (left out by --exclude)" in err
+    assert "not sent: .git/ (hidden)" in err
     assert "on the Hub, README.md name ann/a-rather-long-name" in err
     assert hub.calls == []
-    push_here(data_folder, "ann/a-rather-long-name", exclude=["notes.txt"])
+    push_here(data_folder, "ann/a-rather-long-name")
     sent = hub.files("ann/a-rather-long-name", "dataset")
     assert out == "".join(f"{len(data)}\t{name}\n" for name, data in sorted(sent.items()))
     assert b'load_dataset("ann/a-rather-long-name", split' in sent["README.md"]
 
 
-def test_a_push_prints_the_url_alone_and_the_rest_to_stderr(hub, model_folder, tmp_path, capsys, monkeypatch):
-    (tmp_path / "secret").write_text(TOKEN + "\n")
-    words = ["push", "--path", str(model_folder), "--repo-id", "ann/avg", "--token-file", str(tmp_path / "secret")]
-    assert main([*words, "--private", "--revision", "v2", "--commit-message", "First"]) == 0
+def test_a_push_prints_the_url_alone_and_the_rest_to_stderr(hub, model_folder, capsys, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    words = ["push", "--path", str(model_folder), "--repo-id", "ann/avg", "--private", "--revision", "v2"]
+    assert main(words) == 0
     out, err = capsys.readouterr()
     assert out == f"{URL}/ann/avg/tree/v2\n"
     assert "7 files" in err and "commit " in err and TOKEN not in err
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
     done = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", revision="v2")
     assert str(done) == out and not done.pushed.is_new
 

@@ -25,7 +25,11 @@ SETTINGS = {
         {**SMALL, "embedding_size": 3},
         {**SMALL, "embedding_size": 3, "tie_word_embeddings": True, "share_embeddings": True},
     ],
-    "sentence_classifier": [{"sentence_encoder": {"model_type": "avg", **SMALL}}],
+    "sentence_classifier": [
+        {"sentence_encoder": {"model_type": "avg", **SMALL}},
+        {"sentence_encoder": {"model_type": "gran", **SMALL, "peepholes": False}, "objective": "regression"},
+        {"sentence_encoder": {"model_type": "concatenation", "vocab_sizes": [5, 4], "part_size": 2}},
+    ],
 }
 CASES = [(model_type, settings) for model_type in MODELS for settings in SETTINGS[model_type]]
 

@@ -2,20 +2,16 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from padded_rows import padded
-from safetensors.torch import load_file
-from transformers import AutoConfig, AutoModel
+from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 
 def make(**settings):
@@ -43,24 +39,6 @@ def test_pooler_output_is_the_plain_mean_of_the_word_vectors():
         assert not output.last_hidden_state[place, len(row) :].any()
     pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
     torch.testing.assert_close(pooled, output.pooler_output)
-
-
-def test_the_mask_wins_over_the_padding_id():
-    model = make()
-    ids = torch.tensor([[5, 0, 6]])
-    with_zero_row = model(ids, torch.ones(1, 3)).pooler_output
-    torch.testing.assert_close(with_zero_row[0], (model.embeddings[5] + model.embeddings[6]) / 3)
-
-
-def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(tmp_path):
-    model = make(word_dropout=0.25)
-    model.save_pretrained(tmp_path)
-    assert list(load_file(tmp_path / "model.safetensors")) == ["embeddings"]
-    loaded = AutoModel.from_pretrained(tmp_path)
-    ids, mask = padded(ROWS, 9)
-    assert type(loaded) is AvgModel and torch.equal(loaded(ids, mask)[0], model(ids, mask)[0])
-    config = AutoConfig.from_pretrained(tmp_path)
-    assert (config.vocab_size, config.hidden_size, config.word_dropout, config.unk_token_id) == (40, 9, 0.25, 1)
 
 
 def test_with_the_saved_configuration_model2vec_neither_normalises_nor_truncates(tmp_path):
@@ -108,14 +86,6 @@ def small_batch(rows, *, left=False):
 sentences = st.lists(st.lists(st.integers(1, 11), max_size=9), min_size=1, max_size=8)
 
 
-def test_the_unknown_vector_counts_where_nothing_else_is_left_and_by_default():
-    table = make_small().embeddings
-    torch.testing.assert_close(make_small()(*small_batch([[1, 1, 1]])).pooler_output[0], table[1])
-    counted = make_small(skip_unknown=False)(*small_batch([[5, 1]])).pooler_output[0]
-    torch.testing.assert_close(counted, (table[5] + table[1]) / 2)
-    assert AvgConfig().skip_unknown is False
-
-
 @pytest.mark.parametrize("skip_unknown", [True, False])
 @settings(max_examples=60, deadline=None)
 @given(rows=sentences, left=st.booleans())
@@ -138,28 +108,3 @@ def test_a_skipped_unknown_word_is_not_trained(dropout):
     model.zero_grad()
     model(*small_batch([[1, 1]])).pooler_output.sum().backward()
     assert dropout or model.embeddings.grad[UNKNOWN].any()
-
-
-def test_encode_skips_unknown_words_by_either_way_to_tokenise(tmp_path):
-    tokenizer = build_word_level_tokenizer([f"w{number}" for number in range(10)])
-    model = make_small()
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    encoder = SentenceEncoder.from_pretrained(tmp_path)
-    assert encoder.model.config.skip_unknown
-    one = encoder.encode(["w1 strange w2", "strange", "", "w3"])
-    np.testing.assert_array_equal(one[[0, 3]], encoder.encode(["w1 w2", "w3"]))
-    np.testing.assert_array_equal(one[1], model.embeddings[UNKNOWN].detach())
-    assert not one[2].any()
-    many = encoder.encode(["w1 strange w2", "strange", "", "w3"] * 300)
-    np.testing.assert_array_equal(many.reshape(300, 4, 7), np.broadcast_to(one, (300, 4, 7)))
-
-
-def test_model2vec_agrees_with_skipped_unknown_words(tmp_path):
-    model2vec = pytest.importorskip("model2vec")
-    tokenizer = build_word_level_tokenizer([f"w{number}" for number in range(10)])
-    make_small().save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    texts = ["w1 strange w2", "w3"]
-    theirs = model2vec.StaticModel.from_pretrained(tmp_path).encode(texts)
-    np.testing.assert_allclose(theirs, SentenceEncoder.from_pretrained(tmp_path).encode(texts), rtol=1e-5, atol=1e-6)

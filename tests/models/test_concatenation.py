@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 import torch
 from padded_rows import padded
-from safetensors.torch import load_file
-from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_concatenation import ConcatenationModel
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -124,57 +120,6 @@ def test_a_folder_from_before_there_were_weights_opens(tmp_path):
     assert not np.allclose(encoder(part_weights=[0.8, 0.2]).encode(TEXTS[:1]), item.encode(TEXTS[:1]))
 
 
-def test_sentence_transformers_gives_the_same_by_the_code_in_the_folder(tmp_path):
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    item = encoder(part_weights=[0.8, 0.2])
-    item.save_pretrained(tmp_path / "model")
-    opened = sentence_transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu", trust_remote_code=True)
-    texts = [text for text in TEXTS if text]
-    np.testing.assert_allclose(opened.encode(texts), item.encode(texts), atol=1e-6)
-
-
-def test_each_half_is_what_an_avg_model_of_that_part_gives():
-    item = encoder()
-    for part, backend in enumerate(item.tokenizer.backend_tokenizer.parts):
-        rows = item.model.embeddings.split(item.model.config.vocab_sizes)[part].detach()
-        alone = AvgModel(AvgConfig(vocab_size=len(rows), hidden_size=4))
-        with torch.no_grad():
-            alone.embeddings.copy_(rows)
-        for text, vector in zip(TEXTS, item.encode(TEXTS), strict=True):
-            ids = torch.tensor([backend.encode(text).ids], dtype=torch.long)
-            expected = alone(ids, torch.ones_like(ids)).pooler_output[0].detach().numpy()
-            np.testing.assert_allclose(vector[4 * part : 4 * part + 4], expected, atol=1e-6)
-
-
-def test_one_folder_holds_both_parts_and_opens_with_the_auto_classes(tmp_path):
-    item = encoder()
-    save(item, tmp_path)
-    assert list(load_file(tmp_path / "model.safetensors")) == ["embeddings"]
-    config = AutoConfig.from_pretrained(tmp_path)
-    assert config.vocab_sizes == item.model.config.vocab_sizes
-    assert (config.hidden_size, config.vocab_size) == (8, sum(config.vocab_sizes))
-    model, tokenizer = AutoModel.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
-    assert type(model) is ConcatenationModel and type(tokenizer) is ConcatenationTokenizer
-    first, second = (one(TEXTS, padding=True, return_tensors="pt") for one in (item.tokenizer, tokenizer))
-    assert torch.equal(first["input_ids"], second["input_ids"])
-    assert torch.equal(model(**second).pooler_output, item.model(**first).pooler_output)
-    opened = SentenceEncoder.from_pretrained(tmp_path)
-    np.testing.assert_array_equal(opened.encode(TEXTS), item.encode(TEXTS))
-    assert opened.dimension == 8 and not opened.encode("").any()
-
-
-def test_encoding_many_texts_uses_array_operations_and_gives_the_same(monkeypatch):
-    item, texts = encoder(), [text for text in TEXTS for _ in range(30)]
-    expected = item.model(**item.tokenizer(texts, padding=True, return_tensors="pt")).pooler_output.detach().numpy()
-    np.testing.assert_array_equal(item.encode(texts), expected)
-
-    def refuse(*_):
-        raise AssertionError("the slow way was taken")
-
-    monkeypatch.setattr(item, "tokenize", refuse)
-    np.testing.assert_array_equal(item.encode(texts), expected)
-
-
 def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():
     tokenizer = encoder().tokenizer
     names = tokenizer.tokenize("the cat")
@@ -204,28 +149,3 @@ def test_parts_without_padding_and_equal_names_are_refused():
         ConcatenationTokenizer(parts=[build_word_level_tokenizer(["[1]cat"]), words])
     with pytest.raises(ValueError, match="either"):
         ConcatenationTokenizer()
-
-
-SCRIPT = """
-import sys, torch
-from transformers import AutoModel, AutoTokenizer
-texts = ["The cat sat.", "a", "", "\\u00fcber den", "the  hat", "never seen before"]
-for name in ("concatenation", "weighted", "trigram"):
-    model = AutoModel.from_pretrained(name, trust_remote_code=True).eval()
-    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
-    vectors = model(**tokenizer(texts, padding=True, return_tensors="pt")).pooler_output
-    torch.testing.assert_close(vectors, torch.load(name + ".pt", weights_only=True), atol=1e-6, rtol=0)
-assert "hf_paraphrase" not in sys.modules
-"""
-
-
-def test_code_and_tokenizers_travel_to_where_the_package_is_not(tmp_path, run_python):
-    trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
-    avg = AvgModel(AvgConfig(vocab_size=len(trigrams), hidden_size=4, initializer_range=0.5))
-    weighted = encoder(part_weights=[0.8, 0.2])
-    items = {"concatenation": encoder(), "weighted": weighted, "trigram": SentenceEncoder(avg, trigrams)}
-    for name, item in items.items():
-        save(item, tmp_path / name)
-        torch.save(torch.from_numpy(item.encode(TEXTS)), tmp_path / f"{name}.pt")
-    result = run_python(SCRIPT, folder=tmp_path)
-    assert result.returncode == 0, result.stderr

@@ -148,36 +148,18 @@ def test_sparse_gradients_equal_dense_ones_and_every_parameter_has_one(model_typ
 @pytest.mark.parametrize(
     ("model_type", "wrong"),
     [
-        *(
-            (model_type, settings)
-            for model_type in ("avg", "concatenation", "gran", "recurrent")
-            for settings in ({"dropout": 1.0}, {"word_dropout": -0.1}, {"dropout": 0.1, "word_dropout": 0.1})
-        ),
-        *(
-            (model_type, settings)
-            for model_type in ("gran", "recurrent")
-            for settings in (
-                {"cell": "rnn"},
-                {"candidate_activation": "relu"},
-                {"direction_merge": "max"},
-                {"word_dropout": 0.1, "variational_dropout": 0.1},
-                {"cell": "gru", "peepholes": True},
-                {"cell": "gru", "output_gate": False},
-            )
-        ),
+        ("avg", {"dropout": 1.0}),
+        ("concatenation", {"word_dropout": -0.1}),
+        ("gran", {"dropout": 0.1, "variational_dropout": 0.1}),
+        ("recurrent", {"cell": "rnn"}),
+        ("gran", {"cell": "gru", "peepholes": True}),
+        ("recurrent", {"cell": "gru", "output_gate": False}),
         ("avg", {"normalize": True}),
-        ("avg", {"initial_distribution": "x"}),
         ("avg", {"skip_unknown": True, "unk_token_id": None}),
-        ("gran", {"variational_dropout_of": "gate"}),
-        ("recurrent", {"pooling": "max"}),
         ("recurrent", {"hidden_size": 5, "bidirectional": True}),
-        ("concatenation", {"vocab_sizes": []}),
         ("concatenation", {"vocab_sizes": [3, 0]}),
-        ("concatenation", {"part_size": 0}),
-        *(
-            ("concatenation", {"part_weights": weights})
-            for weights in ([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, float("inf")], [1.0, float("nan")])
-        ),
+        ("concatenation", {"part_weights": [1.0]}),
+        ("concatenation", {"part_weights": [1.0, float("nan")]}),
     ],
 )
 def test_senseless_settings_are_refused(model_type, wrong):

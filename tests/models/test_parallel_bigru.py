@@ -104,15 +104,3 @@ def test_sparse_gradients_are_the_dense_ones():
         model(SOURCE, None, TARGET, labels=torch.tensor([1, 0, 1])).loss.backward()
     assert sparse.source_embeddings.grad.is_sparse
     torch.testing.assert_close(sparse.source_embeddings.grad.to_dense(), dense.source_embeddings.grad)
-
-
-def test_dropout_acts_in_training_alone():
-    model = new(dropout=0.5)
-    assert model(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
-    model.train()
-    assert not model(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
-
-
-def test_a_batch_without_targets_is_refused():
-    with pytest.raises(ValueError, match="target_input_ids must be given"):
-        new()(SOURCE)

@@ -11,7 +11,7 @@ from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell, token_dropout
+from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [
@@ -82,18 +82,6 @@ def test_the_loop_and_the_kernel_of_torch_agree_with_their_gradients():
         torch.testing.assert_close(fused, loop, atol=1e-5, rtol=1e-4)
 
 
-def test_variational_dropout_of_words_is_the_same_at_every_step_and_differs_between_sentences():
-    torch.manual_seed(0)
-    sentences = packed_lengths([6, 6, 6])
-    kept = token_dropout(
-        torch.ones(18, 50), sentences.rank_of_token, 3, dropout=0.0, word_dropout=0.0, variational_dropout=0.5
-    )
-    by_sentence = sentences.unpack(kept)
-    assert set(kept.unique().tolist()) == {0.0, 2.0}
-    assert torch.equal(by_sentence, by_sentence[:, :1].expand_as(by_sentence))
-    assert not torch.equal(by_sentence[0], by_sentence[1]) and not torch.equal(by_sentence[1], by_sentence[2])
-
-
 @pytest.mark.parametrize("kind", [GranModel, RecurrentModel])
 def test_models_draw_one_recurrent_mask_for_each_sentence_and_direction(kind, monkeypatch):
     torch.manual_seed(0)
@@ -126,12 +114,3 @@ def test_bfloat16_autocast_trains_with_finite_gradients_near_the_exact_ones(sett
         gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
     for name, exact in gradients[0].items():
         torch.testing.assert_close(gradients[1][name].float(), exact, atol=0.02, rtol=0.1, msg=name)
-
-
-def test_without_onednn_the_lstm_runs_under_autocast(monkeypatch):
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
-    cell, sentences = layer(cell="lstm", peepholes=False).float(), packed_lengths()
-    with torch.autocast("cpu", torch.bfloat16):
-        states = cell(torch.randn(sum(LENGTHS), 3), sentences)
-    assert states.shape == (sum(LENGTHS), 4) and states.isfinite().all()

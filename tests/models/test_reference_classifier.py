@@ -76,20 +76,10 @@ def test_the_loss_is_the_mean_cross_entropy_and_its_gradient_reaches_every_param
     assert loss == output.loss and logits.equal(output.logits) and model(IDS).loss is None
 
 
-@pytest.mark.parametrize("body", BODIES)
-def test_dropout_acts_in_training_alone(body):
-    model = new(body, dropout=0.5)
-    assert model(IDS).logits.equal(model(IDS).logits)
-    model.train()
-    assert not model(IDS).logits.equal(model(IDS).logits)
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"body": "cnn"}, "body must be one of avg, lstm"),
         ({"body": "avg", "hidden_size": 7}, "cannot have 7"),
-        ({"dropout": 1.0}, "dropout must be"),
         ({"num_labels": 3}, "two labels"),
     ],
 )

@@ -12,7 +12,6 @@ from rnn_search_by_hand import (
     batch,
     make,
     mask_of,
-    naive_logits,
     padded,
 )
 from transformers.modeling_outputs import BaseModelOutput
@@ -88,16 +87,6 @@ def test_decoding_with_and_without_the_cache_agree(beams):
         assert scores == pytest.approx(other_scores, abs=1e-5)
 
 
-def test_greedy_search_takes_the_most_probable_unit_at_every_step():
-    model = make(2)
-    sequences, _ = nbest(model, padded(SOURCES), mask_of(SOURCES), num_beams=1, max_new_tokens=7)
-    for source, found in zip(SOURCES, sequences, strict=True):
-        expected = []
-        while len(expected) < 7 and END not in expected:
-            expected.append(int(naive_logits(model, source, expected)[0][-1].argmax()))
-        assert found[: len(expected)] == tuple(expected)
-
-
 def test_scores_of_the_nbest_list_equal_teacher_forcing():
     model = make(2)
     for beams in (2, 5):
@@ -145,14 +134,3 @@ def test_the_batch_does_not_change_a_sentences_nbest_list():
         alone, own_scores = nbest(model, torch.tensor([source]), **settings)
         assert together[4 * index : 4 * index + 4] == alone
         assert scores[4 * index : 4 * index + 4] == pytest.approx(own_scores, abs=1e-5)
-
-
-def test_generation_returns_the_attention_of_every_step():
-    model = make()
-    ids = torch.tensor([SOURCES[0]])
-    output = model.generate(
-        ids, max_new_tokens=4, min_new_tokens=4, return_dict_in_generate=True, output_attentions=True
-    )
-    assert len(output.cross_attentions) == 4
-    for step in output.cross_attentions:
-        torch.testing.assert_close(step[0].sum(-1), torch.ones(1, 1))

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, pipeline
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -15,7 +14,6 @@ from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
 from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 ENCODERS = {
     "avg": AvgConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
@@ -109,50 +107,6 @@ def test_a_model_of_pairs_wants_pairs():
         make()(FIRST, second_input_ids=SECOND)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
-def test_saved_and_opened_it_is_the_same(encoder, tmp_path):
-    model = make(encoder, pairs=True, objective="distribution", lowest_score=0, dropout=0.1)
-    model.save_pretrained(tmp_path)
-    found = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
-    assert type(found) is SentenceClassifier and type(found.encoder) is type(model.encoder)
-    torch.testing.assert_close(
-        found(FIRST, second_input_ids=SECOND).logits, model(FIRST, second_input_ids=SECOND).logits
-    )
-    kept, given = found.encoder.config.to_diff_dict(), ENCODERS[encoder].to_diff_dict()
-    assert {name: kept[name] for name in given if name in kept} == {
-        name: given[name] for name in given if name in kept
-    }
-    assert kept.get("peepholes") == given.get("peepholes")
-    config = AutoConfig.from_pretrained(tmp_path)
-    assert config.vocab_size == 12 and config.num_labels == 6 and config.pad_token_id == 0
-
-
-SCRIPT = """
-import sys, torch
-from transformers import AutoModelForSequenceClassification
-first, second = torch.tensor([[2, 3, 9, 4], [5, 0, 0, 0], [0, 0, 0, 0]]), torch.tensor([[3, 8], [5, 6], [7, 0]])
-for name in sys.argv[1:]:
-    model = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=True).eval()
-    for found in (model, model.encoder):
-        assert type(found).__module__.startswith("transformers_modules"), type(found)
-    expected = torch.load(name + ".pt", weights_only=True)
-    torch.testing.assert_close(model(first, second_input_ids=second).logits, expected, atol=1e-6, rtol=0)
-    model.save_pretrained(name + " again")
-    again = AutoModelForSequenceClassification.from_pretrained(name + " again", trust_remote_code=True).eval()
-    torch.testing.assert_close(again(first, second_input_ids=second).logits, expected, atol=1e-6, rtol=0)
-assert "hf_paraphrase" not in sys.modules
-"""
-
-
-def test_head_and_encoder_travel_with_the_weights_to_where_the_package_is_not(tmp_path, run_python):
-    for name in ENCODERS:
-        model = make(name, pairs=True)
-        model.save_pretrained(tmp_path / name)
-        torch.save(model(FIRST, second_input_ids=SECOND).logits.detach(), tmp_path / f"{name}.pt")
-    result = run_python(SCRIPT, *ENCODERS, folder=tmp_path)
-    assert result.returncode == 0, result.stderr
-
-
 ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
 REFUSED = """
 import sys
@@ -178,33 +132,13 @@ def test_code_of_an_encoder_that_is_elsewhere_is_not_run(tmp_path, run_python):
     assert result.returncode == 0, result.stderr
 
 
-def test_the_pipeline_of_transformers_classifies_single_sentences():
-    tokenizer = build_word_level_tokenizer([f"w{number}" for number in range(10)])
-    model = make(id2label={0: "bad", 1: "good"})
-    found = pipeline("text-classification", model=model, tokenizer=tokenizer)(["w1 w2", "w3"], top_k=None)
-    for text, answer in zip(("w1 w2", "w3"), found, strict=True):
-        logits = model(**tokenizer([text], return_tensors="pt")).logits[0].detach().numpy()
-        scores = {item["label"]: item["score"] for item in answer}
-        assert [scores["bad"], scores["good"]] == pytest.approx(softmax(logits), abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"objective": "ranking"}, "objective must be one of"),
-        ({"objective": "distribution", "lowest_score": 5}, "the scale must have two numbers"),
         ({"objective": "distribution", "id2label": {0: "a", 1: "b"}}, "has 5 outputs here, not 2"),
-        ({"dropout": 1.0}, "dropout must be"),
-        ({"head_hidden_size": 0}, "head_hidden_size must be"),
-        ({"score_deviation": 0.0}, "score_deviation must be"),
         ({"sentence_encoder": {}}, "must name its model_type"),
     ],
 )
 def test_senseless_configurations_are_refused(settings, expected):
     with pytest.raises(ValueError, match=expected):
         SentenceClassifierConfig(**{"sentence_encoder": {"model_type": "avg"}, **settings})
-
-
-def test_an_encoder_of_an_unknown_type_is_refused():
-    with pytest.raises(ValueError, match="no sentence encoder of type `nothing`"):
-        SentenceClassifier(SentenceClassifierConfig(sentence_encoder={"model_type": "nothing"}))

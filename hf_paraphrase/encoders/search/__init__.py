@@ -1,7 +1,7 @@
 """Search by meaning: a corpus of sentences in, an index folder out; queries in, their nearest sentences out.
 
 `nearest_neighbours` is the exact search of the whole package, `approximate` that of faiss. `build` encodes a corpus
-into an index folder (`stored_index`, `vector_file`), `index` opens one, finds neighbours and mines paraphrases.
+into an index folder, `index` opens one, changes it, finds neighbours and mines paraphrases.
 """
 
 from __future__ import annotations

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from ...errors import InputError, UsageError
-from .nearest_neighbours import float32_error, unit_vectors
-from .semantic_search import Pairs, pairs_above
+from .nearest_neighbours import unit_vectors
 from .vector_file import VectorFile, cosine_of_rows
 
 LISTS_FILE = "index.faiss"
@@ -23,7 +20,6 @@ _ROWS_PER_BLOCK = 16_384
 _ROWS_PER_LIST = 39
 """With fewer vectors a centroid is badly determined."""
 _SAMPLED_PER_LIST = 48
-_MINED_AT_A_TIME = 1024
 
 
 def default_lists(rows: int) -> int:
@@ -47,30 +43,15 @@ def _faiss() -> Any:
     return faiss
 
 
-def write_lists(
-    vectors: VectorFile,
-    path: Path,
-    *,
-    lists: int,
-    seed: int = 0,
-    trained: Path | None = None,
-    progress: Callable[[int], object] = lambda rows: None,
-) -> None:
-    """Trains centroids, or takes those of the file `trained`, and puts all vectors (rows, dim) into their lists."""
+def write_lists(vectors: VectorFile, path: Path, *, lists: int, seed: int = 0) -> None:
+    """Trains centroids and puts all vectors (rows, dim) into their lists."""
     faiss = _faiss()
     dimension = vectors.shape[1]
-    quantizer = faiss.IndexFlatIP(dimension)
-    if trained is not None:
-        earlier = _read(trained)
-        quantizer.add(earlier.quantizer.reconstruct_n(0, lists))
-    index = faiss.IndexIVFFlat(quantizer, dimension, lists, faiss.METRIC_INNER_PRODUCT)
+    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
     index.cp.seed, index.cp.min_points_per_centroid = seed, 1
-    # With centroids that are there faiss trains nothing.
     index.train(_sample(vectors, lists, seed))
     for first in range(0, len(vectors), _ROWS_PER_BLOCK):
-        block = vectors[first : first + _ROWS_PER_BLOCK]
-        index.add(block)
-        progress(len(block))
+        index.add(vectors[first : first + _ROWS_PER_BLOCK])
     faiss.write_index(index, str(path))
 
 
@@ -82,22 +63,18 @@ def _sample(vectors: VectorFile, lists: int, seed: int) -> NDArray[np.float32]:
     return sample[filled] if filled.sum() >= lists else sample
 
 
-def _read(path: Path) -> Any:
-    faiss = _faiss()
-    if not path.is_file():
-        what = "the lists were made by an earlier version of this program"
-        raise InputError(what, path=path.parent, remedy=_REMEDY)
-    try:
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-    except RuntimeError as error:
-        raise InputError("not a file of lists that faiss can read", path=path, remedy=_REMEDY) from error
-
-
 class InvertedLists:
     """The lists of some vectors of length 1 or 0, in a file that is mapped into memory."""
 
     def __init__(self, path: Path, vectors: VectorFile) -> None:
-        self._index = _read(path)
+        faiss = _faiss()
+        if not path.is_file():
+            what = "the lists were made by an earlier version of this program"
+            raise InputError(what, path=path.parent, remedy=_REMEDY)
+        try:
+            self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+        except RuntimeError as error:
+            raise InputError("not a file of lists that faiss can read", path=path, remedy=_REMEDY) from error
         self._vectors = vectors
         if (self._index.ntotal, self._index.d) != vectors.shape:
             raise InputError("the lists do not fit the vectors", path=path, remedy=_REMEDY)
@@ -108,36 +85,16 @@ class InvertedLists:
         """Finds the k rows of the greatest cosine to each query (queries, dim) in its nearest lists.
 
         Rows (queries, k), the nearest first, are -1 where the lists hold fewer; cosines are in double precision. Zero
-        vectors are not found.
+        vectors are not found, and find nothing.
         """
-        _, rows = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=self._parameters(probes))
+        parameters = _faiss().SearchParametersIVF(nprobe=min(probes, self._index.nlist))
+        _, rows = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
         cosines, units = np.empty(rows.shape), unit_vectors(queries, "queries")
         for place in range(rows.shape[1]):
             vectors = unit_vectors(self._vectors.take(rows[:, place]), "the vectors of the index", self._vectors)
             cosines[:, place] = cosine_of_rows(units, vectors)
-            rows[~vectors.any(axis=1), place] = -1
+            rows[~(vectors.any(axis=1) & units.any(axis=1)), place] = -1
         cosines[rows < 0] = -np.inf
         order = np.lexsort((rows, -cosines), axis=1)
         rows, cosines = np.take_along_axis(rows, order, 1), np.take_along_axis(cosines, order, 1)
         return rows, np.where(rows < 0, 0.0, cosines)
-
-    def similar_pairs(self, threshold: float, probes: int, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
-        """Compares every vector with those of the lists near it; see :func:`~.semantic_search.similar_pairs`."""
-        least = threshold - float32_error(self._vectors.shape[1])
-        with tqdm(
-            total=len(self._vectors), unit=" sentences", desc="mine", disable=not show_progress_bar or None
-        ) as progress:
-            for start in range(0, len(self._vectors), _MINED_AT_A_TIME):
-                block = self._vectors[start : start + _MINED_AT_A_TIME]
-                limits, _, rows = self._index.range_search(block, least, params=self._parameters(probes))
-                one = np.repeat(np.arange(len(block)), np.diff(limits.astype(np.int64)))
-                # A pair is found from both of its sides.
-                later = rows > one + start
-                others, two = np.unique(rows[later], return_inverse=True)
-                near = unit_vectors(self._vectors.take(others))
-                pairs = pairs_above(unit_vectors(block), near, one[later], two, threshold)
-                yield pairs[0] + start, others[pairs[1]], pairs[2]
-                progress.update(len(block))
-
-    def _parameters(self, probes: int) -> Any:
-        return _faiss().SearchParametersIVF(nprobe=min(probes, self._index.nlist))

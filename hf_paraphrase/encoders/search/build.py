@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +14,95 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from ...artefacts.files import read_json_object
 from ...data.arrow_arrays import int64_array, text_array
-from ...data.folder import write_split
-from ...errors import InputError, ModelError, UsageError
+from ...data.folder import DataFolder, write_split
+from ...errors import InputError, ModelError
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .approximate import LISTS_FILE, InvertedLists, default_lists, default_probes, write_lists
 from .nearest_neighbours import nearest_neighbours
-from .stored_index import KEYS_FILE, SENTENCES, VECTORS_FILE, IndexSettings, StoredIndex, text_keys
-from .vector_file import NpyWriter, VectorFile
+from .vector_file import NpyWriter, VectorFile, npy_writer
 
+SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
+"""A corpus: each sentence, and its place in the input, from 1."""
+SETTINGS_FILE = "index.json"
+VECTORS_FILE = "vectors.npy"
+_FORMAT = 1
 _ROWS_PER_GROUP = 10_000
 _RECALL_QUERIES = 200
 _RECALL_NEIGHBOURS = 10
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """The settings stored in an index folder.
+
+    Attributes:
+        zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.
+        lists: The number of inverted lists; 0 for an index that is searched exactly only.
+        probes: How many of them a query reads by default.
+        recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
+            was built; None without lists.
+        read: How many sentences were read so far; 0 in a folder of version 0.1.
+        empty: How many of them had no character but space, and were left out.
+        repeated: How many of them had been there before.
+    """
+
+    rows: int
+    dimension: int
+    zero_rows: int
+    lists: int = 0
+    probes: int = 0
+    recall: float | None = None
+    format: int = _FORMAT
+    read: int = 0
+    empty: int = 0
+    repeated: int = 0
+
+    @classmethod
+    def read_from(cls, folder: Path) -> IndexSettings:
+        """Reads `index.json`."""
+        path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
+        if not path.exists():
+            what = f"not an index folder: it has no {SETTINGS_FILE}" if folder.exists() else "no such index folder"
+            raise InputError(what, path=folder, remedy=remedy)
+        try:
+            return cls(**read_json_object(path))
+        except TypeError as error:
+            raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
+
+
+class StoredIndex:
+    """What an index folder holds but its encoder: the sentences in memory, the vectors mapped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Reads the folder again, after it has changed."""
+        self.settings = IndexSettings.read_from(self.folder)
+        self.vectors = VectorFile(self.folder / VECTORS_FILE)
+        # Of many chunks a few rows are not taken without copying all.
+        self.sentences = DataFolder(self.folder).table(columns=SENTENCES.names).combine_chunks()
+        expected = (self.settings.rows, self.settings.dimension)
+        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
+            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
+            raise InputError(f"{what} expected", path=self.folder, remedy="build the index again")
+
+    def __len__(self) -> int:
+        return self.settings.rows
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
+        """Takes some rows (rows,) in their order, with the columns `sentence` and `position`."""
+        return self.sentences.take(int64_array(rows))
+
+
+def text_keys(texts: list[str]) -> NDArray[np.uint64]:
+    """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
+    plain = (" ".join(text.lower().split()).encode() for text in texts)
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, plain), np.uint64, len(texts))
 
 
 def build_index(
@@ -33,15 +111,12 @@ def build_index(
     folder: Path,
     *,
     approximate: bool = False,
-    lists: int | None = None,
-    probes: int | None = None,
     seed: int = 0,
     keep_repeated: bool = False,
     batch_size: int = 256,
     earlier: StoredIndex | None = None,
     without: NDArray[np.bool_] | None = None,
     progress: Callable[[int], object] = lambda sentences: None,
-    place_progress: Callable[[int], object] = lambda rows: None,
 ) -> IndexSettings:
     """Encodes sentences and writes all parts of an index folder but the encoder, the card and the provenance.
 
@@ -50,20 +125,17 @@ def build_index(
         blocks: The sentences in blocks of any size; None and empty texts are left out.
         folder: An existing folder.
         approximate: Whether to make inverted lists as well.
-        lists: How many; None for a number that fits the corpus.
-        probes: How many of them a query reads by default; None for a number that fits the lists.
         seed: Seed of the centroids of the lists.
         keep_repeated: Whether a sentence that comes several times is kept as often.
         batch_size: Sentences in a padded batch of the encoder.
         earlier: An index of the same encoder, whose sentences come first and are not encoded again.
         without: Which of its rows are left out (rows,).
         progress: Called with the number of sentences that were read.
-        place_progress: Called with the number of vectors that were put into lists.
     """
-    builder = _Builder(encoder, keep_repeated, batch_size)
-    with NpyWriter(folder / VECTORS_FILE, encoder.dimension) as writer:
-        tables = builder.tables(blocks, writer, progress, earlier, without)
-        write_split(folder, "train", _regrouped(tables), SENTENCES, repeating=())
+    with npy_writer(folder / VECTORS_FILE, encoder.dimension) as writer:
+        builder = _Builder(encoder, writer, keep_repeated, batch_size)
+        known = () if earlier is None else builder.earlier_tables(earlier, without)
+        write_split(folder, "train", chain(known, builder.tables(blocks, progress)), SENTENCES, repeating=())
     settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
     if not settings.rows:
         raise InputError("the corpus contains no sentences", remedy="give one sentence a line")
@@ -72,44 +144,29 @@ def build_index(
             f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary",
             remedy="give text in the language and the script that the encoder was trained on",
         )
-    np.save(folder / KEYS_FILE, np.concatenate(builder.keys))
-    if earlier is not None and earlier.settings.lists:
-        settings = replace(settings, lists=earlier.settings.lists, probes=earlier.settings.probes)
-    elif approximate:
-        settings = _with_lists(settings, lists, probes)
-    if settings.lists:
-        vectors = VectorFile(folder / VECTORS_FILE)
-        trained = None if earlier is None else earlier.folder / LISTS_FILE
-        path = folder / LISTS_FILE
-        write_lists(vectors, path, lists=settings.lists, seed=seed, trained=trained, progress=place_progress)
-        recall = measure_recall(vectors, InvertedLists(path, vectors), settings.probes)
-        settings = replace(settings, recall=recall)
-    settings.write(folder)
+    if approximate or (earlier is not None and earlier.settings.lists):
+        vectors, path = VectorFile(folder / VECTORS_FILE), folder / LISTS_FILE
+        lists = default_lists(settings.rows)
+        write_lists(vectors, path, lists=lists, seed=seed)
+        probes = default_probes(lists)
+        recall = measure_recall(vectors, InvertedLists(path, vectors), probes)
+        settings = replace(settings, lists=lists, probes=probes, recall=recall)
+    (folder / SETTINGS_FILE).write_text(json.dumps(asdict(settings), indent=2) + "\n", encoding="utf-8")
     return settings
 
 
 class _Builder:
-    """Counts, keys and vectors of the sentences of an index that is being built."""
+    """Counts the sentences of an index that is being built, and writes their vectors."""
 
-    def __init__(self, encoder: SentenceEncoder, keep_repeated: bool, batch_size: int) -> None:
+    def __init__(self, encoder: SentenceEncoder, writer: NpyWriter, keep_repeated: bool, batch_size: int) -> None:
         self.counts = Counter(read=0, empty=0, repeated=0, zero_rows=0)
-        self.keys: list[NDArray[np.uint64]] = []
-        self._embedder = KnownTexts(encoder)
+        self._embedder, self._writer = KnownTexts(encoder), writer
         # Of a million texts two different ones share 64 bits with a probability of 3e-8.
         self._seen: set[int] = set()
         self._keep_repeated, self._batch_size = keep_repeated, batch_size
 
-    def tables(
-        self,
-        blocks: Iterable[list[str | None]],
-        writer: NpyWriter,
-        progress: Callable[[int], object],
-        earlier: StoredIndex | None,
-        without: NDArray[np.bool_] | None,
-    ) -> Iterator[pa.Table]:
-        """Writes vectors and gives the rows of the table of sentences."""
-        if earlier is not None:
-            yield from self._earlier_tables(earlier, without, writer)
+    def tables(self, blocks: Iterable[list[str | None]], progress: Callable[[int], object]) -> Iterator[pa.Table]:
+        """Encodes sentences and gives the rows of the table of sentences."""
         for block in blocks:
             rows = []
             for position, text in enumerate(block, self.counts["read"] + 1):
@@ -123,10 +180,25 @@ class _Builder:
                 vectors = self._embedder.embed(texts, batch_size=self._batch_size)
                 if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
                     raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
-                self._add(writer, vectors, text_keys(texts))
+                self._write(vectors)
                 positions = np.array([position for _, position in rows])
-                yield pa.table({"sentence": text_array(texts), "position": int64_array(positions)})
+                yield pa.table({"sentence": text_array(texts), "position": int64_array(positions)}).cast(SENTENCES)
             progress(len(block))
+
+    def earlier_tables(self, earlier: StoredIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
+        """Takes over the rows of an index, but those that are left out."""
+        kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
+        for start in range(0, len(kept), _ROWS_PER_GROUP):
+            rows = kept[start : start + _ROWS_PER_GROUP]
+            table = earlier.sentences_of(rows)
+            for text in table["sentence"].to_pylist():
+                self._is_new(text)
+            self._write(earlier.vectors.take(rows))
+            yield table
+        before = earlier.settings
+        # Version 0.1 did not store how many were read.
+        self.counts["read"] = before.read or earlier.sentences["position"][-1].as_py()
+        self.counts["empty"], self.counts["repeated"] = before.empty, before.repeated
 
     def _is_new(self, text: str) -> bool:
         key = xxhash.xxh3_64_intdigest(text.encode())
@@ -135,52 +207,9 @@ class _Builder:
         self.counts["repeated"] += not is_new
         return is_new
 
-    def _earlier_tables(
-        self, earlier: StoredIndex, without: NDArray[np.bool_] | None, writer: NpyWriter
-    ) -> Iterator[pa.Table]:
-        before = earlier.settings
-        # Version 0.1 did not store how many were read.
-        read = before.read or earlier.sentences["position"][-1].as_py()
-        kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
-        for start in range(0, len(kept), _ROWS_PER_GROUP):
-            rows = kept[start : start + _ROWS_PER_GROUP]
-            table = earlier.sentences_of(rows)
-            for text in table["sentence"].to_pylist():
-                self._is_new(text)
-            self._add(writer, earlier.vectors.take(rows), earlier.keys[rows])
-            yield table
-        self.counts.update(read=read, empty=before.empty)
-        self.counts["repeated"] = before.repeated
-
-    def _add(self, writer: NpyWriter, vectors: NDArray[np.float32], keys: NDArray[np.uint64]) -> None:
+    def _write(self, vectors: NDArray[np.float32]) -> None:
         self.counts["zero_rows"] += int((~vectors.any(axis=1)).sum())
-        writer.write(vectors)
-        self.keys.append(keys)
-
-
-def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Gives the rows in groups of one size, so that the blocks of the input change no byte of the output."""
-    # `empty_table` would import pandas.
-    waiting = pa.Table.from_batches([], SENTENCES)
-    for table in tables:
-        waiting = pa.concat_tables([waiting, table.cast(SENTENCES)])
-        whole = waiting.num_rows - waiting.num_rows % _ROWS_PER_GROUP
-        for first in range(0, whole, _ROWS_PER_GROUP):
-            yield waiting.slice(first, _ROWS_PER_GROUP).combine_chunks()
-        waiting = waiting.slice(whole).combine_chunks()
-    if waiting.num_rows:
-        yield waiting
-
-
-def _with_lists(settings: IndexSettings, lists: int | None, probes: int | None) -> IndexSettings:
-    """Decides how many lists there are, and how many a query reads."""
-    lists = default_lists(settings.rows) if lists is None else lists
-    if not 1 <= lists <= settings.rows:
-        raise UsageError(f"{lists} lists do not fit {settings.rows} sentences", remedy="give fewer lists, at least 1")
-    probes = default_probes(lists) if probes is None else probes
-    if not 1 <= probes <= lists:
-        raise UsageError(f"{probes} of {lists} lists cannot be read", remedy="give fewer probes, at least 1")
-    return replace(settings, lists=lists, probes=probes)
+        self._writer.write(vectors)
 
 
 def measure_recall(vectors: VectorFile, lists: InvertedLists, probes: int) -> float:

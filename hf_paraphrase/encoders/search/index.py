@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ModelError, UsageError
-from ...settings import Constraints
+from ...artefacts.artefact import Artefact, Card, is_ours
+from ...artefacts.provenance import inherited_metadata, read_provenance
+from ...data.folder import DataFolder
+from ...data.sentences import SentenceCorpus
+from ...errors import ModelError, OutputError, UsageError
+from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from ..vectors import check_count
-from .build import build_index
+from .approximate import LISTS_FILE, InvertedLists
+from .build import IndexSettings, StoredIndex, build_index, text_keys
 from .nearest_neighbours import nearest_neighbours
 from .semantic_search import BestPairs, MinedPairs, similar_pairs
-from .stored_index import ENCODER_FOLDER, StoredIndex, rewrite_index, text_keys
-from .vector_file import cosine_of_rows
 
 METHODS = ("exact", "approximate")
+ENCODER_FOLDER = "encoder"
 _QUERIES_PER_BLOCK = 1024
-_SPARE = 64
-_CHECKED_SENTENCES = 8
-_SAME_VECTOR = 0.99
-Nearest = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
-"""For each query the rows and their cosines, each (found,)."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Neighbour:
 class SearchIndex(StoredIndex):
     """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
-    Its vectors are mapped into memory. An index can be pickled and copied: the copy opens the folder again.
+    Its sentences are in memory; the vectors, which are far more, are mapped, and the encoder is opened at first use.
+    An index can be pickled and copied: the copy opens the folder again.
 
     Args:
         folder: The index folder.
@@ -66,16 +68,38 @@ class SearchIndex(StoredIndex):
     ) -> None:
         super().__init__(Path(folder))
         self._given = encoder, device
-        if encoder is None:
-            encoder = self.folder / ENCODER_FOLDER
-        if isinstance(encoder, str | os.PathLike):
-            encoder = SentenceEncoder.from_pretrained(encoder, device=device)
-        self.encoder = encoder
-        self._texts = KnownTexts(self.encoder)
-        self._check_encoder()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self.folder, *self._given)
+
+    @cached_property
+    def encoder(self) -> SentenceEncoder:
+        """The encoder of the queries."""
+        given, device = self._given
+        encoder = self.folder / ENCODER_FOLDER if given is None else given
+        if not isinstance(encoder, SentenceEncoder):
+            encoder = SentenceEncoder.from_pretrained(encoder, device=device)
+        if encoder.dimension != self.settings.dimension:
+            raise ModelError(
+                f"the encoder gives {encoder.dimension} components, the index has {self.settings.dimension}",
+                path=self.folder,
+                remedy="search with the encoder that the index was built with, or build it again",
+            )
+        return encoder
+
+    @cached_property
+    def _texts(self) -> KnownTexts:
+        return KnownTexts(self.encoder)
+
+    @cached_property
+    def lists(self) -> InvertedLists:
+        """The inverted lists."""
+        return InvertedLists(self.folder / LISTS_FILE, self.vectors)
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
+        return text_keys(self.sentences["sentence"].to_pylist())
 
     def neighbours(
         self,
@@ -84,7 +108,6 @@ class SearchIndex(StoredIndex):
         *,
         method: str | None = None,
         probes: int | None = None,
-        drop_identical: bool = False,
         batch_size: int = 256,
     ) -> Iterator[list[Neighbour]]:
         """Finds the sentences of the corpus that are nearest to each query.
@@ -94,7 +117,6 @@ class SearchIndex(StoredIndex):
             k: How many neighbours of each; fewer are given where the corpus has fewer.
             method: `exact` or `approximate`; by default approximate where the index has lists.
             probes: How many lists the approximate search reads.
-            drop_identical: Leave out sentences that are the query itself but for case and spacing.
             batch_size: Queries in a padded batch of the encoder.
 
         Yields:
@@ -102,54 +124,29 @@ class SearchIndex(StoredIndex):
         """
         queries = list_of_texts(queries)
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
-            texts = queries[first : first + _QUERIES_PER_BLOCK]
-            vectors = self._texts.embed(texts, batch_size=batch_size)
-            keys = text_keys(texts) if drop_identical else None
-            for rows, scores in self.nearest(vectors, k, method=method, probes=probes, without_keys=keys):
-                found = self.sentences_of(rows)
-                columns = found["sentence"].to_pylist(), scores.tolist(), rows.tolist(), found["position"].to_pylist()
-                yield [Neighbour(*values) for values in zip(*columns, strict=True)]
+            vectors = self._texts.embed(queries[first : first + _QUERIES_PER_BLOCK], batch_size=batch_size)
+            for rows, scores in zip(*self.nearest(vectors, k, method=method, probes=probes), strict=True):
+                found = rows >= 0
+                table = self.sentences_of(rows[found])
+                columns = table["sentence"].to_pylist(), scores[found].tolist(), rows[found].tolist()
+                yield [Neighbour(*values) for values in zip(*columns, table["position"].to_pylist(), strict=True)]
 
     def nearest(
-        self,
-        vectors: NDArray[np.float32],
-        k: int,
-        *,
-        method: str | None = None,
-        probes: int | None = None,
-        without_keys: NDArray[np.uint64] | None = None,
-    ) -> Nearest:
-        """Finds the rows of the greatest cosine to each vector, as :meth:`neighbours` does for texts.
+        self, vectors: NDArray[np.float32], k: int, *, method: str | None = None, probes: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Finds the rows of the greatest cosine to each unit or zero vector (queries, dim) and these cosines.
 
-        Of equal cosines the earlier row comes first. Cosines are those of double precision, so that a query gives the
-        same answer whatever others are searched with it.
-
-        Args:
-            vectors: Unit (or zero) vectors (queries, dim), float32.
-            k: How many of each.
-            method: As for :meth:`neighbours`.
-            probes: As for :meth:`neighbours`.
-            without_keys: For each query the key of a text that is left out (queries,).
+        Rows (queries, k) are -1 where there are fewer. Of equal cosines the earlier row comes first. Cosines are those
+        of double precision, so that a query gives the same answer whatever others are searched with it.
         """
         check_count("k", k)
+        k = min(k, len(self))
         if self.uses_lists(method):
-            return self._nearest_in_lists(vectors, k, self._probes(probes), without_keys)
-        keys = None if without_keys is None else (without_keys, self.keys)
-        rows, cosines = nearest_neighbours(
-            vectors, self.vectors, k, keys=keys, skip_zero=True, names=("queries", "the vectors of the index")
-        )
-        return [(row[row >= 0], values[row >= 0]) for row, values in zip(rows, cosines, strict=True)]
-
-    def _nearest_in_lists(
-        self, vectors: NDArray[np.float32], k: int, probes: int, without_keys: NDArray[np.uint64] | None
-    ) -> Nearest:
-        """Looks for a few more than k where rows are left out."""
-        spare = 0 if without_keys is None else _SPARE
-        rows, cosines = self.lists.search(vectors, min(k + spare, len(self)), probes)
-        kept = (rows >= 0) & np.any(vectors, axis=1, keepdims=True)
-        if without_keys is not None:
-            kept &= self.keys[rows] != without_keys[:, None]
-        return [(row[own][:k], values[own][:k]) for row, values, own in zip(rows, cosines, kept, strict=True)]
+            probes = self.settings.probes if probes is None else probes
+            check_count("probes", probes)
+            return self.lists.search(vectors, k, probes)
+        names = "queries", "the vectors of the index"
+        return nearest_neighbours(vectors, self.vectors, k, skip_zero=True, names=names)
 
     def uses_lists(self, method: str | None) -> bool:
         """Returns whether a search by this method reads inverted lists."""
@@ -163,48 +160,33 @@ class SearchIndex(StoredIndex):
         return bool(self.settings.lists) and method != "exact"
 
     def mine(
-        self,
-        threshold: float = 0.8,
-        *,
-        max_pairs: int = 1_000_000,
-        method: str | None = None,
-        probes: int | None = None,
-        keep_identical: bool = False,
-        show_progress_bar: bool = False,
+        self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False
     ) -> MinedPairs:
-        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine.
+        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine, above 0 to 1.
 
-        Args:
-            threshold: The least cosine, above 0 to 1.
-            max_pairs: How many pairs are kept, those of the greatest cosine; memory is 48 bytes for each.
-            method: `exact` compares all with all; `approximate` each sentence with those of the lists near it.
-            probes: How many lists the approximate method reads for a sentence.
-            keep_identical: Keep pairs whose sides are the same but for case and spacing.
-            show_progress_bar: Show the progress on standard error.
+        All are compared with all. Pairs whose sides are the same but for case and spacing are left out. Of more than
+        `max_pairs` those of the greatest cosine are kept; memory is 48 bytes for each.
 
         Returns:
             Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
         """
         Constraints(above=0, at_most=1).check("threshold", threshold)
         best = BestPairs(max_pairs)
-        keys = None if keep_identical else self.keys
-        if self.uses_lists(method):
-            blocks = self.lists.similar_pairs(threshold, self._probes(probes), show_progress_bar=show_progress_bar)
-        else:
-            blocks = similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar)
-        for first, second, scores in blocks:
-            kept = slice(None) if keys is None else keys[first] != keys[second]
-            best.add(first[kept], second[kept], scores[kept])
+        for first, second, scores in similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar):
+            differ = self.keys[first] != self.keys[second]
+            best.add(first[differ], second[differ], scores[differ])
         return best.result()
 
-    def add(self, sentences: str | Sequence[str], *, keep_repeated: bool = False, batch_size: int = 256) -> int:
+    def add(self, sentences: str | Sequence[str], *, batch_size: int = 256) -> int:
         """Adds sentences at the end; those that are there are not encoded again.
 
-        The folder is replaced in one step, and this object then reads the new one. A sentence that the index has is
-        added once more with `keep_repeated`; empty ones are left out. Returns how many the index has more than before.
+        The folder is replaced in one step, and this object then reads the new one. Sentences that the index has and
+        empty ones are left out. Returns how many the index has more than before.
         """
-        texts = list_of_texts(sentences)
-        return self._rewritten([texts], keep_repeated=keep_repeated, batch_size=batch_size)
+        texts: list[str | None] = [*list_of_texts(sentences)]
+        return self.rewrite(
+            lambda folder: build_index(self.encoder, [texts], folder, earlier=self, batch_size=batch_size)
+        )
 
     def remove(self, sentences: str | Sequence[str]) -> int:
         """Takes sentences out, and those that are the same but for case and spacing; the others are not encoded again.
@@ -213,39 +195,77 @@ class SearchIndex(StoredIndex):
             How many the index has fewer than before; rows of later sentences get smaller numbers.
         """
         without = np.isin(self.keys, text_keys(list_of_texts(sentences)))
-        return -self._rewritten([], without=without) if without.any() else 0
+        if not without.any():
+            return 0
+        return -self.rewrite(lambda folder: build_index(self.encoder, [], folder, earlier=self, without=without))
 
-    def _rewritten(self, blocks: list[Any], **options: Any) -> int:
-        return rewrite_index(self, lambda folder: build_index(self.encoder, blocks, folder, earlier=self, **options))
+    def rewrite(
+        self,
+        build: Callable[[Path], IndexSettings],
+        corpus: SentenceCorpus | None = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+    ) -> int:
+        """Replaces the folder by what `build` writes into another one, and reads it.
 
-    def _probes(self, probes: int | None) -> int:
-        if probes is None:
-            return self.settings.probes
-        check_count("probes", probes)
-        return probes
-
-    def _check_encoder(self) -> None:
-        remedy = "search with the encoder that the index was built with, or build it again"
-        if self.encoder.dimension != self.settings.dimension:
-            raise ModelError(
-                f"the encoder gives {self.encoder.dimension} components, the index has {self.settings.dimension}",
-                path=self.folder,
-                remedy=remedy,
-            )
-        rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
-        stored = self.vectors.take(rows)
-        now = self._texts.embed(self.sentences_of(rows)["sentence"].to_pylist())
-        # Zero vectors have cosine 0 with themselves.
-        same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
-        if not same.all():
-            raise ModelError(
-                "the encoder gives other vectors than those in the index: it is another one",
-                path=self.folder,
-                remedy=remedy,
-            )
+        The name and licence of the corpus that sentences were added from are put on the card. Returns how many
+        sentences the index has more than before.
+        """
+        before = len(self)
+        if not is_ours(self.folder):
+            raise OutputError("only an index that `hf-paraphrase search` made can be changed", path=self.folder)
+        record = read_provenance(self.folder)
+        earlier = record["settings"]  # of version 0.1, which recorded no names
+        names = {"sources": [Path(str(earlier.get("corpus"))).name], "encoder": Path(str(earlier.get("model"))).name}
+        names = {name: record["results"].get(name) or value for name, value in names.items()}
+        columns = record["results"].get("columns") or earlier.get("columns")
+        metadata, inputs = inherited_metadata(self.folder), [self.folder]
+        if corpus is not None:
+            names["sources"] = list(dict.fromkeys([*names["sources"], corpus.path.resolve().name]))
+            added = metadata_of(corpus)
+            metadata = {key: list(dict.fromkeys([*values, *added[key]])) for key, values in metadata.items()}
+            inputs.append(corpus.path)
+        artefact = Artefact(self.folder, command="search", settings=settings or {}, inputs=inputs, overwrite=True)
+        with artefact:
+            made = build(artefact.staging)
+            if (self.folder / ENCODER_FOLDER).is_dir():
+                copy_encoder(self.folder / ENCODER_FOLDER, artefact.staging)
+            finish_index(artefact, made, metadata, {**names, "columns": columns})
+        self.reopen()
+        self.__dict__.pop("lists", None)
+        self.__dict__.pop("keys", None)
+        return len(self) - before
 
 
 def _reopened(
     folder: Path, encoder: SentenceEncoder | str | os.PathLike[str] | None, device: str | None
 ) -> SearchIndex:
     return SearchIndex(folder, encoder, device=device)
+
+
+def metadata_of(corpus: SentenceCorpus) -> dict[str, list[str]]:
+    """Returns the licences and languages of a corpus, as far as its card names them."""
+    return inherited_metadata(corpus.path) if corpus.columns else {"license": [], "language": []}
+
+
+def finish_index(
+    artefact: Artefact, made: IndexSettings, metadata: Mapping[str, Any], names: Mapping[str, Any]
+) -> None:
+    """Writes the card and record of an index folder."""
+    source, results = ", ".join(names["sources"]), {**vars(made), **names}
+    values = {
+        **metadata,
+        "title": f"Search index of {source}",
+        "source": source,
+        "splits": DataFolder(artefact.staging).sizes(),
+        **results,
+    }
+    artefact.finish(results=results, card=Card("search_index", values))
+
+
+def copy_encoder(model: Path, folder: Path) -> None:
+    """Copies the encoder into the index, so that the folder is complete in itself."""
+    ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
+    try:
+        shutil.copytree(model, folder / ENCODER_FOLDER, ignore=ignored)
+    except (OSError, shutil.Error) as error:
+        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error

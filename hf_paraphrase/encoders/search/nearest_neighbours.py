@@ -51,7 +51,6 @@ def nearest_neighbours(
     corpus: Vectors,
     k: int,
     *,
-    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None,
     skip_zero: bool = False,
     names: Sequence[str] = ("queries", "corpus"),
     query_block: int = 1024,
@@ -66,7 +65,6 @@ def nearest_neighbours(
         queries: float32 (queries, dim).
         corpus: float32 (rows, dim).
         k: How many neighbours; fewer are given if the corpus is smaller.
-        keys: A number for each query (queries,) and each row (rows,): rows with the number of the query are left out.
         skip_zero: Zero vectors have no neighbours and are none; otherwise they have cosine 0 with everything.
         names: What errors call the two sides.
         query_block: Queries in a block.
@@ -87,33 +85,27 @@ def nearest_neighbours(
     cosines = np.zeros((len(queries), k))
     for first in range(0, len(queries), query_block):
         units = unit_vectors(queries[first : first + query_block], names[0], queries, first)
-        compared = _nonzero(units) if skip_zero or keys is None else np.ones(len(units), bool)
+        compared = units.any(axis=1)
         if not skip_zero:
             # To a zero vector all rows are equal, so none of them would ever be ruled out.
             rows[first : first + len(units)][~compared] = np.arange(k)
         places = first + np.flatnonzero(compared)
         if len(places) and k:
-            best = _RunningBest(units[compared], k, None if keys is None else keys[0][places])
+            best = _RunningBest(units[compared], k)
             for start in range(0, len(corpus), corpus_block):
                 part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus, start)
-                excluded = None if keys is None else keys[1][start : start + corpus_block]
-                best.add(part, start, excluded, ~_nonzero(part) if skip_zero else None)
+                best.add(part, start, np.flatnonzero(~part.any(axis=1)) if skip_zero else None)
             rows[places], cosines[places] = best.result()
     return rows, cosines
-
-
-def _nonzero(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return np.asarray(vectors.any(axis=1), bool)
 
 
 class _RunningBest:
     """The k best rows of each query among the blocks of a corpus that it has seen."""
 
-    def __init__(self, queries: NDArray[np.float64], k: int, keys: NDArray[np.uint64] | None) -> None:
+    def __init__(self, queries: NDArray[np.float64], k: int) -> None:
         self._queries = queries
         self._rounded = queries.astype(np.float32)
         self._k = k
-        self._keys = keys
         self._error = float32_error(queries.shape[1])
         # Query, row and cosine of each pair, those that are kept and those that came since.
         self._kept = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -121,19 +113,11 @@ class _RunningBest:
         self._waiting = 0
         self._worst = np.full(len(queries), -np.inf)
 
-    def add(
-        self,
-        part: NDArray[np.float64],
-        start: int,
-        keys: NDArray[np.uint64] | None,
-        left_out: NDArray[np.bool_] | None,
-    ) -> None:
+    def add(self, part: NDArray[np.float64], start: int, left_out: NDArray[np.int64] | None) -> None:
         """Compares all queries with a block (rows, dim) that begins at the row `start`, after those seen before."""
         products = self._rounded @ part.astype(np.float32).T
         if left_out is not None:
             products[:, left_out] = -np.inf
-        if keys is not None and self._keys is not None:
-            products[self._keys[:, None] == keys] = -np.inf
         is_full = np.isfinite(self._worst)
         least = self._worst - self._error
         if not is_full.all() and len(part) > self._k:

@@ -6,35 +6,132 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ...artefacts.artefact import Artefact, Card, check_early
-from ...artefacts.hub_models import model_folder
+from ...artefacts.hub_models import BUILTIN, model_folder
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus, naming
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
-from ...settings import recipe
-from ..sentence_encoder import SentenceEncoder
-from .search_settings import SearchSettings
-from .stored_index import copy_encoder, finish_index, metadata_of, rewrite_index
+from ...settings import flag, is_given, recipe, setting
+from ...training.devices import DeviceSettings
 
 if TYPE_CHECKING:
+    from ..sentence_encoder import SentenceEncoder
+    from .build import IndexSettings
     from .index import Neighbour, SearchIndex
     from .semantic_search import MinedPairs
-    from .stored_index import IndexSettings
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
-_TOP_K = 10
-_THRESHOLD = 0.8
-_MAX_PAIRS = 1_000_000
+
+
+@dataclass(kw_only=True)
+class SearchSettings(DeviceSettings):
+    """Find sentences by meaning.
+
+    Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
+    --index INDEX --mine --output PAIRS. Add sentences: --index INDEX --add FILE. A small corpus needs no index folder:
+    --corpus FILE --query TEXT. Beside --corpus, --model DIR names another encoder than the built-in one.
+    """
+
+    model: str | None = setting(
+        "folder of a sentence encoder, which encodes the corpus; by default builtin, the one that is installed with "
+        "this package; an index holds a copy for its queries",
+        None,
+        path=True,
+    )
+    corpus: str | None = setting(
+        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder",
+        None,
+        path=True,
+    )
+    columns: list[str] = setting(
+        "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
+        [],
+    )
+    split: str | None = setting("split of the data folder to read [default: train]", None)
+    index: str | None = setting("an index folder that this command made", None, path=True)
+    add: str | None = setting(
+        "with --index: sentences to add to it, as for --corpus; what it has is not encoded again", None, path=True
+    )
+    remove: str | None = setting("with --index: sentences to take out of it, as for --corpus", None, path=True)
+    query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
+    query_file: str | None = setting(
+        "a text file of such sentences, one a line",
+        None,
+        names=["--query-file", "--queries"],
+        path=True,
+    )
+    top_k: int = setting("neighbours of each query", 10, at_least=1, names=["--top-k", "--neighbours"])
+    format: str = setting(
+        "layout of the neighbours: tsv = query, rank, cosine, position in the corpus, sentence; jsonl",
+        "tsv",
+        choices=["tsv", "jsonl"],
+    )
+    mine: bool = setting("write all pairs of sentences of the index that reach --threshold to --output", False)
+    threshold: float = setting("with --mine: least cosine of a pair, above 0 to 1", 0.8, above=0, at_most=1)
+    max_pairs: int = setting(
+        "with --mine: how many pairs to keep at most, those of the greatest cosine", 1_000_000, at_least=1
+    )
+    method: str | None = setting(
+        "exact = compare queries with every sentence; approximate = with those in the nearest of many lists; "
+        "by default exact for a new index, and approximate for one that was built so",
+        None,
+        choices=["exact", "approximate"],
+    )
+    output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Checks that the settings fit together."""
+        super().check()
+        queries, changes = bool(self.query or self.query_file), (self.add or self.remove) is not None
+        has_index, has_output, has_model = (item is not None for item in (self.index, self.output, self.model))
+        works = not queries and not changes
+        rules = (
+            ((self.corpus is not None) == has_index, "give either --corpus or --index"),
+            (has_index and has_model, "an index is searched with the encoder that it holds: leave --model out"),
+            (self.query and self.query_file, "give --query or --query-file, not both"),
+            (queries and self.mine, "give queries or --mine, not both"),
+            (changes and (queries or self.mine), "change the index first, and search it by another command"),
+            (changes and (not has_index or has_output), "--add and --remove change the index that --index names"),
+            (queries and has_output, "neighbours are printed: leave --output out, or build the index first"),
+            (works and not has_output, "name the folder to make with --output, or give --query"),
+            (works and not self.mine and has_index, "nothing to do with the index: give --query, --mine or --add"),
+        )
+        wrong = next((message for is_wrong, message in rules if is_wrong), None) or self._misplaced(queries, changes)
+        if wrong is not None:
+            raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
+        if any(not text.strip() for text in self.query):
+            raise UsageError("search: a --query is empty", remedy="give a sentence")
+        if self.corpus is not None and self.model is None:
+            self.model = BUILTIN
+
+    def _misplaced(self, queries: bool, changes: bool) -> str | None:
+        """Finds a flag that would have no effect, and its purpose."""
+        corpus = self.corpus is not None
+        rules = (
+            (("columns", "split"), corpus or changes, "for reading a --corpus"),
+            (("method",), not changes and not self.mine, "for queries and for building an index"),
+            (("top_k", "format"), queries, "for queries"),
+            (("threshold", "max_pairs"), self.mine, "for --mine"),
+            (("overwrite",), self.output is not None, "for an --output"),
+        )
+        for names, allowed, purpose in rules:
+            for name in names:
+                if not allowed and is_given(self, name):
+                    return f"{flag(name)} is {purpose}"
+        return None
 
 
 @dataclass(frozen=True)
@@ -44,15 +141,13 @@ class Searched:
     Attributes:
         folder: The folder that was made, of an index or of pairs; None for neighbours.
         rows: The sentences of the index, or the pairs.
-        names: What the indexes that were asked are called.
-        neighbours: For each query its nearest neighbours in each of these indexes, as they are found: the encoders
-            and an index that is not kept stay open until all were taken.
+        neighbours: Each query with its nearest neighbours, as they are found; the index stays open until all were
+            taken.
     """
 
     folder: Path | None = None
     rows: int = 0
-    names: tuple[str, ...] = ()
-    neighbours: Iterator[tuple[str, list[list[Neighbour]]]] = iter(())
+    neighbours: Iterator[tuple[str, list[Neighbour]]] = iter(())
 
 
 @recipe(SearchSettings)
@@ -68,51 +163,44 @@ def search(settings: SearchSettings) -> Searched:
 
 
 def _build(settings: SearchSettings) -> Searched:
-    corpus = _corpus(settings, settings.corpus)
-    model = str(settings.model)
-    encoder = SentenceEncoder.from_pretrained(model, device=settings.device)
+    from .index import copy_encoder, finish_index, metadata_of
+
+    corpus, model = _corpus(settings, settings.corpus), str(settings.model)
+    encoder = _encoder(settings)
     with _artefact(settings, [model, corpus.path]) as artefact:
         made = _build_into(artefact.staging, encoder, corpus, settings)
         copy_encoder(model_folder(model), artefact.staging)
         names = {"sources": [corpus.path.resolve().name], "encoder": to_path(model).resolve().name}
-        metadata = metadata_of(corpus)
-        finish_index(artefact, made, metadata, {**names, "columns": corpus.columns, "kept": settings.keep_repeated})
+        finish_index(artefact, made, metadata_of(corpus), {**names, "columns": corpus.columns})
     log(f"an index of {made.rows:,} sentences is in {settings.output}")
     return Searched(folder=Path(str(settings.output)), rows=made.rows)
 
 
 def _build_into(
-    folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings, **options: Any
+    folder: Path,
+    encoder: SentenceEncoder,
+    corpus: SentenceCorpus,
+    settings: SearchSettings,
+    earlier: SearchIndex | None = None,
 ) -> IndexSettings:
     """Builds the index of a corpus and logs what happened to its sentences."""
     from tqdm.auto import tqdm
 
     from .build import build_index
 
-    approximate = settings.method == "approximate"
-    with (
-        tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
-        tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not approximate or None) as placed,
-        naming(corpus.path),
-    ):
+    with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
         made = build_index(
             encoder,
             corpus.blocks(),
             folder,
-            approximate=approximate,
-            lists=settings.lists,
-            probes=settings.probes,
-            seed=settings.seed or 0,
-            keep_repeated=settings.keep_repeated,
+            approximate=settings.method == "approximate",
             batch_size=settings.batch_size,
-            progress=encoded.update,
-            place_progress=placed.update,
-            **options,
+            earlier=earlier,
+            progress=progress.update,
         )
-    kept = "kept" if settings.keep_repeated else "left out"
     for number, what in (
         (made.empty, "without any character but space: left out"),
-        (made.repeated, f"that had been there before: {kept}"),
+        (made.repeated, "that had been there before: left out"),
         (made.zero_rows, "without a word in the encoder's vocabulary: no search finds them"),
     ):
         if number:
@@ -136,11 +224,8 @@ def _change(settings: SearchSettings) -> Searched:
         log(f"{gone:,} sentences were removed")
     if settings.add is not None:
         corpus = _corpus(settings, settings.add)
-        more = rewrite_index(
-            index,
-            lambda folder: _build_into(folder, index.encoder, corpus, settings, earlier=index),
-            corpus=corpus,
-            settings=settings,
+        more = index.rewrite(
+            lambda folder: _build_into(folder, index.encoder, corpus, settings, earlier=index), corpus, settings
         )
         log(f"{more:,} sentences were added")
     log(f"an index of {len(index):,} sentences is in {settings.index}")
@@ -148,88 +233,56 @@ def _change(settings: SearchSettings) -> Searched:
 
 
 def _find_neighbours(settings: SearchSettings) -> Searched:
-    from ...tables import short_names
-
-    queries = _queries(settings)
-    sources = [str(settings.model if settings.corpus else settings.index), *filter(None, [settings.compare])]
+    queries = settings.query
+    if settings.query_file is not None:
+        queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     with ExitStack() as opening:
-        indexes = [_open(settings, source, opening) for source in sources]
+        index = _open(settings, opening)
         stack = opening.pop_all()
-    return Searched(names=tuple(short_names(sources)), neighbours=_neighbours(settings, queries, indexes, stack))
+    return Searched(neighbours=_neighbours(settings, queries, index, stack))
 
 
 def _neighbours(
-    settings: SearchSettings, queries: Iterator[list[str]], indexes: list[SearchIndex], stack: ExitStack
-) -> Iterator[tuple[str, list[list[Neighbour]]]]:
-    """Finds the neighbours of each query in each index, and logs at the end which queries have none."""
-    top_k = _TOP_K if settings.top_k is None else settings.top_k
-    options: dict[str, Any] = {
-        "method": settings.method,
-        "probes": settings.probes,
-        "drop_identical": settings.identical == "drop",
-        "batch_size": settings.batch_size,
-    }
-    total = without = blank = 0
+    settings: SearchSettings, queries: list[str], index: SearchIndex, stack: ExitStack
+) -> Iterator[tuple[str, list[Neighbour]]]:
+    """Finds the neighbours of each query, and logs at the end how many queries have none."""
+    without = 0
     with stack:
-        for block in queries:
-            streams = [index.neighbours(block, top_k, **options) for index in indexes]
-            for query, *neighbors in zip(block, *streams, strict=True):
-                total += 1
-                without += not any(neighbors)
-                blank += not any(neighbors) and not query.strip()
-                yield query, neighbors
-        shortest = min(map(len, indexes))
-        if top_k > shortest:
-            log(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")
-    reason = "none of their words is in the encoder's vocabulary"
-    if settings.identical == "drop":
-        reason += ", or none is left but identical ones"
-    if without == total:
+        neighbours = index.neighbours(queries, settings.top_k, method=settings.method, batch_size=settings.batch_size)
+        for query, found in zip(queries, neighbours, strict=True):
+            without += not found
+            yield query, found
+    reason = "they are blank, or none of their words is in the encoder's vocabulary"
+    if without == len(queries):
         raise InputError(
-            f"no neighbour of any query: {'all lines are blank' if blank == total else reason}",
+            f"no neighbour of any query: {reason}",
             path=settings.query_file,
             remedy="give one sentence a line, in the language that the encoder was trained on",
         )
-    for number, why in ((blank, "they are blank"), (without - blank, reason)):
-        if number:
-            log(f"{number:,} of {total:,} queries have no neighbours: {why}")
+    if without:
+        log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
 
 
 def _mine(settings: SearchSettings) -> Searched:
-    threshold = _THRESHOLD if settings.threshold is None else settings.threshold
-    max_pairs = _MAX_PAIRS if settings.max_pairs is None else settings.max_pairs
     with ExitStack() as stack:
-        index = _open(settings, str(settings.model if settings.corpus else settings.index), stack)
-        # Said now, not after the work.
-        approximate = index.uses_lists(settings.method)
+        index = _open(settings, stack)
         source = Path(str(settings.index or settings.corpus))
         with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
             staging = artefact.staging
-            pairs = index.mine(
-                threshold,
-                max_pairs=max_pairs,
-                method=settings.method,
-                probes=settings.probes,
-                keep_identical=settings.identical == "keep",
-                show_progress_bar=True,
-            )
+            pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
             write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
             results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
             values = {
                 **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
                 "title": f"Paraphrases mined from {source.resolve().name}",
                 "source": source.resolve().name,
-                "threshold": threshold,
-                "approximate": approximate,
-                "keep_identical": settings.identical == "keep",
+                "threshold": settings.threshold,
                 "splits": DataFolder(staging).sizes(),
                 **results,
             }
             artefact.finish(results=results, card=Card("mined", values))
     if pairs.found > len(pairs):
         log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
-    if not len(pairs):
-        log(f"no pair has a cosine of {threshold} or more")
     log(f"{len(pairs):,} pairs are in {settings.output}")
     return Searched(folder=Path(str(settings.output)), rows=len(pairs))
 
@@ -242,29 +295,24 @@ def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]
         yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
 
 
-def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchIndex:
-    """Opens an index folder, or builds one for the time being with the encoder `source`."""
+def _open(settings: SearchSettings, stack: ExitStack) -> SearchIndex:
+    """Opens the index folder, or builds one for the time being; checks at once that it can be searched as asked."""
     from .index import SearchIndex
 
     if settings.corpus is None:
-        index = SearchIndex(source, settings.model, device=settings.device)
-        if not index.uses_lists(settings.method) and settings.probes is not None:
-            raise UsageError("the index has no lists for --probes to read", path=source, remedy="leave --probes out")
+        index = SearchIndex(str(settings.index), device=settings.device)
+        index.uses_lists(settings.method)
         return index
-    corpus = _corpus(settings, settings.corpus)
-    encoder = SentenceEncoder.from_pretrained(source, device=settings.device)
+    corpus, encoder = _corpus(settings, settings.corpus), _encoder(settings)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))
     _build_into(folder, encoder, corpus, settings)
     return SearchIndex(folder, encoder)
 
 
-def _queries(settings: SearchSettings) -> Iterator[list[str]]:
-    """Returns the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
-    if settings.query_file is None:
-        return iter([settings.query])
-    blocks = SentenceCorpus(Path(settings.query_file)).blocks()
-    first = list(islice(blocks, 1))
-    return ([text or "" for text in block] for block in chain(first, blocks))
+def _encoder(settings: SearchSettings) -> SentenceEncoder:
+    from ..sentence_encoder import SentenceEncoder
+
+    return SentenceEncoder.from_pretrained(str(settings.model), device=settings.device)
 
 
 def _corpus(settings: SearchSettings, source: str | None) -> SentenceCorpus:

@@ -97,30 +97,15 @@ def similar_pairs(vectors: Vectors, threshold: float, *, show_progress_bar: bool
                     part = unit_vectors(vectors[other : other + _ROWS], "vectors", vectors, other)
                 products = block.astype(np.float32) @ part.astype(np.float32).T
                 near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
-                one, two = np.divmod(near, len(part))
-                if other == start:
-                    one, two = one[one < two], two[one < two]
-                first, second, scores = pairs_above(block, part, one, two, threshold)
-                num_pairs += len(scores)
-                yield first + start, second + other, scores
+                for few in np.array_split(near, 1 + len(near) // _ROWS):
+                    first, second = np.divmod(few, len(part))
+                    scores = cosine_of_rows(block[first], part[second])
+                    # A pair within a block is found from both of its sides.
+                    kept = (scores >= threshold) & (first + start < second + other)
+                    num_pairs += int(kept.sum())
+                    yield first[kept] + start, second[kept] + other, scores[kept]
             progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
             progress.update(len(block))
-
-
-def pairs_above(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    one: NDArray[np.int64],
-    two: NDArray[np.int64],
-    threshold: float,
-) -> Pairs:
-    """Keeps of the pairs (`one`, `two`) of unit rows of two blocks those that reach a cosine in double precision."""
-    scores = np.empty(len(one))
-    for start in range(0, len(one), _ROWS):
-        part = slice(start, start + _ROWS)
-        scores[part] = cosine_of_rows(first[one[part]], second[two[part]])
-    kept = scores >= threshold
-    return one[kept], two[kept], scores[kept]
 
 
 def semantic_search(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +17,14 @@ from ...errors import InputError, OutputError
 _PAIRS_AT_A_TIME = 8192
 
 
+@dataclass
 class NpyWriter:
-    """Writes a float32 matrix row block by row block to a .npy file that appears only when it is complete."""
+    """Writes a float32 matrix row block by row block; see :func:`npy_writer`."""
 
-    def __init__(self, path: Path, dimension: int) -> None:
-        self.path = path
-        self.dimension = dimension
-        self.rows = 0
-        self.stream: IO[bytes]
-        self._stack = ExitStack()
-
-    def __enter__(self) -> NpyWriter:
-        with ExitStack() as stack:
-            temporary = stack.enter_context(written_whole(self.path))
-            self.stream = stack.enter_context(temporary.open("wb"))
-            self._write_header()
-            self._stack = stack.pop_all()
-        return self
+    path: Path
+    dimension: int
+    stream: IO[bytes]
+    rows: int = 0
 
     def write(self, vectors: NDArray[np.float32]) -> None:
         """Appends rows (rows, dimension)."""
@@ -41,25 +34,28 @@ class NpyWriter:
             raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
         self.rows += len(vectors)
 
-    def __exit__(self, *raised: Any) -> None:
-        if raised[0] is not None:
-            self._stack.__exit__(*raised)
-            return
-        with self._stack:
-            # NumPy leaves room in the header for the number of rows to grow.
-            self.stream.seek(0)
-            self._write_header()
-
-    def _write_header(self) -> None:
+    def write_header(self) -> None:
+        """Writes the shape so far; NumPy leaves room in the header for the number of rows to grow."""
         header = {"descr": "<f4", "fortran_order": False, "shape": (self.rows, self.dimension)}
+        self.stream.seek(0)
         np.lib.format.write_array_header_1_0(self.stream, header)
+
+
+@contextmanager
+def npy_writer(path: Path, dimension: int) -> Iterator[NpyWriter]:
+    """Gives the writer of a .npy file that appears only when it is complete."""
+    with written_whole(path) as temporary, temporary.open("wb") as stream:
+        writer = NpyWriter(path, dimension, stream)
+        writer.write_header()
+        yield writer
+        writer.write_header()
 
 
 class VectorFile:
     """A float32 matrix in a .npy file that is mapped into memory; it has the shape, length and slices of an array.
 
     Args:
-        path: A file that :class:`NpyWriter` or `np.save` wrote.
+        path: A file that :func:`npy_writer` or `np.save` wrote.
         half: Take a float16 matrix as well; its rows are read as float32.
 
     Attributes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from ...encoders.search.build import text_keys
 from ...encoders.search.index import Neighbour
 from ...errors import InputError
 from ...filtering.tokens import tokenize
@@ -47,7 +48,9 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
     lists: Lists = {}
     with report("neighbours", settings, settings.inputs(), card="analysis_neighbours") as output:
         for name, index in texts.indexes(output.artefact.work, keep_repeated=False):
-            lists[name] = list(index.neighbours(queries, settings.neighbours, drop_identical=True))
+            # A sentence stands in the index once, so that the query itself takes one place at most.
+            found = index.neighbours(queries, settings.neighbours + 1)
+            lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, found, strict=True)]
         if not any(any(found) for found in lists.values()):
             raise InputError(
                 "no neighbour of any query: no word of the queries is in the encoders' vocabularies",
@@ -81,6 +84,12 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
         }
         output.finish({"queries": len(queries), "read": texts.read, "summary": {"models": summary}}, values, table)
     return lists
+
+
+def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
+    """Leaves out what is the query itself but for case and spacing."""
+    keys = text_keys([query, *(item.sentence for item in neighbours)])
+    return [item for item, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
 
 
 def _summary(queries: Sequence[str], lists: Lists) -> dict[str, Any]:

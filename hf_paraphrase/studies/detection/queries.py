@@ -14,9 +14,8 @@ from ...artefacts.provenance import inherited_metadata
 from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
-from ...encoders.search.build import build_index
+from ...encoders.search.build import build_index, text_keys
 from ...encoders.search.index import SearchIndex
-from ...encoders.search.stored_index import text_keys
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...settings import setting

@@ -19,8 +19,8 @@ from scipy.special import expit
 from tqdm.auto import tqdm
 
 from ...encoders.search.build import build_index
+from ...encoders.search.index import SearchIndex
 from ...encoders.search.nearest_neighbours import nearest_neighbours
-from ...encoders.search.stored_index import StoredIndex
 from ...encoders.search.vector_file import VectorFile
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
@@ -146,7 +146,7 @@ class MiningRun:
         self.encoders = encoders
         self.folder = folder
         self.seed, self.batch_size, self.device = seed, batch_size, device
-        self._sides: dict[EncoderFolders, tuple[StoredIndex, StoredIndex]] = {}
+        self._sides: dict[EncoderFolders, tuple[SearchIndex, SearchIndex]] = {}
         self._means: dict[tuple[EncoderFolders, int], list[NDArray[np.float64]]] = {}
         self._classifiers: dict[str, tuple[ParallelClassifier, NDArray[np.float32], NDArray[np.float32]]] = {}
         self._probabilities: dict[str, NDArray[np.float64]] = {}
@@ -154,7 +154,7 @@ class MiningRun:
         self.approximate_recall = target.settings.recall
         self.pairs = CandidatePairs.of(*nearest_targets(source.vectors, target, candidates))
 
-    def sides(self, encoders: EncoderFolders, *, approximate: bool = False) -> tuple[StoredIndex, StoredIndex]:
+    def sides(self, encoders: EncoderFolders, *, approximate: bool = False) -> tuple[SearchIndex, SearchIndex]:
         """Returns indexes of both collections; one that is in the folder is taken as it is."""
         if encoders not in self._sides:
             name = f"vectors-{len(self._sides)}"
@@ -163,7 +163,7 @@ class MiningRun:
             self._sides[encoders] = source, target
         return self._sides[encoders]
 
-    def _index(self, encoder: str, collection: Collection, folder: Path, approximate: bool = False) -> StoredIndex:
+    def _index(self, encoder: str, collection: Collection, folder: Path, approximate: bool = False) -> SearchIndex:
         if not folder.is_dir():
             part = folder.with_name(f"{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
@@ -189,7 +189,7 @@ class MiningRun:
                     remedy = "give an encoder for their language; source and target may have been exchanged"
                     raise InputError(error.message, path=collection.path, remedy=remedy) from error
             part.rename(folder)
-        return StoredIndex(folder)
+        return SearchIndex(folder)
 
     def scores(self, options: ScoreOptions) -> NDArray[np.float64]:
         """Computes the score that the options describe for every pair (pairs,)."""
@@ -244,7 +244,7 @@ class MiningRun:
         return self._means[key]
 
 
-def nearest_targets(source: VectorFile, target: StoredIndex, n: int, *, exact: bool = False) -> Nearest:
+def nearest_targets(source: VectorFile, target: SearchIndex, n: int, *, exact: bool = False) -> Nearest:
     """Finds the n best targets by cosine for every source, in lists if the index has some; zero vectors have none."""
     size = min(n, len(target))
     rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size), np.float32)

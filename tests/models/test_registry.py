@@ -6,8 +6,7 @@ import sys
 import pytest
 from fresh_python import FreshPython, Server
 
-from hf_paraphrase.models.registration import _ACTIONS, _AutoModuleFinder, register_when_imported
-from hf_paraphrase.models.registry import MODELS
+from hf_paraphrase.models.registry import _ACTIONS, MODELS, _AutoModuleFinder
 
 CHECK = """
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
@@ -57,12 +56,6 @@ def test_the_auto_classes_know_our_models_whatever_is_imported_first(order, with
     assert result.returncode == 0, result.stderr
 
 
-def test_registering_twice_adds_no_second_finder():
-    register_when_imported()
-    register_when_imported()
-    assert sum(isinstance(finder, _AutoModuleFinder) for finder in sys.meta_path) == 1
-
-
 def test_a_second_copy_of_the_package_does_not_make_the_import_go_in_circles(monkeypatch):
     import transformers.models.auto
 
@@ -74,13 +67,6 @@ def test_a_second_copy_of_the_package_does_not_make_the_import_go_in_circles(mon
         spec = importlib.util.find_spec(name) if name not in sys.modules else None
         spec = spec or AnotherFinder().find_spec(name, transformers.models.auto.__path__)
         assert spec.loader.exec_module.__name__ == "run_and_register" and spec.origin.endswith(".py")
-
-
-def test_the_finder_leaves_all_other_modules_alone():
-    finder = _AutoModuleFinder()
-    assert finder.find_spec("json", None) is None
-    assert finder.find_spec("transformers.models.bert", None) is None
-    assert len(_ACTIONS) == 3
 
 
 def test_every_model_folder_of_the_package_is_registered():
