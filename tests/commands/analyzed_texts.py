@@ -45,13 +45,11 @@ def is_png(path):
     return path.read_bytes().startswith(b"\x89PNG") and path.with_suffix(".svg").read_text().startswith("<?xml")
 
 
-def write_graded(folder, splits, language=None):
-    """Writes a graded folder: the scores of splits by their names, and the language of its card."""
+def write_graded(folder, splits):
+    """Writes a graded folder: the scores of splits by their names."""
     generator = np.random.default_rng(0)
     for split, scores in splits.items():
         sides = [[" ".join(generator.choice(WORDS, 3)) for _ in scores] for _ in range(2)]
         table = pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pa.array(scores, pa.float64())})
         write_split(folder, split, [table], table.schema)
-    if language is not None:
-        (folder / "README.md").write_text(f"---\nlanguage: [{language}]\n---\n")
     return folder

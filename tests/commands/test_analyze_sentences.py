@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from analyzed_texts import QUERY, WORDS, embed, is_png, rows_of, run, save_model, write_graded
 
-from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 
@@ -36,9 +38,6 @@ def text(tmp_path_factory, lines):
     return path
 
 
-# ----- neighbours
-
-
 def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, lines, tmp_path, capsys):
     output = tmp_path / "report"
     words = ["--model", avg, gran, "--text", text, "--query", QUERY, "w7", "--neighbours", 4]
@@ -65,90 +64,87 @@ def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, 
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_sentences_that_both_models_find_are_bold_and_counted(avg, text, tmp_path):
-    twin = save_model(tmp_path / "twin")
-    words = ["--model", avg, twin, "--text", text, "--query", QUERY, "--neighbours", 3, "--output", tmp_path / "out"]
-    assert run("neighbours", *words) == 0
-    assert (tmp_path / "out/README.md").read_text().count("**") == 2 * 2 * 3
-    summary = json.loads((tmp_path / "out/analysis.json").read_text())["summary"]["models"]
-    assert summary["avg"]["common"] == {"avg": None, "twin": 100.0}
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_sentences_that_differ_in_case_and_spacing_only_are_one_neighbour(avg, tmp_path):
-    (tmp_path / "text.txt").write_text("W1 w3\nw1 w3\nw1   w3\nw2 w3\n")
+def test_spellings_are_one_neighbour_and_shared_words_are_counted(avg, tmp_path):
+    (tmp_path / "text.txt").write_text("W1 w3\nw1 w3\nw1   w3\nw2 w3 w1\n")
     words = ["--model", avg, "--text", tmp_path / "text.txt", "--query", "w1 w2", "--output", tmp_path / "out"]
     assert run("neighbours", *words) == 0
     page = (tmp_path / "out/README.md").read_text()
-    assert page.count("W1 w3") == 1 and "w1 w3" not in page and "w2 w3" in page
+    assert page.count("W1 w3") == 1 and "| w1 w3" not in page and "w2 w3 w1" in page
+    summary = json.loads((tmp_path / "out/analysis.json").read_text())["summary"]["avg"]
+    assert summary["shared_words"] == pytest.approx(100 * (1 / 3 + 2 / 3) / 2)
+    assert summary["first"] >= summary["last"]
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_a_data_folder_will_do_as_text_and_its_licence_is_passed_on(avg, tmp_path):
+def test_a_data_folder_will_do_as_text_and_its_licence_is_named(avg, tmp_path):
     columns = {"sentence1": ["w1 w2", "w3"], "sentence2": ["w4", "w1 w5"]}
-    write_split(tmp_path / "pairs", "dev", [pa.table(columns)], pa.table(columns).schema)
+    write_split(tmp_path / "pairs", "train", [pa.table(columns)], pa.table(columns).schema)
     (tmp_path / "pairs/README.md").write_text("---\nlicense: cc-by-4.0\nlanguage: [en]\n---\n")
-    words = ["--model", avg, "--text", tmp_path / "pairs", "--split", "dev", "--query", "w1"]
-    assert run("neighbours", *words, "--output", tmp_path / "out") == 0
-    report = (tmp_path / "out/README.md").read_text()
-    assert "pairs (split dev)" in report and "cc-by-4.0, as the card" in report
+    words = ["--model", avg, "--text", tmp_path / "pairs", "--query", "w1", "--output", tmp_path / "out"]
+    assert run("neighbours", *words) == 0
+    assert "cc-by-4.0" in (tmp_path / "out/README.md").read_text()
     assert {row["sentence"] for row in rows_of(tmp_path / "out/neighbours.tsv")} == {"w1 w2", "w3", "w4", "w1 w5"}
-
-
-# ----- similarities
-
-
-def histogram(rows, query=QUERY):
-    return {(row["model"], row["low"]): int(row["sentences"]) for row in rows if row["query"] == query}
 
 
 def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lines, tmp_path, capsys):
     output = tmp_path / "report"
-    words = ["--model", avg, gran, "--text", text, "--query", QUERY, "--thresholds", 0.9, 0.5]
-    assert run("similarities", *words, "--output", output) == 0
+    assert run("similarities", "--model", avg, gran, "--text", text, "--query", QUERY, "--output", output) == 0
     out, err = capsys.readouterr()
-    assert out == "" and ">= 0.5 (%)" in err
+    assert out == "" and "99.9 %" in err
     numbers = json.loads((output / "analysis.json").read_text())
-    found = histogram(rows_of(output / "histogram.tsv"))
+    counts = rows_of(output / "histogram.tsv")
     for model in (avg, gran):
         vectors = embed(model, lines)
         cosines = vectors[vectors.any(axis=1)] @ embed(model, [QUERY])[0]
-        mine = numbers["queries"][0]["models"][model.name]
-        assert mine["sentences"] == len(cosines) == len(lines) - 2
-        assert mine["mean"] == pytest.approx(cosines.mean(), abs=1e-6)
-        assert mine["greatest"] == pytest.approx(1.0) and mine["least"] == pytest.approx(cosines.min(), abs=1e-6)
-        assert mine["at_or_above"]["0.5"] == (cosines >= 0.5).sum()
-        assert sum(count for (name, _), count in found.items() if name == model.name) == len(cosines)
-        (half,) = [sum(n for (name, low), n in found.items() if name == model.name and float(low) >= 0.4999)]
-        assert abs(half - (cosines >= 0.5).sum()) <= 1
+        found = numbers["queries"][0]["models"][model.name]
+        assert found["sentences"] == len(cosines) == len(lines) - 2
+        assert found["mean"] == pytest.approx(cosines.mean(), abs=1e-6)
+        assert found["greatest"] == pytest.approx(1.0) and found["least"] == pytest.approx(cosines.min(), abs=1e-6)
+        bins = {float(row["low"]): int(row["sentences"]) for row in counts if row["model"] == model.name}
+        assert sum(bins.values()) == len(cosines)
+        assert abs(sum(count for low, count in bins.items() if low >= 0.4999) - (cosines >= 0.5).sum()) <= 1
     assert is_png(output / "plots/distribution.png")
-    shown = (output / "README.md").read_text().partition("Ranges of the cosine under avg")[2].partition("Ranges")[0]
-    cosines = dict(zip(lines, embed(avg, lines) @ embed(avg, [QUERY])[0], strict=True))
-    for row in [line.split("|") for line in shown.splitlines() if " to " in line]:
-        low = float(row[1].split()[0])
-        drawn = [text.strip().replace("\\", "") for text in row[3].split("·")]
-        assert 1 <= len(set(drawn)) == len(drawn) <= 3
-        assert all(low - 1e-6 <= cosines[text] <= low + 0.1 + 1e-6 for text in drawn if text in cosines)
-    assert numbers["read"]["avg"] == {"read": 206, "empty": 1, "unknown": 1, "compared": 204}
 
 
-# ----- what goes wrong
+def test_human_scores_are_described_for_each_data_set_and_model(avg, gran, tmp_path, capsys):
+    first = write_graded(tmp_path / "first", {"validation": [1.0, 1.5, 4.0] * 10, "train": [None] * 4})
+    second = write_graded(tmp_path / "second", {"STS12": list(np.linspace(0, 5, 30)), "STS13": [5.0, 4.0]})
+    output = tmp_path / "report"
+    assert run("human-scores", "--model", avg, gran, "--data", first, second, "--output", output) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "Spearman × 100" in err
+    rows = rows_of(output / "scores.tsv")
+    assert len(rows) == 2 * 3 + 2 * 11 and [row["difference"] == "" for row in rows[:4]] == [True, False, False, True]
+    assert sum(int(row["pairs"]) for row in rows if row["data"] == "second") == 2 * 32
+    table = DataFolder(first).table("validation").to_pydict()
+    sides = [embed(avg, table[name]) for name in ("sentence1", "sentence2")]
+    cosines = (sides[0] * sides[1]).sum(axis=1)
+    for row in rows[:3]:
+        values = cosines[np.array(table["score"]) == float(row["score"])]
+        assert float(row["mean"]) == pytest.approx(values.mean(), abs=1e-5)
+        assert float(row["standard_deviation"]) == pytest.approx(values.std(ddof=1), abs=1e-5)
+    tested = [row for row in rows if row["p"]]
+    smallest = min(tested, key=lambda row: float(row["p"]))
+    assert float(smallest["p_holm"]) == pytest.approx(min(1, len(tested) * float(smallest["p"])), rel=1e-4)
+    assert is_png(output / "plots/human_scores.png")
+    svg = (output / "plots/human_scores.svg").read_text()
+    assert all(f"<!-- {label} -->" in svg for label in ("first", "second", "avg", "gran"))
+    report = (output / "README.md").read_text()
+    assert report.count("rounded to eleven") == 1 and "w1" not in report
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ("neighbours --model avg --text text", "give --query or --queries"),
-        ("neighbours --model avg avg --text text --query w1", "is given twice"),
+        ("neighbours --model avg --text text --query ' '", "there are no queries"),
+        ("neighbours --model avg avg --text text --query w1", "a model is given twice"),
         ("neighbours --model avg --text text --query unheard", "in the encoders' vocabularies"),
         ("similarities --model avg --text text --query unheard", "nothing to count"),
-        ("human-scores --model avg-{lang} --data graded", "names no language"),
+        ("human-scores --model avg --data graded --split absent", "absent"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(avg, text, tmp_path, monkeypatch, capsys, words, expected):
-    import shlex
-    import shutil
-
     monkeypatch.chdir(tmp_path)
     shutil.copytree(avg, "avg")
     shutil.copy(text, "text")

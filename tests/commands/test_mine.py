@@ -10,19 +10,24 @@ from datasets import load_dataset
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.parallel_examples import read_parallel_texts
+from hf_paraphrase.studies.mining.run import MiningRun
 
 sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
+
+from hf_paraphrase.studies.mining.collections import TaskPart
 
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mine")
-    write_encoder(folder / "encoder")
+    write_encoder(folder / "encoder", noise=1.2)
     write_encoder(folder / "better", noise=0.1, seed=1)
-    write_classifier(folder / "classifier")
+    write_classifier(folder / "keep")
+    write_classifier(folder / "zero", seed=1)
     write_task(folder, "training", seed=1)
     write_task(folder, "test", seed=2)
     return folder
@@ -41,6 +46,10 @@ SIDES = "--source fr-en.test.fr --target fr-en.test.en --layout bucc"
 
 def mine(words, output="mined"):
     return main(["mine", *words.split(), "--output", output])
+
+
+def evaluate(words):
+    return main(["evaluate-mining", *words.split()])
 
 
 def rows_of(path="mined"):
@@ -81,8 +90,8 @@ def test_without_a_threshold_all_candidates_are_given_with_their_cosines(work):
     assert mine(f"{SIDES} --encoder encoder --candidates 3") == 0
     rows = rows_of()
     assert len(rows) == 180
-    assert mine(f"{SIDES} --encoder encoder --candidates 3 --threshold 0.8 --overwrite") == 0
-    assert rows_of() == [row for row in rows if row["score"] >= 0.8]
+    assert mine(f"{SIDES} --encoder encoder --candidates 3 --threshold 0.5 --overwrite") == 0
+    assert rows_of() == [row for row in rows if row["score"] >= 0.5]
     assert mine(f"{SIDES} --source-encoder encoder --target-encoder encoder --candidates 3", "two") == 0
     assert rows_of("two") == rows
     assert mine(f"{SIDES} --encoder encoder --threshold 2", "none") == 0
@@ -90,40 +99,37 @@ def test_without_a_threshold_all_candidates_are_given_with_their_cosines(work):
 
 
 def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work):
-    words = f"{SIDES} --encoder encoder --candidates 4 --classifier classifier"
+    words = f"{SIDES} --encoder encoder --candidates 4 --classifier keep"
     assert mine(words) == 0
     rows = rows_of()
     assert len(rows) == 240
     texts = [[row[side] for row in rows] for side in ("source", "target")]
-    wanted = ParallelClassifier.from_pretrained("classifier").probabilities(*texts)
+    wanted = ParallelClassifier.from_pretrained("keep").probabilities(*texts)
     np.testing.assert_allclose([row["score"] for row in rows], wanted, atol=1e-6)
     assert wanted.std() > 0.01
     alone = scores_of()
     assert mine(f"{SIDES} --encoder encoder --candidates 4 --margin", "margin") == 0
     margins = scores_of("margin")
     assert mine(f"{words} --margin", "both") == 0
-    products = {pair: alone[pair] * margin for pair, margin in margins.items()}
+    products = {pair: alone[pair] * max(margin, 0) for pair, margin in margins.items()}
     assert scores_of("both") == pytest.approx(products, abs=1e-6)
 
 
-def test_plain_lines_have_their_numbers_as_ids_and_empty_ones_are_never_paired(work, capsys):
+def test_plain_lines_have_their_numbers_as_ids_and_empty_ones_are_never_paired(work):
     for end in ("fr", "en"):
         texts = [line.split("\t")[1] for line in Path(f"fr-en.test.{end}").read_text().splitlines()]
         Path(f"plain.{end}").write_text("\n".join(["", *texts, "   ", ""]), encoding="utf-8")
-    words = "--source plain.fr --target plain.en --encoder better --candidates 4 --one-to-one"
-    assert mine(words) == 0
+    assert mine("--source plain.fr --target plain.en --encoder better --candidates 4 --one-to-one") == 0
     rows = rows_of()
     assert not {"1", "62"} & {name for pair in scores_of() for name in pair}
     assert all(row["source"] and row["target"] for row in rows)
-    assert "2 empty, which are left out" in capsys.readouterr().err
     assert not Path("mined/pairs.gold").exists()
 
 
-def test_approximate_search_prints_its_recall(work, capsys):
-    assert mine(f"{SIDES} --encoder encoder --candidates 3 --approximate") == 0
-    assert "find 100.00 % of the true nearest" in capsys.readouterr().err
-    assert mine(f"{SIDES} --encoder encoder --candidates 3", "exact") == 0
-    assert scores_of() == pytest.approx(scores_of("exact"), abs=1e-6)
+def test_an_encoder_without_a_word_of_a_side_is_one_line(work, capfd):
+    write_encoder(work / "french", languages=("f",))
+    assert mine(f"{SIDES} --source-encoder french --target-encoder french") == 2
+    assert "no word of the sentences is in the encoder's vocabulary" in capfd.readouterr().err
 
 
 def test_threshold_cannot_be_chosen_where_no_true_pair_is_a_candidate(work, capfd):
@@ -132,8 +138,7 @@ def test_threshold_cannot_be_chosen_where_no_true_pair_is_a_candidate(work, capf
         Path(f"wrong.{end}").write_text(Path(f"fr-en.training.{end}").read_text())
     shifted = [f"{one}\t{two}\n" for (one, _), (_, two) in zip(lines, [*lines[1:], lines[0]], strict=True)]
     Path("wrong.gold").write_text("".join(shifted))
-    words = f"{SIDES} --encoder better --candidates 1 --tune-on wrong"
-    assert mine(words) == 2
+    assert mine(f"{SIDES} --encoder better --candidates 1 --tune-on wrong") == 2
     assert "none of the true pairs is among the candidates" in capfd.readouterr().err
 
 
@@ -150,3 +155,102 @@ def test_tuning_files_of_one_name_are_refused_by_their_endings(work, capfd, side
         Path(name).write_text("w1 w2\n")
     assert mine(f"{sides} --encoder better --tune-on dev") == 2
     assert text in capfd.readouterr().err.splitlines()[-1]
+
+
+# ----- evaluate-mining
+
+
+@pytest.fixture(scope="module")
+def study(originals, tmp_path_factory):
+    """The report of a study with everything in it."""
+    output = tmp_path_factory.mktemp("report") / "report"
+    words = f"--task {originals}/fr-en --encoder {originals}/encoder --candidates 5 --random-negatives 50"
+    words += f" --scoring-encoder {originals}/better --classifier {originals}/keep {originals}/zero"
+    assert evaluate(f"{words} --output {output}") == 0
+    return output
+
+
+def test_report_holds_tables_curves_and_figures_of_every_way(study):
+    results = json.loads((study / "results.json").read_text())
+    found = {(row["score"], row["one_to_one"], row["threshold_is"]) for row in results["candidates"]}
+    assert {("keep", False, "fixed"), ("keep", False, "tuned"), ("zero", True, "tuned")} < found
+    assert {("filter cosine", False, "tuned"), ("better ratio margin", True, "tuned")} < found
+    assert ("keep × better ratio margin", True, "tuned") in found
+    assert {path.name for path in (study / "plots").iterdir()} == {
+        f"{name}.{ending}" for name in ("candidates", "random_pairs") for ending in ("png", "svg")
+    }
+    assert {path.name for path in (study / "curves/random_pairs").iterdir()} == {"keep.tsv", "zero.tsv"}
+    header, *points = (study / "curves/candidates/better ratio margin, one-to-one.tsv").read_text().splitlines()
+    assert header.split("\t") == ["threshold", "precision", "recall", "f1", "found", "right"]
+    assert float(points[-1].split("\t")[2]) > 0.5
+    report = (study / "report.html").read_text()
+    assert report.count('<img src="data:image/png;base64,') == 2 and "True pairs among" in report
+    card = (study / "README.md").read_text()
+    assert "True pairs among the 5 best candidates" in card and "| test | test | 60 | 60 | 15 | 300 |" in card
+
+
+def test_recall_of_the_filter_bounds_every_way_and_better_encoders_and_matching_help(study, originals, tmp_path):
+    results = json.loads((study / "results.json").read_text())
+    rows = results["recall"]["the filter (encoder)"]
+    assert rows[-1]["share"] == 100 and rows[-1]["pairs"] == 3600 and rows[0]["found"] < rows[1]["found"] < 15
+    assert all(row["test"]["recall"] <= rows[1]["found"] / 15 for row in results["candidates"])
+    tuned = {(row["score"], row["one_to_one"]): row for row in results["candidates"] if row["threshold_is"] == "tuned"}
+    f1 = {way: row["test"]["f1"] for way, row in tuned.items()}
+    assert f1["better cosine", False] > f1["filter cosine", False]
+    assert f1["better cosine", True] >= f1["better cosine", False] > 0.6
+    # `mine` on the same files chooses the same threshold, and its folder has the same measures.
+    sides = " ".join(f"--{name} {originals}/fr-en.test.{end}" for name, end in (("source", "fr"), ("target", "en")))
+    words = f"{sides} --layout bucc --encoder {originals}/encoder --candidates 5 --margin --one-to-one"
+    words += f" --gold {originals}/fr-en.test.gold --tune-on {originals}/fr-en.training"
+    assert mine(words, str(tmp_path / "mined")) == 0
+    record = json.loads((tmp_path / "mined/provenance.json").read_text())["results"]
+    row = tuned["filter ratio margin", True]
+    assert record["threshold"] == row["threshold"] and record["measures"] == row["test"]
+    measured = evaluate_mining(pairs=[str(tmp_path / "mined")], gold=str(originals / "fr-en.test.gold"))
+    assert measured.results[str(tmp_path / "mined")]["all"] == row["test"]
+    assert "best F1" in measured.tables["Measures"]
+
+
+def test_a_finished_report_gives_its_tables_again(work):
+    options = {"task": "fr-en", "encoder": "encoder", "output": "report", "resume": True}
+    first = evaluate_mining(**options)
+    again = evaluate_mining(**options)
+    assert again.tables == first.tables != {} and again.results == json.loads(json.dumps(first.results))
+
+
+def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals, tmp_path, monkeypatch):
+    part = TaskPart.of_task(str(originals / "fr-en"), "test")
+    folder = str(originals / "encoder")
+    run = MiningRun(part.source, part.target, (folder, folder), tmp_path / "run", candidates=3)
+    scored = []
+    probabilities = run.probabilities
+    monkeypatch.setattr(run, "probabilities", lambda *given: scored.append(given[1:]) or probabilities(*given))
+    curve = random_pair_curve(run, part.gold, str(originals / "keep"), 40)
+    source, target = (np.concatenate([pair[side] for pair in scored]) for side in (0, 1))
+    true = {tuple(pair) for pair in part.gold.tolist()}
+    drawn = list(zip(source[15:].tolist(), target[15:].tolist(), strict=True))
+    assert not true & set(drawn) and 500 < len(drawn) <= 600
+    wanted = ParallelClassifier.from_pretrained(originals / "keep").probabilities(
+        [part.source.sentences[row] for row in source], [part.target.sentences[row] for row in target]
+    )
+    threshold = float(np.median(wanted))
+    measures = curve.at(threshold)
+    assert measures["found"] == pytest.approx((wanted >= threshold).sum(), abs=2)
+    assert measures["right"] == pytest.approx((wanted[:15] >= threshold).sum(), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("", "either --pairs with --gold, or --task"),
+        ("--task fr-en --output o", "candidates need an encoder"),
+        ("--task fr-en --encoder encoder --output o --tuning-part sample", "no such file of known pairs"),
+        ("--task fr-en --encoder encoder --output o --scoring-encoder sub/filter", "is the name of another row"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_one_line_and_leave_nothing(work, capfd, words, text):
+    before = sorted(Path().iterdir())
+    assert evaluate(words) == 2
+    out, err = capfd.readouterr()
+    assert text in err.splitlines()[-1] and "Traceback" not in err and out == ""
+    assert sorted(Path().iterdir()) == before

@@ -15,7 +15,7 @@ def task(real_data_dir, tmp_path_factory):
     source = real_data_dir / "libreoffice_help" / "lo-help-7.4.7.fr-en.tsv.gz"
     words = f"prepare bitext --source-lang fr --target-lang en --tsv {source} --columns source,target"
     assert main([*words.split(), "--output", str(folder / "bitext")]) == 0
-    words = "prepare comparable --sentences 1500 --sample-sentences 400 --validation-size 200"
+    words = "prepare comparable --sentences 1500 --validation-size 200"
     assert main([*words.split(), "--bitext", str(folder / "bitext"), "--output", str(folder / "task")]) == 0
     return folder
 
@@ -25,7 +25,7 @@ def side(task, part, ending):
     return dict(line.split("\t") for line in lines)
 
 
-@pytest.mark.parametrize(("part", "size"), [("test", 1500), ("sample", 400)])
+@pytest.mark.parametrize(("part", "size"), [("test", 1500), ("training", 1500)])
 def test_gold_of_a_task_from_real_bitext_is_complete(task, part, size):
     sources, targets = side(task, part, "fr"), side(task, part, "en")
     assert len(sources) == len(targets) == size

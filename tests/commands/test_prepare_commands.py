@@ -114,7 +114,7 @@ def prepare(*words):
     return main(["prepare", "comparable", *map(str, words)])
 
 
-SIZES = ("--sentences", 80, "--sample-sentences", 40, "--share", 0.1, "--validation-size", 20)
+SIZES = ("--sentences", 80, "--share", 0.1, "--validation-size", 20)
 
 
 def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
@@ -122,7 +122,7 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
     output = tmp_path / "task"
     assert prepare("--bitext", tmp_path / "one", tmp_path / "two", "--output", output, *SIZES) == 0
     names = {path.name for path in output.iterdir()}
-    assert {f"fr-en.{part}.{end}" for part in ("sample", "training", "test") for end in ("fr", "en", "gold")} < names
+    assert {f"fr-en.{part}.{end}" for part in ("training", "test") for end in ("fr", "en", "gold")} < names
     gold = [line.split("\t") for line in (output / "fr-en.test.gold").read_text().splitlines()]
     sides = [
         dict(line.split("\t") for line in (output / f"fr-en.test.{end}").read_text().splitlines())
@@ -138,11 +138,11 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
     assert not set(train.column("source").to_pylist()) & set(sides[0].values())
     assert DataFolder(output / "bitext").table("validation").num_rows == 20
     record = json.loads((output / "provenance.json").read_text())
-    assert record["results"]["parts"]["test"]["gold"] == 8 and len(record["inputs"]) == 2
+    assert record["results"]["counts"]["validation"] == 20 and len(record["inputs"]) == 2
     words = ["prepare", "bucc", "--data-dir", output, "--lang", "fr", "--output", tmp_path / "bucc"]
     assert main(list(map(str, words))) == 0
     assert DataFolder(tmp_path / "bucc").table("test").num_rows == 8
-    assert "near-duplicates" in (output / "README.md").read_text()
+    assert "Near-duplicates" in (output / "README.md").read_text()
     assert "8 pairs hidden in them" in capsys.readouterr().err
 
 

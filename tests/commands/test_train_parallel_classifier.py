@@ -5,14 +5,17 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 from transformers import AutoModel
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
+from hf_paraphrase.studies.mining.parallel_examples import NegativeDraw
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TINY = [
@@ -42,8 +45,6 @@ def bitext(tmp_path_factory, write_bitext, number_pairs):
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     """One encoder for both languages in which a number has the same vector in both."""
-    import torch
-
     folder = tmp_path_factory.mktemp("encoder") / "avg"
     french = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]
     english = ["one", "two", "three", "four", "five", "seven", "eight"]
@@ -77,14 +78,9 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert right.mean() > wrong.mean()
     card = (folder / "README.md").read_text()
     assert card.startswith("---\nlanguage:\n- fr\n- en\n") and "(kept)" in card and "at random" in card
-    names = {path.name for path in folder.iterdir()}
-    assert {"model.safetensors", "modeling_parallel_bigru.py", "source_tokenizer", "target_tokenizer"} <= names
-    assert not {"checkpoints", "job.json", "tokenizer.json"} & names
 
 
-def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder, tmp_path, capsys, monkeypatch):
-    from hf_paraphrase.studies.mining.parallel_examples import NegativeDraw
-
+def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder, tmp_path, monkeypatch):
     seen = []
     draw = NegativeDraw.__call__
 
@@ -94,20 +90,41 @@ def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder
         return drawn
 
     monkeypatch.setattr(NegativeDraw, "__call__", watch)
-    words = ["--bitext", bitext, *TINY, "--epochs", "1", "--n-best", "7", "--hard-negatives", "0.6"]
+    words = ["--bitext", bitext, *TINY, "--epochs", "1"]
     assert run(*words, "--encoder", encoder, "--output", tmp_path / "one") == 0
     for sampler, pairs, drawn in seen:
         for source, row in zip(pairs[:, 0], drawn, strict=True):
-            listed = sampler.candidates[source]
-            assert len(listed) == 7 and np.isin(row, listed).sum() >= 3
-    card = (tmp_path / "one" / "README.md").read_text()
-    assert "60 % from the 7 best of the training targets by the cosine of avg" in card
+            assert len(sampler.candidates[source]) == 40 and np.isin(row[:4], sampler.candidates[source]).all()
+    card = (tmp_path / "one/README.md").read_text()
+    assert "80 % from the 40 best of the training targets by the cosine of avg" in card
     two = ["--source-encoder", encoder, "--target-encoder", encoder]
     assert run(*words, *two, "--output", tmp_path / "two") == 0
-    models = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
-    assert models[0] == models[1]
-    assert run("--bitext", bitext, *TINY, "--epochs", "1", "--output", tmp_path / "random") == 0
-    assert (tmp_path / "random" / "model.safetensors").read_bytes() != models[0]
+    assert run(*words, "--output", tmp_path / "random") == 0
+    one, two, random = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "random"))
+    assert one == two != random
+
+
+def test_vectors_of_both_languages_are_two_encoders_in_one_space_with_the_retrieval_that_the_card_names(
+    tmp_path, write_bitext, number_pairs, capsys
+):
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(200, 100), validation=number_pairs(16, 20))
+    folder = tmp_path / "vectors"
+    words = f"train-bilingual-vectors --bitext {bitext} --output {folder} --dimension 12 --epochs 8 --subsampling 0"
+    assert main(f"{words} --aligned-weight 10 --batch-size 16".split()) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "% of the translations among 16" in err
+    encoders = [SentenceEncoder.from_pretrained(folder / side) for side in ("source", "target")]
+    numbers = [["un", "trois", "huit"], ["one", "three", "eight"]]
+    vectors = [encoder.encode(texts, normalize=True) for encoder, texts in zip(encoders, numbers, strict=True)]
+    assert (vectors[0] @ vectors[1].T).argmax(1).tolist() == [0, 1, 2]
+    table = DataFolder(bitext).table("validation")
+    texts = [table[side].to_pylist() for side in ("source", "target")]
+    sums = (encoder.encode(side) for encoder, side in zip(encoders, texts, strict=True))
+    found = translation_retrieval(*texts, *sums)
+    results = json.loads((folder / "provenance.json").read_text())["results"]
+    assert results["retrieval"]["mean"] == pytest.approx(found.mean) and results["pairs"] == 200
+    card = (folder / "README.md").read_text()
+    assert card.startswith("---\nlanguage:\n- fr\n- en\nlibrary_name") and f"{found.mean:.2f}" in card
 
 
 def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path, capsys):
@@ -123,22 +140,21 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
     expected = encoder.encode("seven")
     np.testing.assert_allclose(classifier.model.target_embeddings[place].detach(), expected, atol=1e-6)
     assert run("--bitext", bitext, *words, "--embedding-size", "8", "--output", tmp_path / "x") == 2
-    assert "the initial vectors have 7 components, not 8" in capsys.readouterr().err
+    assert "7 components" in capsys.readouterr().err
     shutil.rmtree(vectors / "target")
     assert run("--bitext", bitext, *words, "--output", tmp_path / "x") == 2
-    assert "no vectors of the target side" in capsys.readouterr().err
+    assert "vectors/target" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--hard-negatives", "0.5"], "there is no encoder to make them"),
-        (["--n-best", "5"], "there is no encoder to make them"),
+        (["--source-encoder", "absent"], "--source-encoder is for --target-encoder"),
         (["--encoder", "absent"], "no such file or folder"),
         (["--hidden-size", "0"], "--hidden-size must be"),
     ],
 )
-def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tmp_path, capsys, words, expected):
+def test_bad_requests_are_one_line_and_leave_nothing_behind(bitext, tmp_path, capsys, words, expected):
     assert run("--bitext", bitext, "--output", tmp_path / "made", *words) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert expected in error and list(tmp_path.iterdir()) == []

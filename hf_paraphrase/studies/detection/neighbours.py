@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from ...encoders.search.build import text_keys
 from ...encoders.search.index import Neighbour
 from ...errors import InputError
 from ...filtering.tokens import tokenize
 from ...settings import recipe, setting
-from ...tables import format_table, plain_markdown
+from ...tables import format_table, plain_markdown, short_names
 from ..report import report
-from .queries import IndexedTexts, QuerySettings
+from .queries import QuerySettings
 
 _MOST_ROWS = 50
 _SHOWN = 20
-LONGEST = 160
-"""Characters of a sentence that a report shows."""
+_LONGEST = 160
 Lists = dict[str, list[list[Neighbour]]]
 """For each encoder by its name the neighbours of every query, the nearest first; none if it knows no word of it."""
 
@@ -44,10 +42,9 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
         For each encoder by its name the neighbours of every query.
     """
     queries = settings.read_queries()
-    texts = IndexedTexts(settings)
     lists: Lists = {}
     with report("neighbours", settings, settings.inputs(), card="analysis_neighbours") as output:
-        for name, index in texts.indexes(output.artefact.work, keep_repeated=False):
+        for name, index in settings.indexes(output.artefact.work, keep_repeated=False):
             # A sentence stands in the index once, so that the query itself takes one place at most.
             found = index.neighbours(queries, settings.neighbours + 1)
             lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, found, strict=True)]
@@ -59,30 +56,31 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
             )
         rows = (
             [query, name, rank, f"{item.score:.6f}", item.position, item.sentence]
-            for index, query in enumerate(queries)
+            for number, query in enumerate(queries)
             for name, found in lists.items()
-            for rank, item in enumerate(found[index], start=1)
+            for rank, item in enumerate(found[number], start=1)
         )
         output.table("neighbours", ["query", "model", "rank", "cosine", "position", "sentence"], rows)
         shown = [
             {
-                "query": plain_markdown(query, LONGEST),
-                "table": _side_by_side({name: found[index] for name, found in lists.items()}),
-                "unknown": [name for name, found in lists.items() if not found[index]],
+                "query": plain_markdown(query, _LONGEST),
+                "table": _side_by_side({name: found[number] for name, found in lists.items()}),
+                "unknown": [name for name, found in lists.items() if not found[number]],
             }
-            for index, query in enumerate(queries[:_SHOWN])
+            for number, query in enumerate(queries[:_SHOWN])
         ]
-        summary = _summary(queries, lists)
+        summary = {name: _means(queries, found) for name, found in lists.items()}
         table = _summary_table(summary)
         values = {
-            **texts.card(),
+            "models": list(lists),
+            "texts": short_names(settings.text),
             "k": settings.neighbours,
             "rows": _MOST_ROWS,
             "total": len(queries),
             "shown": shown,
             "summary": table,
         }
-        output.finish({"queries": len(queries), "read": texts.read, "summary": {"models": summary}}, values, table)
+        output.finish({"queries": len(queries), "summary": summary}, values, table)
     return lists
 
 
@@ -92,39 +90,24 @@ def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
     return [item for item, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
 
 
-def _summary(queries: Sequence[str], lists: Lists) -> dict[str, Any]:
-    """Averages the lists of each model over the queries that have neighbours; None where none has.
+def _means(queries: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
+    """Averages the lists of a model over the queries that have neighbours; None where none has.
 
     The paper says of word averaging that its neighbours are "bags of synonyms", sentences with the same or similar
     words (section 4.2.1): `shared_words` is the share of words, in per cent, that query and neighbour have in common
-    (Jaccard). `first` and `last` are cosines, `common` the share of neighbours that each other model finds too.
+    (Jaccard). `first` and `last` are cosines.
     """
-    words = [_words_of(query) for query in queries]
-    summary: dict[str, Any] = {}
-    for name, found in lists.items():
-        shared = [
-            _jaccard(words[index], _words_of(item.sentence)) for index, items in enumerate(found) for item in items
-        ]
-        common: dict[str, float | None] = {}
-        for other, others in lists.items():
-            keys = [{_key(item) for item in items} for items in others]
-            shares = [fmean(_key(item) in keys[index] for item in items) for index, items in enumerate(found) if items]
-            common[other] = None if other == name else _mean(shares, 100.0)
-        summary[name] = {
-            "first": _mean([items[0].score for items in found if items]),
-            "last": _mean([items[-1].score for items in found if items]),
-            "shared_words": _mean(shared, 100.0),
-            "common": common if len(lists) > 1 else {},
-        }
-    return summary
-
-
-def _key(item: Neighbour) -> str:
-    return " ".join(item.sentence.lower().split())
-
-
-def _mean(values: Sequence[float], scale: float = 1.0) -> float | None:
-    return scale * fmean(values) if values else None
+    shared = [
+        100 * _jaccard(_words_of(query), _words_of(item.sentence))
+        for query, items in zip(queries, found, strict=True)
+        for item in items
+    ]
+    values = {
+        "first": [items[0].score for items in found if items],
+        "last": [items[-1].score for items in found if items],
+        "shared_words": shared,
+    }
+    return {name: fmean(numbers) if numbers else None for name, numbers in values.items()}
 
 
 def _words_of(text: str) -> set[str]:
@@ -136,26 +119,21 @@ def _jaccard(first: set[str], second: set[str]) -> float:
 
 
 def _side_by_side(lists: Mapping[str, Sequence[Neighbour]]) -> str:
-    """Formats the neighbours of one query as a Markdown table; sentences that all models found are in bold."""
-    common = set.intersection(*({_key(item) for item in items} for items in lists.values()))
+    """Formats the neighbours of one query, a pair of columns for each model."""
     rows = []
     for rank in range(min(_MOST_ROWS, max(map(len, lists.values())))):
         row = [str(rank + 1)]
         for items in lists.values():
-            item = items[rank] if rank < len(items) else None
-            text = "" if item is None else plain_markdown(item.sentence, LONGEST)
-            row += [f"**{text}**" if len(lists) > 1 and item and _key(item) in common else text]
-            row += ["" if item is None else f"{item.score:.2f}"]
+            is_listed = rank < len(items)
+            row.append(plain_markdown(items[rank].sentence, _LONGEST) if is_listed else "")
+            row.append(f"{items[rank].score:.2f}" if is_listed else "")
         rows.append(row)
     return format_table(["rank", *(cell for name in lists for cell in (name, "cosine"))], rows)
 
 
-def _summary_table(summary: Mapping[str, Any]) -> str:
+def _summary_table(summary: Mapping[str, Mapping[str, float | None]]) -> str:
     rows = []
     for name, item in summary.items():
         cells = [(item["first"], 2), (item["last"], 2), (item["shared_words"], 1)]
-        cells += [(value, 1) for value in item["common"].values()]
         rows.append([name, *("–" if value is None else f"{value:.{digits}f}" for value, digits in cells)])
-    header = ["", "nearest: cosine", "last: cosine", "words shared with the query (%)"]
-    header += [f"also found by {name} (%)" for name in summary] if len(summary) > 1 else []
-    return format_table(header, rows)
+    return format_table(["", "nearest: cosine", "last: cosine", "words shared with the query (%)"], rows)

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from tqdm.auto import tqdm
 
-from ...artefacts.provenance import inherited_metadata
-from ...data.sentences import SentenceCorpus
+from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.search.build import build_index, text_keys
@@ -22,38 +20,34 @@ from ...settings import setting
 from ...tables import short_names
 from ..report import ReportSettings
 
-_MOST_QUERIES = 1_000
-
 
 @dataclass(kw_only=True)
 class ComparisonSettings(ReportSettings):
     """What the reports on encoders share."""
 
+    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+
+    def encoders(self) -> dict[str, SentenceEncoder]:
+        """Opens the encoders, by short names."""
+        names = distinct_names(self.model, "model")
+        opened = [SentenceEncoder.from_pretrained(model, device=self.device) for model in self.model]
+        return dict(zip(names, opened, strict=True))
 
 
 @dataclass(kw_only=True)
 class QuerySettings(ComparisonSettings):
     """What the reports on some queries and the sentences of a text share."""
 
-    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
     text: list[str] = setting(
-        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders",
+        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders (split "
+        "train)",
         path=True,
     )
     query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
     queries: str | None = setting(
-        "a text file of such sentences, one a line, 1,000 at most",
-        None,
-        names=["--queries", "--query-file"],
-        path=True,
+        "a text file of such sentences, one a line", None, names=["--queries", "--query-file"], path=True
     )
-    columns: list[str] = setting(
-        "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
-        "sentence2, as far as there are",
-        [],
-    )
-    split: str | None = setting("split of the data folders to read [default: train]", None)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
@@ -61,8 +55,6 @@ class QuerySettings(ComparisonSettings):
         if bool(self.query) == (self.queries is not None):
             both = ", not both" if self.query else ""
             raise UsageError(f"give --query or --queries{both}", remedy="one or more sentences")
-        if any(not text.strip() for text in self.query):
-            raise UsageError("a --query is empty", remedy="give a sentence")
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read."""
@@ -75,81 +67,33 @@ class QuerySettings(ComparisonSettings):
             given += lines.to_pylist()
         queries = list(dict.fromkeys(text.strip() for text in given if text.strip()))
         if not queries:
-            raise InputError("the file contains no queries", path=self.queries, remedy="give one sentence a line")
-        if len(queries) > _MOST_QUERIES:
-            raise InputError(
-                f"more than {_MOST_QUERIES:,} different queries",
-                path=self.queries,
-                remedy="give fewer; hf-paraphrase search takes any number",
-            )
+            raise InputError("there are no queries", path=self.queries, remedy="give one or more sentences")
         return queries
-
-
-def model_names(models: Sequence[str]) -> list[str]:
-    """Returns a distinct short name for each model."""
-    if len(set(models)) < len(models):
-        raise UsageError("a model is given twice", remedy="give each model once")
-    return short_names(models)
-
-
-class IndexedTexts:
-    """The sentences of several files and data folders, and indexes of them.
-
-    Attributes:
-        read: What each model has read, for the record and the card.
-    """
-
-    def __init__(self, settings: QuerySettings) -> None:
-        self.settings = settings
-        self.corpora = [SentenceCorpus(Path(path), settings.columns, settings.split) for path in settings.text]
-        self.read: dict[str, dict[str, int]] = {}
-        # A wrong one is reported now, not after an hour with the first one.
-        for model in settings.model:
-            SentenceEncoder.from_pretrained(model, device=settings.device)
 
     def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
         """Encodes the sentences with one model after the other; an index is there until the next is asked for."""
-        for name, model in zip(model_names(self.settings.model), self.settings.model, strict=True):
-            encoder = SentenceEncoder.from_pretrained(model, device=self.settings.device)
-            sentences = (block for corpus in self.corpora for block in corpus.blocks())
+        corpora = [SentenceCorpus(Path(path)) for path in self.text]
+        for name, encoder in self.encoders().items():
+            sentences = (block for corpus in corpora for block in corpus.blocks())
             blocks = sentences if keep_repeated else _first_spellings(sentences)
             with TemporaryDirectory(dir=work) as folder, tqdm(unit=" sentences", desc=name) as progress:
-                try:
-                    made = build_index(
+                with naming(self.text[0]):
+                    build_index(
                         encoder,
                         blocks,
                         Path(folder),
                         keep_repeated=keep_repeated,
-                        batch_size=self.settings.batch_size,
+                        batch_size=self.batch_size,
                         progress=progress.update,
                     )
-                except InputError as error:
-                    path = error.path or self.corpora[0].path
-                    raise InputError(error.message, path=path, remedy=error.remedy) from error
-                compared = made.rows - made.zero_rows
-                self.read[name] = {
-                    "read": made.read,
-                    "empty": made.empty,
-                    "unknown": made.zero_rows,
-                    "compared": compared,
-                }
                 yield name, SearchIndex(folder, encoder)
 
-    def card(self) -> dict[str, Any]:
-        """Returns what the card says of texts and models: with the licences and languages of the data folders."""
-        heads = [inherited_metadata(corpus.path) for corpus in self.corpora if corpus.columns]
-        return {
-            **{
-                key: list(dict.fromkeys(value for head in heads for value in head[key]))
-                for key in ("license", "language")
-            },
-            "texts": [
-                corpus.path.resolve().name + (f" (split {corpus.split})" if corpus.columns else "")
-                for corpus in self.corpora
-            ],
-            "models": model_names(self.settings.model),
-            "read": self.read,
-        }
+
+def distinct_names(paths: Sequence[str], kind: str) -> list[str]:
+    """Returns a short name for each path; none may come twice."""
+    if len(set(paths)) < len(paths):
+        raise UsageError(f"a {kind} is given twice", remedy="give each once")
+    return short_names(paths)
 
 
 def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | None]]:

@@ -15,46 +15,27 @@ from ...encoders.search.index import SearchIndex
 from ...encoders.search.nearest_neighbours import unit_vectors
 from ...errors import InputError
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
-from ...settings import recipe, seed_setting, setting
-from ...tables import format_table, plain_markdown
+from ...settings import recipe
+from ...tables import format_table, plain_markdown, short_names
 from ..report import report
-from .neighbours import LONGEST
-from .queries import IndexedTexts, QuerySettings
+from .queries import QuerySettings
 
 BINS = 2_000
 """Equal bins of the cosine from −1 to 1, each 0.001 wide."""
-_BANDS, _BARS, _SHOWN = 20, 100, 12
+_BARS, _SHOWN = 100, 12
 _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 _LEAST_BANDWIDTH = _LEAST_PROMINENCE = 0.02
-_ROUNDING = 1e-9
-"""The cosine of a sentence with itself is 1 up to this."""
 _ROWS_AT_A_TIME, _QUERIES_AT_A_TIME = 1 << 16, 16
+Distributions = list[dict[str, dict[str, Any]]]
+"""For each query what :func:`describe` gives for each model that knows a word of it."""
 
 
 @dataclass(kw_only=True)
 class SimilaritySettings(QuerySettings):
     """Counts the cosines of one or more sentences with all sentences of a text (paper 003, section 4.2.1, figure 1).
 
-    Every sentence is compared; in memory are a few numbers a sentence, and not the vectors.
+    Every sentence is compared, as often as it comes; in memory are a few numbers a sentence, and not the vectors.
     """
-
-    thresholds: list[float] = setting(
-        "cosines, from -1 to 1, for which the share of sentences that reach them is given",
-        [0.5, 0.6, 0.7, 0.8, 0.9],
-        at_least=-1,
-        at_most=1,
-    )
-    examples: int = setting(
-        "how many sentences to show of each range of 0.1 of the cosine, drawn at random, for the first 12 queries; 0 "
-        "for none",
-        3,
-        at_least=0,
-    )
-    seed: int = seed_setting("seed of the draw of examples")
-
-
-Distributions = list[dict[str, dict[str, Any]]]
-"""For each query what :func:`describe` gives for each model that knows a word of it."""
 
 
 @recipe(SimilaritySettings)
@@ -65,15 +46,13 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
         For each query and model what was counted.
     """
     queries = settings.read_queries()
-    texts = IndexedTexts(settings)
     found: Distributions = [{} for _ in queries]
-    examples: list[dict[str, str]] = [{} for _ in queries]
+    names = []
     with report("similarities", settings, settings.inputs(), card="analysis_similarities") as output:
-        for name, index in texts.indexes(output.artefact.work, keep_repeated=True):
-            for number, rows, cosines in _cosines(index, queries):
-                found[number][name] = describe(cosines, settings.thresholds)
-                if settings.examples and number < _SHOWN:
-                    examples[number][name] = _examples(index, rows, cosines, settings)
+        for name, index in settings.indexes(output.artefact.work, keep_repeated=True):
+            names.append(name)
+            for number, cosines in _cosines(index, queries):
+                found[number][name] = describe(cosines)
         if not any(found):
             raise InputError(
                 "nothing to count: no word of the queries is in the encoders' vocabularies",
@@ -81,56 +60,41 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
                 remedy="give sentences in the language that the encoders were trained on",
             )
         drawn = [(query, items) for query, items in zip(queries, found, strict=True) if items][:_SHOWN]
-        names = list(texts.read)
         _plot(drawn, names, output.picture("distribution"))
         output.table("histogram", ["query", "model", "low", "high", "sentences"], _histogram_rows(queries, found))
-        record = {
-            "read": texts.read,
-            "queries": [
-                {
-                    "query": query,
-                    "models": {
-                        name: {key: value for key, value in item.items() if key != "counts"}
-                        for name, item in items.items()
-                    },
-                }
-                for query, items in zip(queries, found, strict=True)
-            ],
-        }
-        shown = [
-            {
-                "query": plain_markdown(queries[number], LONGEST),
-                "bands": list(examples[number].items()),
-                "unknown": [name for name in names if name not in found[number]],
-            }
-            for number in range(min(_SHOWN, len(queries)))
+        numbers = [
+            {"query": query, "models": {name: _without_counts(item) for name, item in items.items()}}
+            for query, items in zip(queries, found, strict=True)
         ]
-        values = {**texts.card(), "total": len(queries), "shown": shown, "table": _table(queries[:_SHOWN], found)}
-        output.finish(record, values, _table(queries, found))
+        table = _table(queries[:_SHOWN], found)
+        values = {
+            "models": names,
+            "texts": short_names(settings.text),
+            "total": len(queries),
+            "shown": min(_SHOWN, len(queries)),
+            "table": table,
+        }
+        output.finish({"queries": numbers}, values, table)
     return found
 
 
-def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[Any]]]:
-    """Yields the number of each query with a known word, and the rows and cosines of all sentences with one."""
+def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yields the number of each query with a known word, and its cosines with all sentences that have one."""
     vectors = unit_vectors(KnownTexts(index.encoder).embed(queries))
     known = np.flatnonzero(vectors.any(axis=1))
     for first in range(0, len(known), _QUERIES_AT_A_TIME):
         numbers = known[first : first + _QUERIES_AT_A_TIME]
-        rows, cosines = [], []
+        cosines = []
         for start in range(0, len(index), _ROWS_AT_A_TIME):
             block = unit_vectors(index.vectors[start : start + _ROWS_AT_A_TIME])
-            inside = np.flatnonzero(block.any(axis=1))
-            rows.append(start + inside)
-            cosines.append(np.clip(vectors[numbers] @ block[inside].T, -1.0, 1.0))
-        every_row, every_cosine = np.concatenate(rows), np.concatenate(cosines, axis=1)
-        yield from ((number, every_row, found) for number, found in zip(numbers.tolist(), every_cosine, strict=True))
+            cosines.append(np.clip(vectors[numbers] @ block[block.any(axis=1)].T, -1.0, 1.0))
+        yield from zip(numbers.tolist(), np.concatenate(cosines, axis=1), strict=True)
 
 
-def describe(cosines: NDArray[np.float64], thresholds: Sequence[float] = ()) -> dict[str, Any]:
+def describe(cosines: NDArray[np.float64]) -> dict[str, Any]:
     """Describes cosines (sentences,), at least one, from −1 to 1.
 
-    `counts` (:data:`BINS`,) is how many are in each bin, lower ends included; `at_or_above` how many reach each
-    threshold; `peaks` what :func:`peaks` finds.
+    `counts` (:data:`BINS`,) is how many are in each bin, lower ends included; `peaks` what :func:`peaks` finds.
     """
     counts, _ = np.histogram(cosines, BINS, (-1.0, 1.0))
     return {
@@ -143,10 +107,13 @@ def describe(cosines: NDArray[np.float64], thresholds: Sequence[float] = ()) -> 
             f"{share:g}": float(value)
             for share, value in zip(_QUANTILES, np.quantile(cosines, _QUANTILES), strict=True)
         },
-        "at_or_above": {f"{limit:g}": int((cosines >= limit - _ROUNDING).sum()) for limit in sorted(set(thresholds))},
         "peaks": peaks(counts, float(cosines.std())),
         "counts": counts,
     }
+
+
+def _without_counts(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key != "counts"}
 
 
 def peaks(counts: NDArray[np.int64], deviation: float) -> list[dict[str, float]]:
@@ -169,24 +136,6 @@ def peaks(counts: NDArray[np.int64], deviation: float) -> list[dict[str, float]]
         {"cosine": float(middle), "height": float(height / smooth.max())}
         for middle, height in zip(middles, smooth[places], strict=True)
     ]
-
-
-def _examples(
-    index: SearchIndex, rows: NDArray[np.int64], cosines: NDArray[np.float64], settings: SimilaritySettings
-) -> str:
-    """Formats every range that has sentences, the highest first: its share and some different sentences of it."""
-    generator = np.random.default_rng(settings.seed)
-    bands = np.clip((cosines + 1.0) * (_BANDS / 2.0), 0, _BANDS - 1).astype(np.int64)
-    table = []
-    for band in np.unique(bands)[::-1].tolist():
-        inside = rows[bands == band]
-        first = np.unique(index.keys[inside], return_index=True)[1]
-        chosen = generator.choice(inside[first], min(settings.examples, len(first)), replace=False)
-        sentences = index.sentences_of(chosen)["sentence"].to_pylist()
-        texts = (plain_markdown(text, LONGEST // 2) for text in sentences)
-        low = band * 2 / _BANDS - 1
-        table.append([f"{low:.1f} to {low + 2 / _BANDS:.1f}", _percent(len(inside), len(rows)), " · ".join(texts)])
-    return format_table(["cosine", "sentences (%)", "some of them"], table)
 
 
 def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[list[object]]:
@@ -223,27 +172,17 @@ def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], 
 
 def _table(queries: Sequence[str], found: Distributions) -> str:
     """Formats the numbers of all distributions."""
-    limits = next(list(item["at_or_above"]) for items in found for item in items.values())
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest", "peaks at"]
-    header += [f">= {limit} (%)" for limit in limits]
     rows = []
     for query, items in zip(queries, found, strict=False):
         for name, item in items.items():
             values = [item["mean"], item["standard_deviation"]]
             values += [*(item["quantiles"][share] for share in ("0.5", "0.99", "0.999")), item["greatest"]]
             tops = [f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in item["peaks"]]
-            rows.append(
-                [plain_markdown(query, 40), name, f"{item['sentences']:,}"]
-                + [*(_fixed(value, 3) for value in values), ", ".join(tops)]
-                + [_percent(count, item["sentences"]) for count in item["at_or_above"].values()]
-            )
+            cells = [plain_markdown(query, 40), name, f"{item['sentences']:,}"]
+            rows.append([*cells, *(_fixed(value, 3) for value in values), ", ".join(tops)])
     return format_table(header, rows)
 
 
 def _fixed(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"  # not −0.00
-
-
-def _percent(count: int, size: int) -> str:
-    share = 100.0 * count / size
-    return f"{share:.2f}" if share >= 0.1 or not count else f"{share:.2g}"

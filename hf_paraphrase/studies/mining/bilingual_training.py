@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...artefacts.card_heads import Measurement
-from ...artefacts.cards import Card, write_card
-from ...artefacts.provenance import languages_read, write_provenance
+from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...data.sentences import naming
 from ...encoders.model_folder import write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
@@ -75,10 +75,11 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
 
 
 def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
-    from .bilingual_vectors import BilingualArguments, BilingualTrainer, BilingualVectors
+    from ...training.epoch_trainer import EpochTrainingArguments
+    from .bilingual_vectors import BilingualTrainer, BilingualVectors
 
     texts = settings.texts()
-    with settings.naming_the_bitext():
+    with naming(settings.bitext):
         tokenizers = settings.tokenizers(texts)
     ids = {split: _known_words(texts, tokenizers, split) for split in texts.source}
     counts = [
@@ -95,18 +96,20 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         f"{counts[0].sum():,} and {counts[1].sum():,} occurrences"
     )
     arguments = run.arguments(
-        BilingualArguments,
+        EpochTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        window=settings.window,
-        subsampling=settings.subsampling,
+        lr_scheduler_type="linear",
+        load_best_model_at_end=False,
     )
     model = BilingualVectors(counts, settings.dimension, settings.negatives, settings.aligned_weight, settings.seed)
     validation = None
     if VALIDATION in ids:
         validation = (ids[VALIDATION], (texts.source[VALIDATION], texts.target[VALIDATION]))
-    trainer = BilingualTrainer(model, arguments, ids[TRAIN], validation, report=log)
+    trainer = BilingualTrainer(
+        model, arguments, ids[TRAIN], validation, window=settings.window, subsampling=settings.subsampling, report=log
+    )
     run.train(trainer)
     if run.writes:
         _write(settings, texts, trainer, tokenizers, run)
@@ -144,32 +147,8 @@ def _write(
     from ...models.configuration_avg import AvgConfig
     from ...models.modeling_avg import AvgModel
 
-    scores = trainer.scores()
-    languages = {"source": texts.source_lang, "target": texts.target_lang}
-    results: dict[str, Any] = {
-        "pairs": len(trainer.sides[0].lengths),
-        "vocabulary": {side: len(item) for side, item in zip(_SIDES, tokenizers, strict=True)},
-        "words": {side: len(ids.ids) for side, ids in zip(_SIDES, trainer.sides, strict=True)},
-        "epochs": scores,
-        "retrieval": scores[-1] if scores else None,
-    }
-    card = {
-        "epochs_asked": settings.epochs,
-        "source_lang": texts.source_lang,
-        "target_lang": texts.target_lang,
-        "bitext_name": to_path(settings.bitext).name,
-    }
-    measured = Measurement(
-        task="sentence-similarity",
-        dataset=settings.bitext,
-        split="validation",
-        metric="precision",
-        value=(results["retrieval"] or {}).get("mean"),
-        name="precision at 1 (%; nearest sentence of the other language, mean of both directions)",
-        task_name="Finding translations",
-    )
     for side, tokenizer in zip(_SIDES, tokenizers, strict=True):
-        folder, table = run.folder / side, trainer.model.tables[side]
+        table = trainer.model.tables[side]
         model = AvgModel(
             AvgConfig(
                 vocab_size=len(table),
@@ -181,18 +160,30 @@ def _write(
         )
         with torch.no_grad():
             model.embeddings.copy_(table)
-        write_model_files(folder, model, tokenizer)
-        recorded, artefact = settings.record(), run.artefact
-        write_provenance(
-            folder, command=artefact.command, settings=recorded, inputs=artefact.fingerprints, results=results
-        )
-        of_side = [languages[side]] if languages[side] else []
-        values = {**recorded, **results, "name": Path(settings.output).name, **card, "part": side}
-        write_card(folder, Card("bilingual_vectors", {**values, "languages": of_side}, "model_cards", [measured]))
-    both = languages_read(settings.bitext, english=False) or [item for item in languages.values() if item]
-    run.write(
-        results=results,
-        template="bilingual_vectors",
-        card={**card, "part": "", "languages": both},
-        measurements=[measured],
+        write_model_files(run.folder / side, model, tokenizer)
+    scores = trainer.scores()
+    results: dict[str, Any] = {
+        "pairs": len(trainer.sides[0].lengths),
+        "vocabulary": {side: len(item) for side, item in zip(_SIDES, tokenizers, strict=True)},
+        "words": {side: len(ids.ids) for side, ids in zip(_SIDES, trainer.sides, strict=True)},
+        "epochs": scores,
+        "retrieval": scores[-1] if scores else None,
+    }
+    measured = Measurement(
+        task="sentence-similarity",
+        dataset=settings.bitext,
+        split="validation",
+        metric="precision",
+        value=scores[-1]["mean"] if scores else None,
+        name="precision at 1 (%; nearest sentence of the other language, mean of both directions)",
+        task_name="Finding translations",
     )
+    languages = [item for item in (texts.source_lang, texts.target_lang) if item]
+    card = {
+        "epochs_asked": settings.epochs,
+        "source_lang": texts.source_lang,
+        "target_lang": texts.target_lang,
+        "bitext_name": to_path(settings.bitext).name,
+        "languages": languages_read(settings.bitext, english=False) or languages,
+    }
+    run.write(results=results, template="bilingual_vectors", card=card, measurements=[measured])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,16 +22,6 @@ from ...training.sparse_gradients import SparseGradientTrainer
 
 SIDES = ("source", "target")
 _NOISE_WORDS = 256
-
-
-@dataclass
-class BilingualArguments(EpochTrainingArguments):
-    """`TrainingArguments` of bilingual word vectors; `subsampling` as in paper 002, section 3.2."""
-
-    lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rate"})
-    load_best_model_at_end: bool | None = field(default=False, metadata={"help": "the last epoch is kept"})
-    window: int = field(default=5, metadata={"help": "words on either side that skip-gram predicts at most"})
-    subsampling: float = field(default=1e-4, metadata={"help": "share of all words above which a word is subsampled"})
 
 
 class BilingualVectors(nn.Module):
@@ -79,23 +69,23 @@ class BilingualVectors(nn.Module):
             objectives.append(
                 skip_gram(_rows(vectors, kept), _rows(outputs, kept), _rows(outputs, noise), windows, self.negatives)
             )
-            means.append(_bags(vectors, words, offsets, "mean", sparse=True))
+            means.append(
+                functional.embedding_bag(words, vectors, offsets, mode="mean", sparse=True, include_last_offset=True)
+            )
             filled.append(offsets.diff() > 0)
         aligned = ((means[0] - means[1]) * (filled[0] & filled[1]).unsqueeze(1)).square().sum()
         return SimpleNamespace(loss=(sum(objectives) + self.aligned_weight * aligned) / len(pairs))
-
-    def sentence_sums(self, side: str, ids: TokenIds) -> NDArray[np.float32]:
-        """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
-        words, offsets = (torch.from_numpy(values.astype(np.int64)) for values in (ids.ids, ids.offsets))
-        return np.asarray(_bags(self.tables[side].detach().cpu(), words, offsets, "sum").numpy())
 
 
 def _rows(table: Tensor, ids: Tensor) -> Tensor:
     return functional.embedding(ids, table, sparse=True)
 
 
-def _bags(table: Tensor, ids: Tensor, offsets: Tensor, mode: str, *, sparse: bool = False) -> Tensor:
-    return functional.embedding_bag(ids, table, offsets, mode=mode, sparse=sparse, include_last_offset=True)
+def sentence_sums(table: Tensor, ids: TokenIds) -> NDArray[np.float32]:
+    """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
+    words, offsets = (torch.from_numpy(values.astype(np.int64)) for values in (ids.ids, ids.offsets))
+    sums = functional.embedding_bag(words, table.detach().cpu(), offsets, mode="sum", include_last_offset=True)
+    return np.asarray(sums.numpy())
 
 
 def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, negatives: float) -> Tensor:
@@ -172,16 +162,20 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
     def __init__(
         self,
         model: BilingualVectors,
-        args: BilingualArguments,
+        args: EpochTrainingArguments,
         sides: tuple[TokenIds, TokenIds],
         validation: tuple[tuple[TokenIds, TokenIds], tuple[list[str], list[str]]] | None = None,
+        *,
+        window: int = 5,
+        subsampling: float = 1e-4,
         report: Callable[[str], None] | None = None,
     ) -> None:
         self.sides, self.validation = sides, validation
+        self.window = window
         counts = [
             np.bincount(ids.ids, minlength=len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)
         ]
-        self._keep = [keep_probabilities(item, args.subsampling) for item in counts]
+        self._keep = [keep_probabilities(item, subsampling) for item in counts]
         self._noise = [noise_probabilities(item) for item in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
         dev_size = None if validation is None else len(validation[1][0])
@@ -201,13 +195,13 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
             words = ids.of_texts(rows)
             owner = np.repeat(np.arange(len(rows)), ids.lengths[rows])
             is_kept = generator.random(len(words)) < keep[words]
-            reach = generator.integers(1, self.args.window + 1, size=int(is_kept.sum()))
+            reach = generator.integers(1, self.window + 1, size=int(is_kept.sum()))
             batch |= {
                 f"{side}_words": words,
                 f"{side}_offsets": np.concatenate([np.zeros(1, np.int64), ids.lengths[rows].cumsum()]),
                 f"{side}_kept": words[is_kept],
                 f"{side}_noise": generator.choice(len(noise), _NOISE_WORDS, p=noise),
-                f"{side}_windows": window_pairs(owner[is_kept], reach, self.args.window),
+                f"{side}_windows": window_pairs(owner[is_kept], reach, self.window),
             }
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
@@ -216,9 +210,8 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         assert self.validation is not None
         ids, texts = self.validation
         model = self.accelerator.unwrap_model(self.model)
-        scores = translation_retrieval(
-            *texts, *(model.sentence_sums(side, item) for side, item in zip(SIDES, ids, strict=True))
-        )
+        sums = (sentence_sums(model.tables[side], item) for side, item in zip(SIDES, ids, strict=True))
+        scores = translation_retrieval(*texts, *sums)
         metrics = {f"eval_{name}": float(value) for name, value in asdict(scores).items()}
         line = f"epoch {self.state.epoch or 0:g}: finds {scores.mean:.2f} % of the translations among {scores.pairs:,}"
         return self.report_scores(metrics, line)

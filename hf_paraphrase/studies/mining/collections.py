@@ -6,9 +6,8 @@ for pairs.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,26 +25,16 @@ from .measures import Curve
 LAYOUTS = ("lines", "bucc")
 MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
 """Mined pairs: a bitext with the ids that the sentences have in their collections."""
-
-DIGITS = 9
 _GOLD_REMEDY = "one pair a line as `source id TAB target id`"
-_NUMBER = re.compile(r"\d+")
-_ID = re.compile(r"\S*\d\t")
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Sentences with their names.
-
-    Attributes:
-        names: The name of each: its id, or the number of its line from 1.
-        empty: How many more had no character but white space and are left out.
-    """
+    """Sentences with their names: the id of each, or the number of its line from 1; empty ones are left out."""
 
     path: Path
     names: Sequence[str]
     sentences: Sequence[str]
-    empty: int = 0
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -58,78 +47,89 @@ def read_collection(path: Path, layout: str) -> Collection:
         path: The file.
         layout: `lines` for one sentence a line, `bucc` for `id TAB sentence` as in the shared task of BUCC 2017.
     """
+    names: list[str] = []
+    sentences: list[str] = []
     if layout == "lines":
-        sentences = [text for block in read_lines(path, StrictLines()) for text in block.to_pylist()]
+        for lines in read_lines(path, StrictLines()):
+            sentences += lines.to_pylist()
         names = [str(number) for number in range(1, len(sentences) + 1)]
-        if all(map(_ID.match, sentences)):
-            raise InputError(
-                f"every line begins with an id, the first with `{sentences[0].partition(chr(9))[0][:80]}`",
-                path=path,
-                remedy="--layout bucc, or a file without ids",
-            )
     else:
         remedy = "one sentence a line as `id TAB sentence`, or --layout lines"
-        names, sentences = [], []
-        first_lines: dict[str, int] = {}
-        for lines, texts in read_fields(path, ["id", "sentence"], StrictLines(), remedy=remedy):
+        for _, texts in read_fields(path, ["id", "sentence"], StrictLines(), remedy=remedy):
+            names += texts["id"].to_pylist()
             sentences += texts["sentence"].to_pylist()
-            block = texts["id"].to_pylist()
-            names += block
-            for line, name in zip(lines.tolist(), block, strict=True):
-                if not name.strip():
-                    raise InputError("the id is empty", path=path, line=line, remedy=remedy)
-                if name in first_lines:
-                    raise InputError(
-                        f"the id `{name[:80]}` was in line {first_lines[name]:,} already",
-                        path=path,
-                        line=line,
-                        remedy="give every sentence an id of its own",
-                    )
-                first_lines[name] = line
+        if len(set(names)) < len(names):
+            repeated, _ = Counter(names).most_common(1)[0]
+            remedy = "give every sentence an id of its own"
+            raise InputError(f"the id `{repeated[:80]}` comes more than once", path=path, remedy=remedy)
     filled = [place for place, text in enumerate(sentences) if text.strip()]
     if not filled:
         raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
-    empty = len(sentences) - len(filled)
-    return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled], empty)
+    return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled])
 
 
-def check_different(source: Collection, target: Collection) -> None:
-    """Refuses two collections of the same sentences, of which each would be found as its own translation."""
-    if source.path.resolve() == target.path.resolve() or source.sentences == target.sentences:
-        raise InputError(
-            "source and target are the same sentences",
-            path=target.path,
-            remedy="give two languages; hf-paraphrase search --mine finds paraphrases in one collection",
-        )
+def read_gold_ids(path: Path) -> dict[tuple[str, str], int]:
+    """Reads true pairs, `source id TAB target id` a line, each with the line where it comes first."""
+    pairs: dict[tuple[str, str], int] = {}
+    for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=_GOLD_REMEDY):
+        sides = texts["source"].to_pylist(), texts["target"].to_pylist()
+        for line, source, target in zip(lines.tolist(), *sides, strict=True):
+            pairs.setdefault((source, target), line)
+    return pairs
 
 
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
-    """Reads the true pairs, `source id TAB target id` a line; a pair that comes twice counts once.
+    """Reads the true pairs of two collections.
 
     Returns:
         The places of the pairs (pairs, 2), sorted.
     """
     positions = [{name: place for place, name in enumerate(side.names)} for side in (source, target)]
-    pairs = set()
-    for line, pair in _lines_of_gold(path):
+    pairs = []
+    for pair, line in read_gold_ids(path).items():
         for name, side, places in zip(pair, (source, target), positions, strict=True):
             if name not in places:
                 remedy = f"{_GOLD_REMEDY}; these are the numbers of lines without --layout bucc"
                 message = f"the id `{name[:80]}` is not in {side.path.name}, or its sentence is empty"
                 raise InputError(message, path=path, line=line, remedy=remedy)
-        pairs.add((positions[0][pair[0]], positions[1][pair[1]]))
+        pairs.append((positions[0][pair[0]], positions[1][pair[1]]))
     return np.array(sorted(pairs), np.int64).reshape(-1, 2)
 
 
-def _lines_of_gold(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
-    for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=_GOLD_REMEDY):
-        pairs = zip(texts["source"].to_pylist(), texts["target"].to_pylist(), strict=True)
-        yield from zip(lines.tolist(), pairs, strict=True)
+@dataclass(frozen=True)
+class TaskPart:
+    """Two collections with known pairs, the places of their sentences (pairs, 2)."""
 
+    files: list[Path]
+    source: Collection
+    target: Collection
+    gold: NDArray[np.int64]
 
-def identifiers(language: str, count: int) -> list[str]:
-    """Numbers sentences as the shared task does: a language code, a dash and nine digits, from 1."""
-    return [f"{language}-{number:0{DIGITS}d}" for number in range(1, count + 1)]
+    @classmethod
+    def of_files(cls, files: list[Path], layout: str) -> TaskPart:
+        """Reads the files of the source, the target and the pairs."""
+        for path in files:
+            if not path.is_file():
+                raise InputError(
+                    "no such file of known pairs", path=path, remedy="name what its three files begin with"
+                )
+        source, target = (read_collection(path, layout) for path in files[:2])
+        return cls(files, source, target, read_gold(files[2], source, target))
+
+    @classmethod
+    def of_task(cls, prefix: str, part: str) -> TaskPart:
+        """Reads `PREFIX.PART.fr`, `PREFIX.PART.en` and `PREFIX.PART.gold` for a prefix that ends in `fr-en`."""
+        codes = Path(prefix).name.split("-")
+        # The code of a language may have a hyphen itself: pt-BR-en.
+        splits = [("-".join(codes[:place]), "-".join(codes[place:])) for place in range(1, len(codes))]
+        if not splits or not all(codes):
+            raise InputError(
+                f"`{Path(prefix).name}` is not a pair of languages",
+                path=prefix,
+                remedy="give what the files of the task begin with, e.g. task/fr-en",
+            )
+        readings = [[Path(f"{prefix}.{part}.{ending}") for ending in (*split, "gold")] for split in splits]
+        return cls.of_files(next((files for files in readings if files[0].is_file()), readings[0]), "bucc")
 
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
@@ -142,31 +142,11 @@ def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[s
     write_text_whole(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))
 
 
-def read_gold_ids(path: Path) -> set[tuple[str, str]]:
-    """Reads true pairs, `source id TAB target id` a line."""
-    return {pair for _, pair in _lines_of_gold(path)}
-
-
 def mined_curve(folder: str, gold: set[tuple[str, str]]) -> Curve:
     """Measures the pairs in a folder that `mine` made at every threshold."""
     mined = DataFolder(folder)
     mined.require("source_id", "target_id", "score")
     table = mined.table(columns=["source_id", "target_id", "score"])
-    pairs = list(zip(table["source_id"].to_pylist(), table["target_id"].to_pylist(), strict=True))
-    if len(set(pairs)) < len(pairs):
-        repeated, _ = Counter(pairs).most_common(1)[0]
-        raise InputError(f"the pair `{repeated[0]}`, `{repeated[1]}` is in it twice", path=folder)
-    if gold and pairs and {_form(source) for source, _ in pairs}.isdisjoint(_form(source) for source, _ in gold):
-        raise InputError(
-            "its source ids are of another form than those of the gold pairs, e.g. "
-            f"`{min(pairs)[0][:40]}` and `{min(gold)[0][:40]}`",
-            path=folder,
-            remedy="the gold must be of the same collections, and in the same layout",
-        )
+    pairs = zip(table["source_id"].to_pylist(), table["target_id"].to_pylist(), strict=True)
     right = np.array([pair in gold for pair in pairs], bool)
     return Curve.of(table["score"].to_numpy().astype(np.float64), right, len(gold))
-
-
-def _form(name: str) -> str:
-    """Returns an id with its numbers left out, which distinguishes the ids of two layouts."""
-    return _NUMBER.sub("0", name)

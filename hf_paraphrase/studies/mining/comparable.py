@@ -19,9 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.cards import check_license, write_card
-from ...artefacts.provenance import write_provenance
-from ...artefacts.remote_paths import to_path
+from ...artefacts.cards import check_license
 from ...data.cleaning import count_words
 from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder, write_split
@@ -31,7 +29,7 @@ from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
-from .collections import identifiers, write_gold, write_side
+from .collections import write_gold, write_side
 
 LARGEST_GROUP = 100
 """Groups of more rows than this go to the training bitext whole."""
@@ -39,7 +37,8 @@ _SPARE = 0.25
 _LEAST_SPARE = 20
 _ROWS_AT_A_TIME = 500
 BITEXT_FOLDER = "bitext"
-PARTS = ("sample", "training", "test")
+PARTS = ("test", "training")
+"""The parts of the task, in the order in which they are drawn."""
 
 
 @dataclass(kw_only=True)
@@ -52,7 +51,6 @@ class ComparableSettings(OutputSettings):
     bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
     split: str = setting("the split of the bitexts to take", "train")
     sentences: int = setting("sentences on each side of the parts training and test", 20_000)
-    sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
     share: float = setting(
         "share of each side that has its translation on the other, above 0 and below 1", 0.03, above=0, below=1
@@ -70,45 +68,26 @@ class ComparableSettings(OutputSettings):
     seed: int = seed_setting("seed of all draws")
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """Sentences on each side of the parts; the test part is drawn first, so that others do not change it."""
-        return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
-
-    def planted(self, sentences: int) -> int:
-        """Returns the number of planted pairs of a part with so many sentences a side."""
-        return round(self.share * sentences)
+    def planted(self) -> int:
+        """The number of pairs that are hidden in a part."""
+        return round(self.share * self.sentences)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
         check_license(self.license)
-        if self.max_words < self.min_words:
-            raise UsageError(
-                f"--max-words {self.max_words} is below --min-words {self.min_words}", remedy="nothing fits both"
-            )
-        for part, number in self.sizes.items():
-            if number < 2 or not 1 <= self.planted(number) < number:
-                raise UsageError(
-                    f"{number} sentences a side are too few for the part `{part}`",
-                    remedy=f"at least {2 / self.share:.0f}",
-                )
-        if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
-            raise UsageError("--bitext names a folder twice", remedy="name each once")
+        if not 1 <= self.planted < self.sentences:
+            remedy = f"at least {2 / self.share:.0f}"
+            raise UsageError(f"{self.sentences} sentences a side are too few to hide a pair in them", remedy=remedy)
 
 
 @dataclass
 class ComparablePart:
-    """One part of the task.
-
-    Attributes:
-        gold: The planted pairs, as positions in the two lists (pairs, 2), in the order of the source.
-        near_duplicates: How many groups were left out because a sentence of theirs is nearly one of the other side.
-    """
+    """One part of the task, with the planted pairs as positions in the two lists (pairs, 2), in source order."""
 
     source: list[str]
     target: list[str]
     gold: NDArray[np.int64]
-    near_duplicates: int
 
 
 @dataclass
@@ -146,22 +125,16 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
     # A row of each group that has one that fits; the groups come in random order.
     order = random.permutation(np.flatnonzero(fits))
     chosen = order[np.sort(np.unique(group[order], return_index=True)[1])]
-    counts = {
-        "rows": len(rows),
-        "unusable_rows": int((~usable).sum()),
-        "groups": int((sizes > 0).sum()),
-        "groups_that_fit": len(chosen),
-    }
+    counts = {"rows": len(rows), "groups": int((sizes > 0).sum()), "groups_that_fit": len(chosen)}
     parts: dict[str, ComparablePart] = {}
     taken = np.zeros(len(sizes), bool)
-    for name, number in settings.sizes.items():
-        parts[name], used, chosen = _draw(chosen, texts, normal, number, settings, random, name)
+    for name in PARTS:
+        parts[name], used, chosen = _draw(chosen, texts, normal, settings, random)
         taken[group[used]] = True
     left = usable & ~taken[group]
     validation = hold_out(group, settings.validation_size, settings.seed, left)
-    counts |= {"rows_of_the_task": int((usable & taken[group]).sum()), "validation": int(validation.sum())}
     train = left & ~validation
-    counts["train"] = int(train.sum())
+    counts |= {"train": int(train.sum()), "validation": int(validation.sum())}
     if not train.any():
         raise InputError("no row is left for the training bitext", remedy="make the parts smaller, or add bitexts")
     return ComparableTask(parts, train, validation, counts)
@@ -184,18 +157,15 @@ def _draw(
     chosen: NDArray[np.int64],
     texts: Mapping[str, pa.Array],
     normal: Mapping[str, pa.Array],
-    number: int,
     settings: ComparableSettings,
     random: np.random.Generator,
-    name: str,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
     """Draws one part from the front of the rows; gives also the rows that are used up, and those that are left."""
-    planted = settings.planted(number)
-    single = number - planted
+    planted, single = settings.planted, settings.sentences - settings.planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
         raise InputError(
-            f"the part `{name}` takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left",
+            f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left",
             remedy="make the parts smaller, or add bitexts",
         )
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
@@ -219,10 +189,10 @@ def _draw(
         spare.append(rows[~alike][single:])
     if len(pairs) < planted or min(map(len, sides)) < single:
         raise InputError(
-            f"too many sentences of the part `{name}` are near-duplicates of others",
-            remedy="raise --near-duplicate, or make the part smaller",
+            "too many sentences are near-duplicates of others",
+            remedy="raise --near-duplicate, or make the parts smaller",
         )
-    order = [random.permutation(number) for _ in range(2)]
+    order = [random.permutation(settings.sentences) for _ in range(2)]
     placed = [np.concatenate([pairs, own])[places] for own, places in zip(sides, order, strict=True)]
     gold = np.stack([np.argsort(places)[:planted] for places in order], axis=1)
     sentences = [
@@ -231,8 +201,7 @@ def _draw(
     ]
     left = np.concatenate(spare)
     used = np.setdiff1d(chosen[: sum(sizes)], left)
-    near = len(used) - planted - 2 * single
-    part = ComparablePart(sentences[0], sentences[1], gold[np.argsort(gold[:, 0])], near)
+    part = ComparablePart(sentences[0], sentences[1], gold[np.argsort(gold[:, 0])])
     return part, used, np.concatenate([chosen[sum(sizes) :], left])
 
 
@@ -277,61 +246,50 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
 
 
 def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask:
-    folders = [Path(folder) for folder in settings.bitext]
-    rows = _read(folders, settings.split)
-    languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
+    opened = [DataFolder(folder) for folder in settings.bitext]
+    for folder in opened:
+        folder.require(*BITEXT.names, split=settings.split)
+    tables = [folder.table(settings.split, BITEXT.names).cast(BITEXT) for folder in opened]
+    rows = pa.concat_tables(tables).combine_chunks()
+    languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in ("source", "target")]
     if languages[0] == languages[1]:
         raise InputError(
             f"both sides are in the language {languages[0]}, so that their files would have one name",
-            path=folders[0],
+            path=settings.bitext[0],
             remedy="give bitexts of two languages",
         )
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, settings)
-    staging = artefact.staging
-    _write_task(staging, task, languages)
-    _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints)
-    parts = {
-        name: {
-            "sentences": len(part.source),
-            "gold": len(part.gold),
-            "near_duplicates_left_out": part.near_duplicates,
-        }
-        for name, part in task.parts.items()
+    bitext = artefact.staging / BITEXT_FOLDER
+    for name, part in task.parts.items():
+        _write_part(artefact.staging, name, part, languages)
+    for split, mask in (("train", task.train), ("validation", task.validation)):
+        # In random order: the bitexts are of different kinds, and often sorted.
+        order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
+        write_split(bitext, split, [rows.take(pa.array(order))], BITEXT)
+    card = {
+        "title": f"Comparable corpora {languages[0]}-{languages[1]}",
+        "source_lang": languages[0],
+        "target_lang": languages[1],
+        "license": settings.license,
+        "files": [folder.path.resolve().name for folder in opened],
+        "parts": PARTS,
+        "sentences": settings.sentences,
+        "planted": settings.planted,
+        "near_duplicate": settings.near_duplicate,
+        "words": (settings.min_words, settings.max_words),
+        "counts": task.counts,
+        "seed": settings.seed,
+        "splits": DataFolder(bitext).sizes(),
     }
-    card = Card(
-        "comparable",
-        {
-            "title": f"Comparable corpora {languages[0]}-{languages[1]}",
-            "source_lang": languages[0],
-            "target_lang": languages[1],
-            "license": settings.license,
-            "files": [folder.resolve().name for folder in folders],
-            "parts": {name: parts[name] for name in PARTS},
-            "share": settings.share,
-            "near_duplicate": settings.near_duplicate,
-            "words": (settings.min_words, settings.max_words),
-            "counts": task.counts,
-            "seed": settings.seed,
-            "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
-        },
-    )
-    artefact.finish(results={"counts": task.counts, "parts": parts}, card=card)
-    for name in PARTS:
-        log(f"{name}: {parts[name]['sentences']:,} sentences a side, {parts[name]['gold']:,} pairs hidden in them")
+    artefact.finish(results={"counts": task.counts}, card=Card("comparable", card))
+    log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences a side, {settings.planted:,} pairs hidden in them")
     log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
     log(f"task folder: {settings.output}")
     return task
 
 
-def _read(folders: Sequence[Path], split: str) -> pa.Table:
-    opened = [DataFolder(folder) for folder in folders]
-    for folder in opened:
-        folder.require(*BITEXT.names, split=split)
-    return pa.concat_tables([folder.table(split, BITEXT.names).cast(BITEXT) for folder in opened]).combine_chunks()
-
-
-def _language(rows: pa.Table, column: str, folder: Path) -> str:
+def _language(rows: pa.Table, column: str, folder: str) -> str:
     languages = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
     if len(languages) != 1:
         raise InputError(
@@ -342,54 +300,10 @@ def _language(rows: pa.Table, column: str, folder: Path) -> str:
     return languages[0]
 
 
-def _write_task(folder: Path, task: ComparableTask, languages: tuple[str, ...]) -> None:
-    for name, part in task.parts.items():
-        names = [identifiers(language, len(part.source)) for language in languages]
-        stem = f"{'-'.join(languages)}.{name}"
-        for language, side, texts in zip(languages, names, (part.source, part.target), strict=True):
-            write_side(folder / f"{stem}.{language}", side, texts)
-        write_gold(folder / f"{stem}.gold", names[0], names[1], part.gold)
-
-
-def _write_bitext(
-    folder: Path,
-    rows: pa.Table,
-    task: ComparableTask,
-    settings: ComparableSettings,
-    languages: tuple[str, ...],
-    inputs: Mapping[str, str],
-) -> None:
-    for split, mask in (("train", task.train), ("validation", task.validation)):
-        # In random order: the bitexts are of different kinds, and often sorted.
-        order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
-        write_split(folder, split, [rows.take(pa.array(order))], BITEXT)
-    counts = {"train": task.counts["train"], "validation": task.counts["validation"]}
-    write_provenance(
-        folder,
-        command="prepare comparable",
-        settings=settings.record(),
-        inputs=inputs,
-        results={"counts": {split: {"rows": number} for split, number in counts.items()}},
-    )
-    write_card(
-        folder,
-        Card(
-            "bitext",
-            {
-                "title": f"Bitext {languages[0]}-{languages[1]} beside a comparable corpus",
-                "source_lang": languages[0],
-                "target_lang": languages[1],
-                "license": settings.license,
-                "files": [to_path(item).resolve().name for item in inputs],
-                "unit": "rows",
-                "columns": BITEXT.names,
-                "splits": DataFolder(folder).sizes(),
-                "rules": {},
-                "drawn": ["validation"] if counts["validation"] else [],
-                "seed": settings.seed,
-                "skipped": False,
-                "checked": [],
-                "contamination": {},
-            },
-        ),
-    )
+def _write_part(folder: Path, name: str, part: ComparablePart, languages: Sequence[str]) -> None:
+    """Writes a part with the ids of the shared task: a language code, a dash and nine digits, from 1."""
+    stem = f"{'-'.join(languages)}.{name}"
+    ids = [[f"{language}-{number:09d}" for number in range(1, len(part.source) + 1)] for language in languages]
+    for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
+        write_side(folder / f"{stem}.{language}", side_ids, texts)
+    write_gold(folder / f"{stem}.gold", ids[0], ids[1], part.gold)

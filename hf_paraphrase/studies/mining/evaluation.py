@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card, check_early
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
+from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.search.vector_file import VectorFile
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import log
-from ...settings import recipe, seed_setting, setting
-from .collections import mined_curve, read_gold_ids
+from ...settings import recipe, setting
+from ...tables import short_names
+from .collections import TaskPart, mined_curve, read_gold_ids
 from .measures import Curve
 from .report import folders_table, outcome_table, random_table, recall_table, write_curves
-from .run import CandidateSettings, EncoderFolders, MiningRun, ScoreOptions, check_models
-from .scoring import MARGINS
-from .task import TaskPart, curve_of, gold_ranks, random_pair_curve, recall_rows
+from .run import CandidateSettings, EncoderPair, MiningRun, check_models, product
 
-T = TypeVar("T")
 Curves = dict[str, dict[str, Curve]]
 """Curves by their names, in groups."""
-Way = tuple[str, ScoreOptions, bool, float | None]
-"""A name, how it scores, whether it matches one to one, and a fixed threshold; None for that of the tuning part."""
+Scores = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""By the name of a score those of the candidates (pairs,) of the tuning and of the test part."""
 
 _RESULTS = "results.json"
-_SIZES = [1, 10, 20, 30, 40, 50, 100, 1000]
+_SIZES = (1, 10, 20, 30, 40, 50, 100, 1000)
+"""Numbers of candidates in table 1 of the paper."""
+_PAPERS_THRESHOLD = 0.99
 _PAPERS_NEGATIVES = 5503
 """Random pairs for every gold pair in the paper: 50 million for 9,086."""
+_PAIRS_AT_A_TIME = 1 << 20
 
 
 @dataclass(kw_only=True)
 class MiningEvaluationSettings(CandidateSettings):
     """Measure mining. Folders that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
 
-    pairs: list[str] = setting("folders that `mine` made, each a row of the table", [], path=True)
+    pairs: list[str] = setting(
+        "folders that `mine` made, each a row of the table", [], only_with="gold", excludes="task", path=True
+    )
     gold: str | None = setting(
         "with --pairs: the true pairs, `source id TAB target id`", None, only_with="pairs", path=True
     )
@@ -49,26 +57,19 @@ class MiningEvaluationSettings(CandidateSettings):
     )
     tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
     test_part: str = setting("part of the task on which everything is measured", "test")
-    recall_sizes: list[int] = setting(
-        "numbers of candidates of a source sentence of the table of recall", _SIZES, at_least=1
-    )
     scoring_encoder: list[str] = setting(
-        "folders of other encoders that score the candidates, or SOURCE_FOLDER:TARGET_FOLDER",
-        [],
-        path=True,
+        "folders of other encoders, of both languages, that score the candidates", [], path=True
     )
     classifier: list[str] = setting("folders of classifiers of parallel sentences", [], path=True)
-    margin: str = setting("kind of the margin scores", "ratio", choices=MARGINS)
-    fixed_threshold: float = setting("threshold of the rows that are the paper's set-up", 0.99)
     random_negatives: int = setting(
         "random pairs for each true one in the comparison of classifiers that is not on candidates; 0 = leave it out",
         _PAPERS_NEGATIVES,
         at_least=0,
     )
-    seed: int = seed_setting("seed of the random pairs")
     output: str | None = setting(
-        "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
+        "with --task: report folder, with tables, curves as TSV, PNG and SVG (needs matplotlib), and results.json",
         None,
+        only_with="task",
     )
     resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
@@ -76,57 +77,31 @@ class MiningEvaluationSettings(CandidateSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if bool(self.pairs) == bool(self.task):
-            raise UsageError(
-                "give either --pairs with --gold, or --task", remedy="see hf-paraphrase evaluate-mining --help"
-            )
-        if self.pairs and self.gold is None:
-            raise UsageError("--pairs needs --gold", remedy="name the file of true pairs")
-        if not self.task:
+        if self.task is None:
+            if not self.pairs:
+                raise UsageError("nothing to measure", remedy="give either --pairs with --gold, or --task")
             return
-        if not self.recall_sizes or self.recall_sizes != sorted(set(self.recall_sizes)):
-            raise UsageError("--recall-sizes must be rising numbers from 1", remedy="e.g. 1 10 40 100")
         if self.output is None:
             raise UsageError("--task needs --output", remedy="name a folder for the report")
         self.scorers()
-        self.classifiers()
 
-    def scorers(self) -> dict[str, EncoderFolders]:
+    def scorers(self) -> dict[str, EncoderPair]:
         """Returns the encoders that score, by the names of their rows; the first are those of the filter."""
-        items = [EncoderFolders.parse(text) for text in self.scoring_encoder]
-        names = ["filter", *(item.names for item in items)]
-        return _by_names(names, [self.filter_encoders(), *items], "--scoring-encoder")
+        filter_pair = self.encoder_pair()
+        if filter_pair is None:
+            raise UsageError(
+                "candidates need an encoder", remedy="give either --encoder, or --source-encoder and --target-encoder"
+            )
+        names = short_names(self.scoring_encoder) if self.scoring_encoder else []
+        if "filter" in names:
+            raise UsageError("--scoring-encoder: `filter` is the name of another row", remedy="rename the folder")
+        return {"filter": filter_pair} | {
+            name: (folder, folder) for name, folder in zip(names, self.scoring_encoder, strict=True)
+        }
 
     def classifiers(self) -> dict[str, str]:
         """Returns the folders of the classifiers by the names of their rows."""
-        names = [to_path(folder).resolve().name for folder in self.classifier]
-        return _by_names(names, self.classifier, "--classifier")
-
-    def ways(self) -> Iterator[Way]:
-        """Lists the ways to score: the set-up of paper 002 first, then the parts of the repair, alone and together."""
-        alone: list[tuple[str, ScoreOptions]] = [
-            (name, ScoreOptions(classifier=folder)) for name, folder in self.classifiers().items()
-        ]
-        single = list(alone)
-        for name, encoders in self.scorers().items():
-            single.append((f"{name} cosine", ScoreOptions(encoders)))
-            single.append((f"{name} {self.margin} margin", ScoreOptions(encoders, self.margin, self.neighbours)))
-        yield from ((name, options, False, self.fixed_threshold) for name, options in alone)
-        for one_to_one in (False, True):
-            yield from ((name, options, one_to_one, None) for name, options in single)
-        for name, folder in self.classifiers().items():
-            for other, encoders in self.scorers().items():
-                both = ScoreOptions(encoders, self.margin, self.neighbours, folder)
-                yield f"{name} × {other} {self.margin} margin", both, True, None
-
-
-def _by_names(names: Sequence[str], items: Sequence[T], flag: str) -> dict[str, T]:
-    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if repeated:
-        raise UsageError(
-            f"{flag}: two folders are called `{repeated[0]}`, which would be one row", remedy="rename one of them"
-        )
-    return dict(zip(names, items, strict=True))
+        return dict(zip(short_names(self.classifier), self.classifier, strict=True)) if self.classifier else {}
 
 
 @dataclass(frozen=True)
@@ -142,21 +117,20 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
     """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
 
     Returns:
-        The numbers and tables; with an output they are written there as well, with the curves.
+        The numbers and tables; those of a task are written to the output as well, with the curves.
     """
-    if settings.output is None:
-        return _evaluation(settings, _measure_folders(settings)[0])
+    if settings.task is None or settings.output is None:
+        gold = read_gold_ids(Path(str(settings.gold)))
+        measured = {path: _both_measures(mined_curve(path, set(gold))) for path in settings.pairs}
+        return MiningEvaluation(measured, {"Measures": folders_table(measured)})
     if not settings.resume:
         check_early(settings.output, overwrite=settings.overwrite)
     check_plots()
-    parts: list[TaskPart] = []
-    inputs = [*settings.pairs, *([settings.gold] if settings.gold else [])]
-    if settings.task is not None:
-        scorers, classifiers = list(settings.scorers().values()), list(settings.classifiers().values())
-        check_models(scorers, classifiers, settings.device)
-        parts = [TaskPart.read(settings.task, name) for name in (settings.tuning_part, settings.test_part)]
-        inputs += [str(path) for part in parts for path in part.files]
-        inputs += [*(folder for item in scorers for folder in item.folders), *classifiers]
+    scorers, classifiers = list(settings.scorers().values()), list(settings.classifiers().values())
+    check_models(scorers, classifiers, settings.device)
+    parts = [TaskPart.of_task(settings.task, name) for name in (settings.tuning_part, settings.test_part)]
+    inputs = [str(path) for part in parts for path in part.files]
+    inputs += [*dict.fromkeys(folder for pair in scorers for folder in pair), *classifiers]
     with Artefact(
         settings.output,
         command="evaluate-mining",
@@ -168,104 +142,162 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
     ) as artefact:
         if artefact.finished:
             return _evaluation(settings, read_json_object(artefact.target / _RESULTS))
-        if parts:
-            results, curves = _study(settings, parts[0], parts[1], artefact.checkpoint("work"))
-        else:
-            results, curves = _measure_folders(settings)
+        results, curves = _study(settings, parts[0], parts[1], artefact.checkpoint("work"))
         evaluation = _evaluation(settings, results)
         _write_report(artefact, settings, evaluation, curves)
     log(f"report: {settings.output}")
     return evaluation
 
 
-def _measure_folders(settings: MiningEvaluationSettings) -> tuple[dict[str, Any], Curves]:
-    gold = read_gold_ids(Path(str(settings.gold)))
-    curves = {path: mined_curve(path, gold) for path in dict.fromkeys(settings.pairs)}
-    results = {
-        path: {
-            "all": curve.at(),
-            "best": curve.best(),
-            "best_threshold": curve.best_threshold() if len(curve) else None,
-        }
-        for path, curve in curves.items()
-    }
-    return results, {"candidates": curves}
+def _both_measures(curve: Curve) -> dict[str, Any]:
+    best_threshold = curve.best_threshold() if len(curve) else None
+    return {"all": curve.at(), "best": curve.best(), "best_threshold": best_threshold}
 
 
 def _study(
     settings: MiningEvaluationSettings, tuning_part: TaskPart, test_part: TaskPart, work: Path
 ) -> tuple[dict[str, Any], Curves]:
-    tuning_run, test_run = (
+    scorers, classifiers = settings.scorers(), settings.classifiers()
+    runs = [
         MiningRun(
-            (part.source, part.target),
-            settings.filter_encoders(),
+            part.source,
+            part.target,
+            scorers["filter"],
             work / role,
             candidates=settings.candidates,
+            neighbours=settings.neighbours,
             batch_size=settings.batch_size,
             device=settings.device,
         )
         for role, part in (("tuning", tuning_part), ("test", test_part))
-    )
-    sizes = settings.recall_sizes
+    ]
     recall = {}
-    for name, encoders in settings.scorers().items():
-        source, target = test_run.sides(encoders)
-        ranks = gold_ranks(source.vectors, target.vectors, test_part.gold, sizes[-1])
-        label = f"the filter ({encoders.names})" if name == "filter" else name
-        recall[label] = recall_rows(ranks, len(test_part.source), len(test_part.target), sizes)
+    for name, encoders in scorers.items():
+        source, target = runs[1].vectors(encoders)
+        label = f"the filter ({_name(encoders)})" if name == "filter" else name
+        recall[label] = recall_rows(gold_ranks(source, target, test_part.gold), len(source), len(target))
+    golds = tuning_part.gold, test_part.gold
     curves: Curves = {"candidates": {}, "random_pairs": {}}
     random_pairs = {}
-    for name, folder in settings.classifiers().items() if settings.random_negatives else ():
+    for name, folder in classifiers.items() if settings.random_negatives else ():
         tuning, test = (
-            random_pair_curve(part, run, folder, settings.random_negatives, settings.seed)
-            for part, run in ((tuning_part, tuning_run), (test_part, test_run))
+            random_pair_curve(run, gold, folder, settings.random_negatives)
+            for run, gold in zip(runs, golds, strict=True)
         )
         threshold = tuning.best_threshold()
         best = {"best_threshold": test.best_threshold(), "best": test.best()}
         random_pairs[name] = {"threshold": threshold, **test.at(threshold), **best}
         curves["random_pairs"][name] = test
     outcomes = []
-    for name, options, one_to_one, fixed in settings.ways():
+    alone, together = _scores(runs, scorers, classifiers)
+    # The set-up of the paper first, then the parts of the repair, alone and together.
+    ways = [(name, alone[name], False, True) for name in classifiers]
+    ways += [(name, scores, one_to_one, False) for one_to_one in (False, True) for name, scores in alone.items()]
+    ways += [(name, scores, True, False) for name, scores in together.items()]
+    for name, scores, one_to_one, is_fixed in ways:
         tuning, test = (
-            curve_of(run, part.gold, run.scores(options), one_to_one)
-            for part, run in ((tuning_part, tuning_run), (test_part, test_run))
+            run.curve(gold, of_part, one_to_one) for run, gold, of_part in zip(runs, golds, scores, strict=True)
         )
-        threshold = tuning.best_threshold() if fixed is None else fixed
+        threshold = _PAPERS_THRESHOLD if is_fixed else tuning.best_threshold()
         outcomes.append(
             {
                 "score": name,
                 "one_to_one": one_to_one,
                 "threshold": threshold,
-                "threshold_is": "tuned" if fixed is None else "fixed",
+                "threshold_is": "fixed" if is_fixed else "tuned",
                 "tuning": tuning.at(threshold),
                 "test": test.at(threshold),
             }
         )
         curves["candidates"][name + (", one-to-one" if one_to_one else "")] = test
-    results = {
-        "parts": {
-            role: {
-                "name": name,
-                "sources": len(part.source),
-                "targets": len(part.target),
-                "gold": len(part.gold),
-                "candidates": len(run.pairs),
-            }
-            for role, name, part, run in (
-                ("tuning", settings.tuning_part, tuning_part, tuning_run),
-                ("test", settings.test_part, test_part, test_run),
-            )
-        },
-        "recall": recall,
-        "random_pairs": random_pairs,
-        "candidates": outcomes,
+    parts = {
+        role: {
+            "name": name,
+            "sources": len(run.source),
+            "targets": len(run.target),
+            "gold": len(gold),
+            "candidates": len(run.pairs),
+        }
+        for role, name, run, gold in zip(
+            ("tuning", "test"), (settings.tuning_part, settings.test_part), runs, golds, strict=True
+        )
     }
-    return results, curves
+    return {"parts": parts, "recall": recall, "random_pairs": random_pairs, "candidates": outcomes}, curves
+
+
+def _name(encoders: EncoderPair) -> str:
+    """Names two encoders after the folder that contains both."""
+    one, two = (Path(folder).resolve() for folder in encoders)
+    return one.name if one == two or one.parent != two.parent else one.parent.name
+
+
+def _scores(
+    runs: Sequence[MiningRun], scorers: dict[str, EncoderPair], classifiers: dict[str, str]
+) -> tuple[Scores, Scores]:
+    """Computes the scores of classifiers and encoders, and those of each two together."""
+    tuning, test = runs
+    alone: Scores = {}
+    for name, folder in classifiers.items():
+        alone[name] = tuning.probabilities(folder), test.probabilities(folder)
+    for name, encoders in scorers.items():
+        alone[f"{name} cosine"] = tuning.cosines(encoders), test.cosines(encoders)
+        alone[f"{name} ratio margin"] = tuning.margins(encoders=encoders), test.margins(encoders=encoders)
+    together: Scores = {}
+    for name in classifiers:
+        for margin in (f"{scorer} ratio margin" for scorer in scorers):
+            of_tuning, of_test = (product(*both) for both in zip(alone[margin], alone[name], strict=True))
+            together[f"{name} × {margin}"] = of_tuning, of_test
+    return alone, together
+
+
+def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Finds at which rank of the candidates of its source each gold target is.
+
+    Only the sources of gold pairs are compared with all targets, so this is cheap.
+
+    Returns:
+        The rank of each (gold,), int64, from 1; 1,001 where it is lower. A sentence without a vector has no
+        candidates and is none.
+    """
+    rows, place = np.unique(gold[:, 0], return_inverse=True)
+    target_rows, _ = nearest_neighbours(source.take(rows), target, _SIZES[-1], skip_zero=True)
+    ranks = np.full(len(gold), _SIZES[-1] + 1, np.int64)
+    pair, rank = np.nonzero(target_rows[place.reshape(-1)] == gold[:, 1:])
+    ranks[pair] = rank + 1
+    return ranks
+
+
+def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[dict[str, int | float]]:
+    """Computes table 1 of the paper from the ranks of the gold pairs (gold,).
+
+    Returns:
+        For each number of candidates `n` the gold pairs that are `found`, their `share` in per cent, and the number
+        of `pairs`.
+    """
+    rows: list[dict[str, int | float]] = []
+    for size in _SIZES:
+        found = int((ranks <= size).sum())
+        share = 100 * found / max(1, len(ranks))
+        rows.append({"n": size, "found": found, "share": share, "pairs": sources * min(size, targets)})
+    return rows
+
+
+def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, negatives: int) -> Curve:
+    """Scores the gold pairs, and for each of them so many random pairs of the two collections."""
+    random = np.random.default_rng(0)
+    scores = [run.probabilities(classifier, gold[:, 0], gold[:, 1])]
+    total = negatives * len(gold)
+    for start in range(0, total, _PAIRS_AT_A_TIME):
+        size = min(total - start, _PAIRS_AT_A_TIME)
+        source = random.integers(len(run.source), size=size)
+        target = random.integers(len(run.target), size=size)
+        wrong = ~run.are_gold(source, target, gold)
+        scores.append(run.probabilities(classifier, source[wrong], target[wrong]))
+    right = np.arange(sum(map(len, scores))) < len(gold)
+    return Curve.of(np.concatenate(scores), right, len(gold))
 
 
 def _evaluation(settings: MiningEvaluationSettings, results: dict[str, Any]) -> MiningEvaluation:
-    if settings.pairs:
-        return MiningEvaluation(results, {"Measures": folders_table(results)})
     tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in results["recall"].items()}
     if results["random_pairs"]:
         title = f"True pairs among {settings.random_negatives:,} random ones each"
@@ -275,18 +307,18 @@ def _evaluation(settings: MiningEvaluationSettings, results: dict[str, Any]) -> 
 
 
 def _write_report(
-    artefact: Artefact, settings: MiningEvaluationSettings, evaluation: MiningEvaluation, curves: Mapping[str, Any]
+    artefact: Artefact, settings: MiningEvaluationSettings, evaluation: MiningEvaluation, curves: Curves
 ) -> None:
-    plots = [title for title, group in curves.items() if write_curves(artefact.staging, title, group)]
+    for group, of_group in curves.items():
+        write_curves(artefact.staging, group, of_group)
     text = json.dumps(evaluation.results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {
-        "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
-        "task": settings.task is not None,
-        "parts": evaluation.results.get("parts") if settings.task else None,
+        "title": to_path(str(settings.task)).name,
+        "parts": evaluation.results["parts"],
         "tables": evaluation.tables,
-        "plots": plots,
-        "fixed_threshold": settings.fixed_threshold,
+        "plots": [group for group, of_group in curves.items() if of_group],
+        "fixed_threshold": _PAPERS_THRESHOLD,
         "neighbours": settings.neighbours,
     }
     artefact.finish(results={"tables": list(evaluation.tables)}, card=Card("mining_report", card, report=True))

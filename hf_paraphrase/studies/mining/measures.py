@@ -26,14 +26,6 @@ def measures(found: int, right: int, gold: int) -> dict[str, Any]:
     }
 
 
-def are_gold(
-    source: NDArray[np.int64], target: NDArray[np.int64], gold: NDArray[np.int64], targets: int
-) -> NDArray[np.bool_]:
-    """Returns which pairs (pairs,) are among the gold pairs (gold, 2), of a target side of so many sentences."""
-    width = max(targets, 1)
-    return np.isin(source * width + target, gold[:, 0] * width + gold[:, 1])
-
-
 @dataclass(frozen=True)
 class Curve:
     """Precision and recall at every threshold that makes a difference, the highest first.
@@ -63,16 +55,6 @@ class Curve:
         return len(self.thresholds)
 
     @property
-    def precision(self) -> NDArray[np.float64]:
-        """The precision at each threshold (points,)."""
-        return self.right / np.maximum(self.found, 1)
-
-    @property
-    def recall(self) -> NDArray[np.float64]:
-        """The recall at each threshold (points,)."""
-        return self.right / max(self.gold, 1)
-
-    @property
     def f1(self) -> NDArray[np.float64]:
         """F1 at each threshold (points,)."""
         return 2 * self.right / np.maximum(self.found + self.gold, 1)
@@ -100,11 +82,13 @@ class Curve:
     def _measures(self, point: int) -> dict[str, Any]:
         return measures(*(0, 0) if point < 0 else (int(self.found[point]), int(self.right[point])), self.gold)
 
-    def thinned(self, points: int = 1000) -> Curve:
-        """Returns a curve of about so many points, evenly spread over the recall, ends and best F1 among them."""
-        if len(self) <= points:
-            return self
-        # The first threshold that reaches a recall has the best precision there.
-        corners = np.searchsorted(self.right, np.linspace(0, self.right[-1], points - 2))
-        wanted = np.unique([0, *corners, int(np.argmax(self.f1)), len(self) - 1])
-        return Curve(self.thresholds[wanted], self.found[wanted], self.right[wanted], self.gold)
+    def points(self, most: int = 1000) -> list[dict[str, Any]]:
+        """Lists threshold and measures of about so many points, evenly spread over the recall, the best F1 among them.
+
+        The first threshold that reaches a recall has the best precision there.
+        """
+        wanted = np.arange(len(self))
+        if len(self) > most:
+            corners = np.searchsorted(self.right, np.linspace(0, self.right[-1], most - 2))
+            wanted = np.unique([0, *corners, int(np.argmax(self.f1)), len(self) - 1])
+        return [{"threshold": float(self.thresholds[point]), **self._measures(point)} for point in wanted.tolist()]

@@ -20,11 +20,10 @@ from ...data.folder import DataFolder, write_split
 from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
-from ...settings import recipe, seed_setting, setting
-from .collections import LAYOUTS, MINED, Collection, check_different, read_collection, read_gold, write_gold
-from .run import CandidateSettings, EncoderFolders, MiningRun, ScoreOptions, check_models
+from ...settings import recipe, setting
+from .collections import LAYOUTS, MINED, Collection, TaskPart, read_collection, read_gold, write_gold
+from .run import CandidateSettings, MiningRun, check_models, product
 from .scoring import MARGINS, by_score
-from .task import TaskPart, curve_of, kept_pairs
 
 _PAIRS_AT_A_TIME = 1 << 18
 
@@ -46,11 +45,6 @@ class MiningSettings(CandidateSettings):
         "lines",
         choices=LAYOUTS,
     )
-    approximate: bool = setting(
-        "search candidates in inverted lists instead of all targets; the share of the true nearest neighbours that "
-        "they find is measured on a sample and printed",
-        False,
-    )
     margin: str | None = setting(
         "score a pair by its cosine against the mean cosine of the neighbourhoods of both sentences; ratio if no kind "
         "is named; absolute = the cosine",
@@ -58,14 +52,9 @@ class MiningSettings(CandidateSettings):
         alone="ratio",
         choices=MARGINS,
     )
-    scoring_encoder: str | None = setting(
-        "folder of another encoder, or SOURCE_FOLDER:TARGET_FOLDER, for the cosine or margin of the score",
-        None,
-        path=True,
-    )
     classifier: str | None = setting(
-        "folder of a classifier of parallel sentences, whose probability is the score; with --margin or "
-        "--scoring-encoder it is multiplied with that score",
+        "folder of a classifier of parallel sentences, whose probability is the score; with --margin it is multiplied "
+        "with that",
         None,
         path=True,
     )
@@ -83,13 +72,16 @@ class MiningSettings(CandidateSettings):
         None,
         path=True,
     )
-    seed: int = seed_setting("with --approximate: seed of the lists")
     resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
+        if self.encoder_pair() is None:
+            raise UsageError(
+                "candidates need an encoder", remedy="give either --encoder, or --source-encoder and --target-encoder"
+            )
         if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
                 f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
@@ -97,19 +89,11 @@ class MiningSettings(CandidateSettings):
                 else "--tune-on cannot name its files: a side ends in .gold",
                 remedy="give the files of the two languages different endings, e.g. news.fr and news.en",
             )
-        self.filter_encoders()
-
-    def score_options(self) -> ScoreOptions:
-        """Returns what the score is made of."""
-        scoring = EncoderFolders.parse(self.scoring_encoder) if self.scoring_encoder else None
-        return ScoreOptions(scoring, self.margin, self.neighbours, self.classifier)
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, each once."""
-        scoring = self.score_options().encoders
-        paths = [self.source, self.target, *self.filter_encoders().folders, *(scoring.folders if scoring else [])]
-        paths += [path for path in (self.classifier, self.gold) if path is not None]
-        return list(dict.fromkeys([*paths, *self.tuning_files()]))
+        paths = [self.source, self.target, *(self.encoder_pair() or ()), self.classifier, self.gold]
+        return list(dict.fromkeys([*filter(None, paths), *self.tuning_files()]))
 
     def tuning_files(self) -> tuple[str, ...]:
         """Returns the source, target and gold file of --tune-on; none without it."""
@@ -134,7 +118,6 @@ class Mined:
     tuning: dict[str, Any] | None
     measures: dict[str, Any] | None
     candidate_recall: float | None
-    approximate_recall: float | None
 
 
 @recipe(MiningSettings)
@@ -161,26 +144,27 @@ def mine(settings: MiningSettings) -> Mined:
 
 
 def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
-    encoders, options = settings.filter_encoders(), settings.score_options()
-    sides = _read(Path(settings.source), Path(settings.target), settings.layout)
-    gold = read_gold(Path(settings.gold), *sides) if settings.gold else None
-    tuning_part = _read_tuning(settings)
-    classifiers = [settings.classifier] if settings.classifier else []
-    check_models([encoders, options.encoders or encoders], classifiers, settings.device)
+    encoders = settings.encoder_pair()
+    assert encoders is not None
+    source, target = (read_collection(Path(path), settings.layout) for path in (settings.source, settings.target))
+    gold = read_gold(Path(settings.gold), source, target) if settings.gold else None
+    tuning_files = [Path(path) for path in settings.tuning_files()]
+    tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
+    log(f"{len(source):,} source and {len(target):,} target sentences")
+    check_models([encoders], [settings.classifier] if settings.classifier else [], settings.device)
     work = artefact.checkpoint("embeddings")
     run_of = partial(
         MiningRun,
         encoders=encoders,
         candidates=settings.candidates,
-        approximate=settings.approximate,
-        seed=settings.seed,
+        neighbours=settings.neighbours,
         batch_size=settings.batch_size,
         device=settings.device,
     )
     threshold, tuning = settings.threshold, None
     if tuning_part is not None:
-        run = run_of((tuning_part.source, tuning_part.target), folder=work / "tuning")
-        curve = curve_of(run, tuning_part.gold, run.scores(options), settings.one_to_one)
+        run = run_of(tuning_part.source, tuning_part.target, folder=work / "tuning")
+        curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
         if not curve.right.any():
             raise InputError(
                 "none of the true pairs is among the candidates, so no threshold can be chosen",
@@ -189,11 +173,9 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
             )
         threshold, tuning = curve.best_threshold(), curve.best()
         log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
-    run = run_of(sides, folder=work / "collections")
-    if run.approximate_recall is not None:
-        log(f"the lists find {100 * run.approximate_recall:.2f} % of the true nearest neighbours of a sample")
-    scores = run.scores(options)
-    rows = np.flatnonzero(kept_pairs(run, scores, settings.one_to_one))
+    run = run_of(source, target, folder=work / "collections")
+    scores = _scores(settings, run)
+    rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
     rows = rows if threshold is None else rows[scores[rows] >= threshold]
     rows = rows[by_score(run.pairs.source[rows], run.pairs.target[rows], scores[rows])]
     results: dict[str, Any] = {
@@ -203,17 +185,16 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
         "tuning": tuning,
         "measures": None,
         "candidate_recall": None,
-        "approximate_recall": run.approximate_recall,
     }
     if gold is not None:
-        floor = -np.inf if threshold is None else threshold
-        results["measures"] = curve_of(run, gold, scores, settings.one_to_one).at(floor)
-        results["candidate_recall"] = curve_of(run, gold, scores, False).at()["recall"]
-    _write(artefact.staging, settings, sides, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
+        least = -np.inf if threshold is None else threshold
+        results["measures"] = run.curve(gold, scores, settings.one_to_one).at(least)
+        results["candidate_recall"] = run.curve(gold, scores).at()["recall"]
+    _write(artefact.staging, settings, source, target, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
     card = {
         "languages": [item for item in (settings.source_lang, settings.target_lang) if item],
         "files": [to_path(path).name for path in (settings.source, settings.target)],
-        "encoders": [to_path(path).name for path in encoders.folders],
+        "encoders": [to_path(path).name for path in dict.fromkeys(encoders)],
         "classifier": to_path(settings.classifier).name if settings.classifier else None,
         "margin": settings.margin,
         "one_to_one": settings.one_to_one,
@@ -225,36 +206,23 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
     return results
 
 
-def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collection]:
-    collections = read_collection(source, layout), read_collection(target, layout)
-    check_different(*collections)
-    for collection in collections:
-        empty = f", {collection.empty:,} empty, which are left out" if collection.empty else ""
-        log(f"{collection.path.name}: {len(collection):,} sentences{empty}")
-    return collections
-
-
-def _read_tuning(settings: MiningSettings) -> TaskPart | None:
-    files = [Path(path) for path in settings.tuning_files()]
-    if not files:
-        return None
-    for path in files:
-        if not path.is_file():
-            raise InputError("no such file", path=path, remedy="--tune-on takes what its three files begin with")
-    source, target = _read(files[0], files[1], settings.layout)
-    return TaskPart(files, source, target, read_gold(files[2], source, target))
+def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
+    """Computes the scores of the candidates (pairs,)."""
+    if settings.classifier is None:
+        return run.margins(settings.margin) if settings.margin else run.cosines()
+    probabilities = run.probabilities(settings.classifier)
+    return product(run.margins(settings.margin), probabilities) if settings.margin else probabilities
 
 
 def _write(
     folder: Path,
     settings: MiningSettings,
-    sides: tuple[Collection, Collection],
+    left: Collection,
+    right: Collection,
     source: NDArray[np.int64],
     target: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
-    left, right = sides
-
     def blocks() -> Iterator[pa.Table]:
         for start in range(0, len(scores), _PAIRS_AT_A_TIME):
             part = slice(start, start + _PAIRS_AT_A_TIME)

@@ -13,8 +13,7 @@ from scipy.special import expit
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ...encoders.padded_batches import embed_in_padded_batches, with_progress_bar
-from ...errors import ModelError
+from ...encoders.padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
 from ...models.registry import model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
@@ -22,8 +21,6 @@ from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
-
-    from ...models.modeling_parallel_bigru import ParallelBiGruModel
 
 MODEL_TYPE = "parallel_bigru"
 SOURCE_TOKENIZER = "source_tokenizer"
@@ -53,42 +50,27 @@ class ParallelClassifier:
         cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
     ) -> ParallelClassifier:
         """Opens the folder of a classifier, or a classifier of the Hub."""
-        folder = model_folder(folder, revision=revision)
+        folder = Path(model_folder(folder, revision=revision))
         verb = "hf-paraphrase train-parallel-classifier"
         check_model_type(folder, (MODEL_TYPE,), kind="classifier of parallel sentences", verb=verb)
         model = load_weights(folder, model_class(MODEL_TYPE))
-        sizes = {
-            SOURCE_TOKENIZER: model.config.source_vocab_size,
-            TARGET_TOKENIZER: model.config.target_vocab_size,
-        }
-        tokenizers = []
-        for name, size in sizes.items():
-            path = Path(folder) / name
-            if not (path / "tokenizer.json").is_file():
-                raise ModelError(f"no {name}/tokenizer.json", path=folder, remedy="copy the model again")
-            tokenizers.append(load_tokenizer(path, size))
-        return cls(model.to(device or "cpu"), *tokenizers)
+        source = load_tokenizer(folder / SOURCE_TOKENIZER, model.config.source_vocab_size)
+        target = load_tokenizer(folder / TARGET_TOKENIZER, model.config.target_vocab_size)
+        return cls(model.to(device or "cpu"), source, target)
 
-    @property
-    def dimension(self) -> int:
-        """The number of components of a sentence vector."""
-        return 2 * int(self.model.config.hidden_size)
-
-    def encode_source(
-        self, texts: str | Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
-    ) -> NDArray[np.float32]:
+    def encode_source(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
         """Computes the vectors of source sentences; see :meth:`encode_target`."""
-        return self._encode(self.model.encode_source, self.source_tokenizer, texts, batch_size, show_progress_bar)
+        ids = _ids(self.source_tokenizer, texts)
+        return encode_sentences(self.model, self.model.encode_source, ids, show_progress_bar=show_progress_bar)
 
-    def encode_target(
-        self, texts: str | Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
-    ) -> NDArray[np.float32]:
+    def encode_target(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
         """Computes the vectors of target sentences.
 
         Returns:
             float32 (texts, dim) in the order of the texts; zero for a text without words.
         """
-        return self._encode(self.model.encode_target, self.target_tokenizer, texts, batch_size, show_progress_bar)
+        ids = _ids(self.target_tokenizer, texts)
+        return encode_sentences(self.model, self.model.encode_target, ids, show_progress_bar=show_progress_bar)
 
     def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Scores pairs of sentence vectors (pairs, dim), row by row.
@@ -100,23 +82,13 @@ class ParallelClassifier:
 
     def probabilities(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> NDArray[np.float64]:
         """Computes the probability of each pair of texts that they are parallel, float64 (pairs,)."""
-        sources, targets = list_of_texts(sources), list_of_texts(targets)
-        if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
         logits = self.score(self.encode_source(sources), self.encode_target(targets))
         return np.asarray(expit(logits.astype(np.float64)))
 
-    def _encode(
-        self,
-        encode: Callable[[Tensor, Tensor], Tensor],
-        tokenizer: PreTrainedTokenizerFast,
-        texts: str | Sequence[str],
-        batch_size: int,
-        show_progress_bar: bool,
-    ) -> NDArray[np.float32]:
-        backend = tokenizer.backend_tokenizer
-        ids = ids_of(backend, list_of_texts(texts), lookup_for(backend))
-        return encode_sentences(self.model, encode, ids, batch_size=batch_size, show_progress_bar=show_progress_bar)
+
+def _ids(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:
+    backend = tokenizer.backend_tokenizer
+    return ids_of(backend, list_of_texts(texts), lookup_for(backend))
 
 
 def encode_sentences(
@@ -124,28 +96,21 @@ def encode_sentences(
     encode: Callable[[Tensor, Tensor], Tensor],
     ids: TokenIds,
     *,
-    batch_size: int = 256,
     show_progress_bar: bool = False,
 ) -> NDArray[np.float32]:
     """Computes the vectors of tokenised sentences, those of like length in one batch."""
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
     vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)
-    training = model.training
-    model.eval()
-    steps = embed_in_padded_batches(
-        encode, ids, vectors, batch_size=batch_size, pad_token_id=model.config.pad_token_id, device=model.device
-    )
-    for _ in with_progress_bar(steps, len(vectors)) if show_progress_bar else steps:
-        pass
-    model.train(training)
+    with evaluation_mode(model):
+        steps = embed_in_padded_batches(
+            encode, ids, vectors, batch_size=256, pad_token_id=model.config.pad_token_id, device=model.device
+        )
+        for _ in with_progress_bar(steps, len(vectors)) if show_progress_bar else steps:
+            pass
     return vectors
 
 
 def score_pairs(
-    model: ParallelBiGruModel | PreTrainedModel,
-    source_vectors: NDArray[np.float32],
-    target_vectors: NDArray[np.float32],
+    model: PreTrainedModel, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Scores pairs of sentence vectors, row by row, a block at a time: see :meth:`ParallelClassifier.score`."""
     import torch

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +23,12 @@ from ...training.run import RunSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-
 TRAIN = "train"
 VALIDATION = "validation"
 NOTHING = -1
 """In a table of sentence numbers: there is none."""
+HARD_SHARE = 0.8
+"""The share of the negatives that come from the n-best lists, where there are some."""
 _SIDES = ("source", "target")
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
@@ -36,7 +36,7 @@ _PAIRS_AT_A_TIME = 512
 
 @dataclass
 class ParallelTexts:
-    """The texts of a bitext."""
+    """The texts of a bitext by their splits."""
 
     source: dict[str, list[str]]
     target: dict[str, list[str]]
@@ -81,9 +81,6 @@ class Side:
     groups: NDArray[np.int64]
     trained: int
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
 
 @dataclass
 class ParallelExamples:
@@ -91,14 +88,12 @@ class ParallelExamples:
 
     Attributes:
         pairs: For each split the numbers of the source and of the target sentence of each pair (pairs, 2), int64.
-        dropped: How many pairs were left out because a side had no words.
         known: What pairs are parallel: sorted numbers made of the groups of both sentences, int64.
     """
 
     source: Side
     target: Side
     pairs: dict[str, NDArray[np.int64]]
-    dropped: int = 0
     known: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -109,27 +104,18 @@ class ParallelExamples:
     def encode(
         cls, texts: ParallelTexts, source_tokenizer: PreTrainedTokenizerFast, target_tokenizer: PreTrainedTokenizerFast
     ) -> ParallelExamples:
-        """Tokenises a bitext; a pair of which a side has no words is left out and counted."""
-        sides, numbers = [], []
-        for side_texts, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
-            side, number = _side(side_texts, tokenizer)
-            sides.append(side)
-            numbers.append(number)
-        pairs, dropped = {}, 0
+        """Tokenises a bitext; a pair of which a side has no words is left out."""
+        source, source_numbers = _side(texts.source, source_tokenizer)
+        target, target_numbers = _side(texts.target, target_tokenizer)
+        pairs = {}
         for split in texts.source:
-            both = np.stack([number[split] for number in numbers], axis=1)
-            filled = np.all([side.ids.lengths[both[:, place]] > 0 for place, side in enumerate(sides)], axis=0)
-            dropped += int((~filled).sum())
-            pairs[split] = both[filled]
-        if not len(pairs[TRAIN]):
-            raise InputError("no usable pairs: every training pair has a side without words")
-        if len(np.unique(sides[1].groups[pairs[TRAIN][:, 1]])) == 1:
-            raise InputError(
-                "all target sentences are the same: there is nothing that is not parallel", remedy="give more pairs"
-            )
-        if VALIDATION in pairs and not len(pairs[VALIDATION]):
-            pairs.pop(VALIDATION)
-        return cls(sides[0], sides[1], pairs, dropped)
+            both = np.stack([source_numbers[split], target_numbers[split]], axis=1)
+            filled = (source.ids.lengths[both[:, 0]] > 0) & (target.ids.lengths[both[:, 1]] > 0)
+            if split == TRAIN or filled.any():
+                pairs[split] = both[filled]
+        if len(np.unique(target.groups[pairs[TRAIN][:, 1]])) < 2:
+            raise InputError("no two training pairs have words and different targets", remedy="give more pairs")
+        return cls(source, target, pairs)
 
     def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Returns which sentences are known to be each other's translations; the arrays are broadcast.
@@ -157,15 +143,14 @@ def _side(
     ends = np.cumsum([len(texts[split]) for split in splits])
     parts = dict(zip(splits, np.split(numbers, ends[:-1]), strict=True))
     different = encoded.dictionary.cast(pa.string())
-    normal = normalise_all(different).to_pylist()
     kept = different.to_pylist()
     # A sentence of nothing but punctuation is only equal to itself.
-    names = pa.array([name or text for name, text in zip(normal, kept, strict=True)], pa.large_string())
-    groups = names.dictionary_encode().indices.to_numpy().astype(np.int64)
+    names = [name or text for name, text in zip(normalise_all(different).to_pylist(), kept, strict=True)]
+    groups = pa.array(names, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
     backend = tokenizer.backend_tokenizer
-    ids = ids_of(backend, kept, lookup_for(backend))
     # Numbers are given in the order of first occurrence, and the training pairs come first.
-    return Side(kept, ids, groups, int(parts[TRAIN].max(initial=-1)) + 1), parts
+    trained = int(parts[TRAIN].max(initial=-1)) + 1
+    return Side(kept, ids_of(backend, kept, lookup_for(backend)), groups, trained), parts
 
 
 class NegativeDraw:
@@ -174,27 +159,20 @@ class NegativeDraw:
     Random negatives are the targets of other pairs of the same batch, as far as it has enough of them, and of the
     whole training data beyond. A batch is a random part of a shuffled epoch, so this is the paper's "randomly
     selecting" (paper 002, section 2.1) again in every epoch, and every sentence of a batch is encoded only once. With
-    n-best lists a share of the negatives comes from the list of the source sentence instead, as the paper's sections
-    4.3 and 5 propose.
+    n-best lists most negatives come from the list of the source sentence instead, as the paper's sections 4.3 and 5
+    propose.
 
     Args:
         candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
             :data:`NOTHING` where there is none; None for random negatives alone.
-        hard_share: The share of the negatives that come from these lists, as far as they are long enough.
     """
 
     def __init__(
-        self,
-        examples: ParallelExamples,
-        negatives: int,
-        *,
-        candidates: NDArray[np.int32] | None = None,
-        hard_share: float = 0.0,
+        self, examples: ParallelExamples, negatives: int, candidates: NDArray[np.int32] | None = None
     ) -> None:
         self.examples = examples
         self.negatives = negatives
         self.candidates = candidates
-        self.hard_share = hard_share
 
     def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
         """Draws the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
@@ -205,25 +183,17 @@ class NegativeDraw:
         """
         generator = np.random.default_rng(list(seed))
         drawn = np.full((len(pairs), self.negatives), NOTHING, np.int64)
-        if self.candidates is not None and self.hard_share > 0:
-            self._draw_hard(drawn, pairs[:, 0], generator)
+        if self.candidates is not None:
+            listed = self.candidates[pairs[:, 0]].astype(np.int64)
+            order = np.where(listed == NOTHING, 2.0, generator.random(listed.shape)).argsort(axis=1)
+            chosen = np.take_along_axis(listed, order, axis=1)[:, : round(HARD_SHARE * self.negatives)]
+            drawn[:, : chosen.shape[1]] = chosen
         targets = np.unique(pairs[:, 1])
         order = generator.random((len(pairs), len(targets))).argsort(axis=1)
         self._fill(drawn, pairs[:, 0], targets[order])
         size = (len(pairs), _ROUNDS * self.negatives)
         self._fill(drawn, pairs[:, 0], generator.integers(self.examples.target.trained, size=size))
         return drawn
-
-    def _draw_hard(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator) -> None:
-        assert self.candidates is not None
-        listed = self.candidates[sources].astype(np.int64)
-        order = np.where(listed == NOTHING, 2.0, generator.random(listed.shape)).argsort(axis=1)
-        chosen = np.take_along_axis(listed, order, axis=1)[:, : self.negatives]
-        # A share that is no whole number is kept to on average.
-        wanted, rest = divmod(self.hard_share * self.negatives, 1.0)
-        wanted_here = wanted + (generator.random(len(sources)) < rest)
-        chosen[np.arange(chosen.shape[1]) >= wanted_here[:, None]] = NOTHING
-        drawn[:, : chosen.shape[1]] = chosen
 
     def _fill(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], proposals: NDArray[np.int64]) -> None:
         """Puts the first proposals (pairs, n) that are no translations and not there already into free places."""
@@ -241,15 +211,13 @@ class NegativeDraw:
             The numbers of the sentences of all pairs (rows, 2) and their labels (rows,), 1 for the parallel ones,
             which come first.
         """
-        others = []
+        rows = [pairs]
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
             part = pairs[start : start + _PAIRS_AT_A_TIME]
             drawn = self(part, [*seed, start])
-            rows, places = np.nonzero(drawn != NOTHING)
-            others.append(np.stack([part[rows, 0], drawn[rows, places]], axis=1))
-        negatives = np.concatenate(others) if others else pairs[:0]
-        labels = np.repeat(np.array([1, 0]), [len(pairs), len(negatives)])
-        return np.concatenate([pairs, negatives]), labels
+            row, place = np.nonzero(drawn != NOTHING)
+            rows.append(np.stack([part[row, 0], drawn[row, place]], axis=1))
+        return np.concatenate(rows), np.repeat(np.array([1, 0]), [len(pairs), sum(map(len, rows[1:]))])
 
 
 @dataclass(kw_only=True)
@@ -287,11 +255,3 @@ class ParallelTextSettings(RunSettings):
             for side in (texts.source, texts.target)
         )
         return source, target
-
-    @contextmanager
-    def naming_the_bitext(self) -> Iterator[None]:
-        """Puts the bitext into an error that names no file."""
-        try:
-            yield
-        except InputError as error:
-            raise InputError(error.message, path=error.path or self.bitext, remedy=error.remedy) from error

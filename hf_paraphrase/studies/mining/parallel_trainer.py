@@ -13,7 +13,6 @@ from scipy.special import expit
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from ...tokenization.token_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
@@ -43,11 +42,6 @@ class ParallelTrainingArguments(EpochTrainingArguments):
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the parallel pairs"})
     max_grad_norm: float = field(default=5.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
     negatives: int = field(default=5, metadata={"help": "pairs that are not parallel for each one that is"})
-
-    def __post_init__(self) -> None:
-        if self.negatives < 1:
-            raise ValueError(f"negatives must be at least 1, not {self.negatives}")
-        super().__post_init__()
 
     @property
     def pairs_in_batch(self) -> int:
@@ -145,10 +139,7 @@ def measure(
         ((examples.source, model.encode_source), (examples.target, model.encode_target))
     ):
         numbers, rows = np.unique(pairs[:, place], return_inverse=True)
-        ids = TokenIds(
-            side.ids.of_texts(numbers), np.concatenate([np.zeros(1, np.int64), side.ids.lengths[numbers].cumsum()])
-        )
-        vectors.append(encode_sentences(model, encode, ids)[rows])
+        vectors.append(encode_sentences(model, encode, side.ids.take(numbers))[rows])
     logits = score_pairs(model, *vectors).astype(np.float64)
     losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
     curve = Curve.of(logits, labels == 1, int(labels.sum()))

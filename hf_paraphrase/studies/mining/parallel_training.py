@@ -13,61 +13,41 @@ from ...artefacts.card_heads import Measurement
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...data.sentences import naming
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import InputError, UsageError
+from ...errors import InputError
 from ...messages import is_main_process, log
-from ...settings import flag, is_given, recipe, setting
+from ...settings import recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
-from .parallel_examples import NOTHING, VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
+from .parallel_examples import HARD_SHARE, NOTHING, VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
+from .run import EncoderPairSettings, open_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from ...training.word_vectors import Coverage
     from .parallel_examples import ParallelTexts
     from .parallel_trainer import ParallelTrainer
 
+N_BEST = 40
+"""Target sentences in the n-best list of a source sentence, as the candidates of the paper's filter."""
 _SPARE = 8
 """How many more than asked for are looked up, because known translations are taken out."""
 
 
 @dataclass(kw_only=True)
-class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
+class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, TrainingRunSettings):
     """Train a classifier of parallel sentences (paper 002: Grégoire and Langlais 2017).
 
     Every pair of the bitext is an example of label 1, with --negatives other target sentences as examples of label 0.
-    With an encoder, most of these come from the n-best list of the source sentence, which is what the paper proposes
-    for classifiers that meet filtered candidates. The epoch with the best F1 on the split validation is kept.
+    With an encoder, four fifths of these come from the 40 best of the source sentence by its cosine, which is what the
+    paper proposes for classifiers of filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
     negatives: int = setting("pairs that are not parallel for each that is, drawn again in each epoch", 5, above=0)
-    encoder: str | None = setting(
-        "model folder of a sentence encoder for both languages, by whose cosine the n-best lists are made; without "
-        "one all negatives are random",
-        None,
-        excludes=("source_encoder", "target_encoder"),
-        path=True,
-    )
-    source_encoder: str | None = setting(
-        "instead of --encoder: the encoder of the source side",
-        None,
-        only_with="target_encoder",
-        path=True,
-    )
-    target_encoder: str | None = setting(
-        "instead of --encoder: the encoder of the target side",
-        None,
-        only_with="source_encoder",
-        path=True,
-    )
-    n_best: int = setting("target sentences in the n-best list of a source sentence", 40, above=0)
-    hard_negatives: float = setting(
-        "share of the negatives that come from the n-best list, from 0 to 1", 0.8, at_least=0, at_most=1
-    )
     score_layer: str = setting(
         "bilinear (the paper) or product_difference (a hidden layer over the product and the absolute difference of "
         "the sentence vectors, the authors' later code)",
@@ -89,23 +69,6 @@ class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
         "labelled pairs in a batch on each process; one in 1 + --negatives of them is parallel", 128, above=0
     )
     learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
-    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 5.0, at_least=0)
-
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.encoder_folders():
-            return
-        for name in ("n_best", "hard_negatives"):
-            if is_given(self, name):
-                raise UsageError(
-                    f"{flag(name)} is for n-best lists, and there is no encoder to make them",
-                    remedy="give --encoder, or --source-encoder and --target-encoder",
-                )
-
-    def encoder_folders(self) -> list[str]:
-        """Lists the encoders that make n-best lists: one for both sides, or one for each, or none."""
-        return [item for item in (self.encoder, self.source_encoder, self.target_encoder) if item is not None]
 
 
 @recipe(ParallelClassifierSettings)
@@ -116,7 +79,7 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
         The classifier with its tokenizers.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
-    inputs = [settings.bitext, *settings.encoder_folders(), *vectors]
+    inputs = [settings.bitext, *dict.fromkeys(settings.encoder_pair() or ()), *vectors]
     with TrainingRun(settings, command="train-parallel-classifier", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
@@ -126,37 +89,33 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
 
+    pair = settings.encoder_pair()
     # One that cannot be opened is reported before the bitext is read.
-    encoders = [SentenceEncoder.from_pretrained(path) for path in settings.encoder_folders()]
+    encoders = None if pair is None else open_pair(pair)
     texts = settings.texts()
-    with settings.naming_the_bitext():
+    with naming(settings.bitext):
         tokenizers = settings.tokenizers(texts)
         examples = ParallelExamples.encode(texts, *tokenizers)
     counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
     log(f"{counts}; {len(tokenizers[0]):,} and {len(tokenizers[1]):,} words")
-    if examples.dropped:
-        log(f"{examples.dropped:,} pairs with a side without words left out")
     if VALIDATION not in examples.pairs:
         log("no split validation: the last epoch will be kept")
-    candidates = None
-    if encoders:
-        candidates = hard_candidates(examples, encoders[0], encoders[-1], settings.n_best)
-        # They are not needed any more, and their word vectors take room.
-        encoders.clear()
-    model, coverage = _model(settings, texts, tokenizers, examples)
+    candidates = None if encoders is None else hard_candidates(examples, *encoders, N_BEST)
+    # Their word vectors take room.
+    del encoders
+    model = _model(settings, texts, tokenizers, examples)
     arguments = run.arguments(
         ParallelTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        max_grad_norm=settings.max_grad_norm,
         negatives=settings.negatives,
     )
-    draw = NegativeDraw(examples, settings.negatives, candidates=candidates, hard_share=settings.hard_negatives)
+    draw = NegativeDraw(examples, settings.negatives, candidates)
     trainer = ParallelTrainer(model, arguments, examples, draw, report=log)
     run.train(trainer)
     if run.writes:
-        _write(settings, texts, trainer, tokenizers, coverage, run)
+        _write(settings, texts, trainer, tokenizers, run)
         log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
         log(
             "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
@@ -177,11 +136,6 @@ def hard_candidates(
         The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
         are fewer.
     """
-    if source_encoder.dimension != target_encoder.dimension:
-        raise InputError(
-            f"the encoders have {source_encoder.dimension} and {target_encoder.dimension} components",
-            remedy="give two that were trained together, or one for both sides",
-        )
     target_texts = examples.target.texts[: examples.target.trained]
     targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())
     sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=is_main_process())
@@ -202,8 +156,8 @@ def _model(
     texts: ParallelTexts,
     tokenizers: Sequence[PreTrainedTokenizerFast],
     examples: ParallelExamples,
-) -> tuple[PreTrainedModel, list[Coverage]]:
-    """Makes the classifier with its initial vectors, and returns for each side how many words have one."""
+) -> PreTrainedModel:
+    """Makes the classifier with its initial vectors."""
     import torch
     from transformers import set_seed
 
@@ -217,7 +171,7 @@ def _model(
         ParallelBiGruConfig(
             source_vocab_size=len(source),
             target_vocab_size=len(target),
-            embedding_size=tables[0][0].shape[1] if tables else settings.embedding_size or 300,
+            embedding_size=tables[0].shape[1] if tables else settings.embedding_size or 300,
             hidden_size=settings.hidden_size,
             score_layer=settings.score_layer,
             share_rnn=settings.share_rnn,
@@ -228,43 +182,29 @@ def _model(
         )
     )
     with torch.no_grad():
-        for embeddings, (matrix, _) in zip((model.source_embeddings, model.target_embeddings), tables, strict=False):
-            embeddings.copy_(torch.from_numpy(matrix))
-    return model, [coverage for _, coverage in tables]
+        for embeddings, table in zip((model.source_embeddings, model.target_embeddings), tables, strict=False):
+            embeddings.copy_(torch.from_numpy(table))
+    return model
 
 
 def _initial_vectors(
     settings: ParallelClassifierSettings, tokenizers: Sequence[PreTrainedTokenizerFast], examples: ParallelExamples
-) -> list[tuple[NDArray[Any], Coverage]]:
-    """Reads the initial vectors of both sides, (words, dim) each, and how many words have one."""
+) -> list[NDArray[np.float32]]:
+    """Reads the initial vectors of both sides, (words, dim) each."""
     from ...encoders.encoder_vocabulary import start_embeddings
     from ...encoders.initial_vectors import read_initial_vectors
 
-    assert settings.initial_vectors is not None
-    tables: list[tuple[NDArray[Any], Coverage]] = []
-    for name, tokenizer, side in zip(
-        ("source", "target"), tokenizers, (examples.source, examples.target), strict=True
-    ):
-        folder = Path(settings.initial_vectors) / name
-        if not folder.is_dir():
-            raise InputError(
-                f"no vectors of the {name} side",
-                path=folder,
-                remedy="give a folder that hf-paraphrase train-bilingual-vectors made",
-            )
-        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0)
+    tables: list[NDArray[np.float32]] = []
+    size = settings.embedding_size
+    sides = examples.source, examples.target
+    for name, tokenizer, side in zip(("source", "target"), tokenizers, sides, strict=True):
+        folder = Path(str(settings.initial_vectors)) / name
+        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0, dimension=size)
         size = vectors.matrix.shape[1]
-        if settings.embedding_size not in (None, size) or (tables and tables[0][0].shape[1] != size):
-            wanted = tables[0][0].shape[1] if tables else settings.embedding_size
-            raise UsageError(
-                f"the initial vectors have {size} components, not {wanted}",
-                path=folder,
-                remedy="leave --embedding-size out, and give two sides of one size",
-            )
         counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
-        matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
+        table, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
         log(f"initial vectors of the {name} side: {coverage}")
-        tables.append((matrix, coverage))
+        tables.append(table)
     return tables
 
 
@@ -273,7 +213,6 @@ def _write(
     texts: ParallelTexts,
     trainer: ParallelTrainer,
     tokenizers: Sequence[PreTrainedTokenizerFast],
-    coverage: Sequence[Coverage],
     run: TrainingRun,
 ) -> None:
     with quiet_transformers():
@@ -286,9 +225,6 @@ def _write(
         "best_epoch": None if kept is None else kept["epoch"],
         "epochs": trainer.scores(),
         "pairs": {split: len(pairs) for split, pairs in examples.pairs.items()},
-        "pairs_dropped": examples.dropped,
-        "target_sentences": examples.target.trained,
-        "coverage": {side: vars(item) for side, item in zip(("source", "target"), coverage, strict=False)} or None,
         "steps": trainer.state.global_step,
         "parameters": sum(item.numel() for item in trainer.model.parameters()),
     }
@@ -309,7 +245,9 @@ def _write(
             "epochs_asked": settings.epochs,
             "languages": languages or [item for item in (texts.source_lang, texts.target_lang) if item],
             "bitext_name": to_path(settings.bitext).name,
-            "encoder_names": [to_path(item).name for item in settings.encoder_folders()],
+            "encoder_names": [to_path(item).name for item in dict.fromkeys(settings.encoder_pair() or ())],
+            "n_best": N_BEST,
+            "hard_share": HARD_SHARE,
             "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
         },

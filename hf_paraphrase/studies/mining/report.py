@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +43,8 @@ def folders_table(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 def recall_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Formats the recall of the candidate filter as table 1 of paper 002."""
-    cells = []
-    for row in rows:
-        growth = ["" if row[name] is None else f"{row[name]:.2f}" for name in ("found_growth", "pairs_growth")]
-        cells.append(
-            [str(row["n"]), f"{row['found']:,}", f"{row['share']:.2f}", growth[0], f"{row['pairs']:,}", growth[1]]
-        )
-    return format_table(["n", "found", "found (%)", "Δ (%)", "pairs", "Δ (%)"], cells)
+    cells = [[str(row["n"]), f"{row['found']:,}", f"{row['share']:.2f}", f"{row['pairs']:,}"] for row in rows]
+    return format_table(["n", "found", "found (%)", "pairs"], cells)
 
 
 def random_table(outcomes: Mapping[str, Mapping[str, Any]]) -> str:
@@ -76,49 +70,32 @@ def outcome_table(outcomes: Sequence[Mapping[str, Any]]) -> str:
     return format_table(["score", "threshold", *_SHARES, "F1 (%), tuning part"], rows)
 
 
-def write_curves(folder: Path, group: str, curves: Mapping[str, Curve]) -> bool:
-    """Writes curves that have points as tables, and a figure of the twelve with the best F1."""
-    filled = {name: curve.thinned() for name, curve in curves.items() if len(curve)}
-    for stem, curve in zip(file_stems(filled), filled.values(), strict=True):
-        _write_curve(folder / "curves" / group / f"{stem}.tsv", curve)
-    if filled:
-        shown = sorted(filled, key=lambda name: -filled[name].best()["f1"])[:_PLOTTED]
-        _plot_curves({name: curve for name, curve in filled.items() if name in shown}, folder / f"plots/{group}.png")
-    return bool(filled)
+def write_curves(folder: Path, group: str, curves: Mapping[str, Curve]) -> None:
+    """Writes each curve as a table named after it, and a figure of the twelve with the best F1."""
+    if not curves:
+        return
+    (folder / "curves" / group).mkdir(parents=True)
+    for row, curve in curves.items():
+        lines = ["threshold\tprecision\trecall\tf1\tfound\tright"]
+        for point in curve.points():
+            shares = [f"{point[name]:.6f}" for name in ("precision", "recall", "f1")]
+            lines.append("\t".join([f"{point['threshold']:.9g}", *shares, str(point["found"]), str(point["right"])]))
+        path = folder / "curves" / group / f"{row.replace('/', '_')}.tsv"
+        write_text_whole(path, "\n".join(lines) + "\n")
+    shown = sorted(curves, key=lambda name: -curves[name].best()["f1"])[:_PLOTTED]
+    _plot({name: curve for name, curve in curves.items() if name in shown}, folder / f"plots/{group}.png")
 
 
-def file_stems(names: Iterable[str]) -> list[str]:
-    """Turns the names of rows into different names for files."""
-    stems: list[str] = []
-    for name in names:
-        stem = free = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("×", "x")).strip("_")
-        number = 1
-        while free in stems:
-            number += 1
-            free = f"{stem}_{number}"
-        stems.append(free)
-    return stems
-
-
-def _write_curve(path: Path, curve: Curve) -> None:
-    """Writes a curve as threshold, precision, recall, F1 (0 to 1), found, right."""
-    lines = ["threshold\tprecision\trecall\tf1\tfound\tright\n"]
-    columns = (curve.thresholds, curve.precision, curve.recall, curve.f1, curve.found, curve.right)
-    for threshold, precision, recall, f1, found, right in zip(*(values.tolist() for values in columns), strict=True):
-        lines.append(f"{threshold:.9g}\t{precision:.6f}\t{recall:.6f}\t{f1:.6f}\t{found}\t{right}\n")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_whole(path, "".join(lines))
-
-
-def _plot_curves(curves: Mapping[str, Curve], path: Path) -> None:
+def _plot(curves: Mapping[str, Curve], path: Path) -> None:
     """Draws precision over recall, in per cent, with a ring at the best F1 of each curve."""
     figure, axes = new_figure(8.5, 6)
     axis = axes[0, 0]
     for number, (name, curve) in enumerate(curves.items()):
-        best = curve.best()
+        points, best = curve.points(), curve.best()
         colour = COLOURS[number % len(COLOURS)]
         style = _STYLES[number // len(COLOURS) % len(_STYLES)]
-        axis.plot(100 * curve.recall, 100 * curve.precision, style, color=colour, linewidth=1.5, label=name)
+        recall, precision = ([100 * point[key] for point in points] for key in ("recall", "precision"))
+        axis.plot(recall, precision, style, color=colour, linewidth=1.5, label=name)
         ring = [100 * best["recall"]], [100 * best["precision"]]
         axis.plot(*ring, "o", color=colour, fillstyle="none", markersize=8)
     axis.set_xlim(0, 100)

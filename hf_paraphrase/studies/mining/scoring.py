@@ -1,4 +1,4 @@
-"""The candidate pairs, their scores, and the choice among pairs that share a sentence.
+"""The candidate pairs, their margin scores, and the choice among pairs that share a sentence.
 
 Margin scores are those of "Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings" (Artetxe and
 Schwenk 2019, section 4.1). Some sentences are near to everything, so that a cosine means different things for
@@ -47,15 +47,11 @@ class CandidatePairs:
 
 
 def pair_cosines(pairs: CandidatePairs, source: VectorFile, target: VectorFile) -> NDArray[np.float32]:
-    """Computes the cosines of the pairs (pairs,) under another encoder; the target vectors are held in memory."""
+    """Computes the cosines of the pairs (pairs,) under another encoder."""
     cosines = np.empty(len(pairs), np.float32)
-    right = target[: len(target)]
     for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
         part = slice(start, start + _PAIRS_AT_A_TIME)
-        # Sources rise, so those of a block of pairs are together.
-        rows = pairs.source[part]
-        block = source[int(rows[0]) : int(rows[-1]) + 1]
-        cosines[part] = cosine_of_rows(block[rows - rows[0]], right[pairs.target[part]])
+        cosines[part] = cosine_of_rows(source.take(pairs.source[part]), target.take(pairs.target[part]))
     return cosines
 
 
@@ -80,11 +76,7 @@ def margin_scores(
     means = (source_means + target_means) / 2
     if kind == "ratio":
         return np.where(means > _LEAST_MEAN, values / np.maximum(means, _LEAST_MEAN), 0.0)
-    if kind == "distance":
-        return np.asarray(values - means, np.float64)
-    if kind == "absolute":
-        return values
-    raise ValueError(f"the margin must be one of {', '.join(MARGINS)}, not {kind}")
+    return np.asarray(values - means if kind == "distance" else values, np.float64)
 
 
 def by_score(source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]) -> NDArray[np.int64]:

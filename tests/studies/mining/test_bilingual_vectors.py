@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.studies.mining.bilingual_vectors import (
     SIDES,
-    BilingualArguments,
     BilingualTrainer,
     BilingualVectors,
     keep_probabilities,
     noise_probabilities,
+    sentence_sums,
     skip_gram,
     window_pairs,
     without_unknown,
 )
 from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 SENTENCES = [[2, 3, 4, 2], [], [5], [3, 2], [4, 4, 5, 2, 3, 6]]
 OTHERS = [[2, 2], [3], [], [4, 3, 2], [2]]
@@ -59,10 +60,10 @@ def test_the_objective_is_that_of_the_formula():
 def trainer_of(folder, sides=(SENTENCES, OTHERS), sizes=(7, 5), aligned_weight=0.7, dimension=3, **options):
     ids = tuple(TokenIds.of_lists(side) for side in sides)
     counts = [np.bincount(side.ids, minlength=size) for side, size in zip(ids, sizes, strict=True)]
-    common = {"per_device_train_batch_size": 2, "num_train_epochs": 2, "window": 2, "subsampling": 0.0}
-    arguments = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+    common = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "disable_tqdm": True}
+    common |= {"per_device_train_batch_size": 2, "num_train_epochs": 2, "lr_scheduler_type": "linear"}
     model = BilingualVectors(counts, dimension, 5, aligned_weight)
-    return BilingualTrainer(model, BilingualArguments(**arguments, **{**common, **options}), ids)
+    return BilingualTrainer(model, EpochTrainingArguments(**{**common, **options}), ids, window=2, subsampling=0.0)
 
 
 def test_the_loss_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_aligned_means(tmp_path):
@@ -127,14 +128,10 @@ def test_words_that_mean_the_same_come_together_and_others_do_not(tmp_path):
     )
 
 
-def test_sums_are_those_of_the_word_vectors(tmp_path):
-    model = trainer_of(tmp_path).model
-    sums = model.sentence_sums("target", TokenIds.of_lists([[2, 3], [], [4, 4]]))
-    table = model.tables["target"].detach().numpy()
+def test_sums_are_those_of_the_word_vectors_and_unknown_words_are_left_out():
+    table = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    sums = sentence_sums(table, TokenIds.of_lists([[2, 3], [], [4, 4]]))
     np.testing.assert_allclose(sums, [table[2] + table[3], [0, 0, 0], 2 * table[4]], rtol=1e-6)
-
-
-def test_unknown_words_are_left_out():
     ids = without_unknown(TokenIds.of_lists([[1, 2, 1], [], [1], [3]]), 1)
     assert ids.ids.tolist() == [2, 3] and ids.offsets.tolist() == [0, 1, 1, 1, 2]
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.search.vector_file import VectorFile
+from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.studies.mining.measures import Curve, measures
 from hf_paraphrase.studies.mining.scoring import CandidatePairs, margin_scores, one_to_one_pairs, pair_cosines
-from hf_paraphrase.studies.mining.task import gold_ranks, recall_rows
 
 
 def unit(rows, dimension, seed):
@@ -102,14 +102,14 @@ def test_measures_are_those_of_the_shared_task():
     assert measures(0, 0, 5)["f1"] == measures(0, 0, 0)["f1"] == measures(0, 0, 0)["precision"] == 0
 
 
-def test_a_thinned_curve_keeps_its_ends_and_its_best():
+def test_the_points_of_a_long_curve_have_its_ends_its_best_and_the_best_precision_of_each_recall():
     random = np.random.default_rng(0)
     curve = Curve.of(random.normal(size=5000), random.random(5000) < 0.3, 2000)
-    thin = curve.thinned(50)
-    assert len(thin) <= 51 and thin.best() == curve.best()
-    assert thin.thresholds[0] == curve.thresholds[0] and thin.found[-1] == 5000
+    points, every = curve.points(50), curve.points(5000)
+    assert len(points) <= 51 and len(every) == 5000 and max(point["f1"] for point in points) == curve.best()["f1"]
+    assert points[0] == every[0] and points[-1] == every[-1] and points[-1]["found"] == 5000
     for recall in (0.1, 0.3, 0.6):
-        best = [item.precision[item.recall >= recall].max() for item in (thin, curve)]
+        best = [max(point["precision"] for point in some if point["recall"] >= recall) for some in (points, every)]
         assert best[0] == pytest.approx(best[1], abs=0.02)
 
 
@@ -118,32 +118,24 @@ def test_a_thinned_curve_keeps_its_ends_and_its_best():
 
 def test_recall_table_is_that_of_the_ranks_among_all_cosines(tmp_path):
     source, target = unit(40, 6, 3), unit(50, 6, 4)
-    gold = np.array([[1, 5], [1, 6], [7, 9], [30, 49]])
-    order = np.argsort(-(source.astype(float) @ target.T.astype(float)), axis=1)
-    ranks = [int(np.flatnonzero(order[one] == two)[0]) + 1 for one, two in gold]
-    found = gold_ranks(file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy"), gold, 20)
-    np.testing.assert_array_equal(found, np.minimum(ranks, 21))
-    table = recall_rows(found, 40, 50, sizes=(1, 10, 20))
-    assert [row["found"] for row in table] == [sum(rank <= n for rank in ranks) for n in (1, 10, 20)]
-    assert [row["pairs"] for row in table] == [40, 400, 800]
-    assert [row["pairs_growth"] for row in table] == [None, 900, 100] and table[0]["found_growth"] is None
-    assert table[2]["share"] == 25 * table[2]["found"]
-
-
-def test_growth_is_that_of_the_paper():
-    ranks = np.repeat([1, 10, 2000], [6891, 7824 - 6891, 9086 - 7824])
-    first, second = recall_rows(ranks, 369_810, 270_000, sizes=(1, 10))
-    assert (first["found"], round(first["share"], 2), first["pairs"]) == (6891, 75.84, 369_810)
-    assert (second["found"], round(second["share"], 2), round(second["found_growth"], 2)) == (7824, 86.11, 13.54)
-    assert (second["pairs"], second["pairs_growth"]) == (3_698_100, 900)
-
-
-def test_a_sentence_without_a_vector_has_no_rank(tmp_path):
-    source, target = unit(5, 4, 5), unit(6, 4, 6)
     source[2] = target[3] = 0
-    files = file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy")
-    found = gold_ranks(*files, np.array([[2, 0], [1, 3], [0, 0]]), 6)
-    assert found[0] == found[1] == 7 and found[2] <= 6
+    gold = np.array([[1, 5], [1, 6], [7, 9], [30, 49], [2, 0], [4, 3]])
+    order = np.argsort(-(source.astype(float) @ target.T.astype(float)), axis=1)
+    ranks = [int(np.flatnonzero(order[one] == two)[0]) + 1 for one, two in gold[:4]]
+    found = gold_ranks(file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy"), gold)
+    # A zero vector shifts ranks behind it by one, and has none itself.
+    assert (np.array(ranks) - found[:4]).max() <= 1 and found[4:].tolist() == [1001, 1001]
+    rows = recall_rows(found, 40, 50)
+    assert [row["n"] for row in rows] == [1, 10, 20, 30, 40, 50, 100, 1000]
+    assert [row["found"] for row in rows] == [(found <= row["n"]).sum() for row in rows] and rows[-1]["found"] == 4
+    assert [row["pairs"] for row in rows[:2]] == [40, 400] and rows[-1]["pairs"] == 2000
+
+
+def test_recall_is_that_of_the_paper():
+    ranks = np.repeat([1, 10, 2000], [6891, 7824 - 6891, 9086 - 7824])
+    first, second, *_ = recall_rows(ranks, 369_810, 270_000)
+    assert (first["found"], round(first["share"], 2), first["pairs"]) == (6891, 75.84, 369_810)
+    assert (second["found"], round(second["share"], 2), second["pairs"]) == (7824, 86.11, 3_698_100)
 
 
 # ----- pairs

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -30,12 +28,12 @@ def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations()
     found = hard_candidates(examples, source, target, 6)
     sources = source.encode(examples.source.texts, normalize=True)
     cosines = sources @ target.encode(examples.target.texts[: examples.target.trained], normalize=True).T
-    known = examples.are_parallel(np.arange(len(examples.source))[:, None], np.arange(examples.target.trained))
+    known = examples.are_parallel(np.arange(len(examples.source.texts))[:, None], np.arange(examples.target.trained))
     cosines[known] = -2.0
     expected = (-cosines).argsort(axis=1, kind="stable")[:, :6]
     got = np.take_along_axis(cosines, found.astype(np.int64), axis=1)
     np.testing.assert_allclose(got, np.take_along_axis(cosines, expected, axis=1), atol=1e-5)
-    assert found.dtype == np.int32 and found.shape == (len(examples.source), 6)
+    assert found.dtype == np.int32 and found.shape == (len(examples.source.texts), 6)
 
 
 def test_encoders_that_know_no_word_of_their_side_are_refused():
@@ -45,9 +43,3 @@ def test_encoders_that_know_no_word_of_their_side_are_refused():
     silent.model.embeddings.data.zero_()
     with pytest.raises(InputError, match="no word of the source side is in"):
         hard_candidates(examples, silent, good, 3)
-
-
-def test_encoders_of_two_sizes_are_refused_before_anything_is_encoded():
-    one, other = (SimpleNamespace(dimension=size) for size in (3, 4))
-    with pytest.raises(InputError, match="the encoders have 3 and 4 components"):
-        hard_candidates(None, one, other, 2)
