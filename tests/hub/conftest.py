@@ -31,7 +31,7 @@ ENGLISH = ["one two", "two three", "three one two", "two", "one three", "three t
 
 
 ENCODER = "train-encoder --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --epochs 2 --model-type"
-SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --max-steps 8 --min-frequency 1"
+SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --max-steps 8"
 # Steps of this size lift the vectors far above the tolerances of comparisons.
 ENCODERS = {
     "avg": f"{ENCODER} avg --min-frequency 1",
@@ -46,7 +46,6 @@ ENCODERS = {
     "recurrent": f"{ENCODER} recurrent --min-frequency 1",
     "recurrent_mean": f"{ENCODER} recurrent --min-frequency 1 --pooling mean --bidirectional true",
     "sdae": f"{SDAE} --dev-size 2 --precision fp32",
-    "sdae_decoder": f"{SDAE} --dev-size 2 --precision fp32 --keep-decoder",
 }
 NMT = "train-nmt --bitext {bitext} --epochs 1 --precision fp32 --batch-size 4 --vocab-size 40 --hidden-size 8"
 CLASSIFIER = (

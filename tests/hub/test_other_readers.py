@@ -16,7 +16,7 @@ UNKNOWN = ["The doctor bought a zebra.", "quxly", "quxly ¿ blorf", "A café? Do
 ODD = ["", "  ", "...", "\n the \t cat ", "the doctor bought a car " * 120]
 TEXTS = [*KNOWN, *UNKNOWN, *ODD]
 AVERAGES = ["avg", "avg_weighted", "avg_skip", "avg_bpe", "trigram", "trigram_skip"]
-OTHERS = ["word_trigram", "gran", "gran_gru", "recurrent", "recurrent_mean", "sdae", "sdae_decoder"]
+OTHERS = ["word_trigram", "gran", "gran_gru", "recurrent", "recurrent_mean", "sdae"]
 
 
 def test_both_lists_name_all_kinds_of_encoders(encoder_folders):
