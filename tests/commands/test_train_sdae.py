@@ -111,7 +111,9 @@ def test_the_card_names_the_language_of_the_text_where_it_is_known(text, tmp_pat
     for name, table in (("bitext", pa.table(columns)), ("unknown", pa.table(plain)), ("finnish", pa.table(plain))):
         write_split(tmp_path / name, "train", [table], table.schema)
     (tmp_path / "finnish/README.md").write_text("---\nlanguage: [fi]\n---\n")
-    (tmp_path / "lines.txt").write_text("\n".join(f"The boy saw {one} {other} ." for one in "abcde" for other in "abcde"))
+    (tmp_path / "lines.txt").write_text(
+        "\n".join(f"The boy saw {one} {other} ." for one in "abcde" for other in "abcde")
+    )
     cases = {
         "text": (["--text", text], None),
         "german": (["--pairs", tmp_path / "bitext", "--columns", "source"], ["de"]),
