@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
 
 def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, capsys):
     output = tmp_path / "report"
-    words = ["--tagged", folder / "tagged.txt", "--output", output, "--min-count", 1, "--bootstrap", 10]
+    words = ["--tagged", folder / "tagged.txt", "--output", output, "--min-count", 1]
     assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
     out, err = capsys.readouterr()
     assert out == "" and "part of speech: highest" in err
@@ -70,7 +70,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
 def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys):
     pytest.importorskip("denckring_en_pos")
     output = tmp_path / "report"
-    words = ["--model", folder / "gran", "--text", folder / "text.txt", "--min-count", 1, "--bootstrap", 5]
+    words = ["--model", folder / "gran", "--text", folder / "text.txt", "--min-count", 1]
     assert run("analyze", "gates", *words, "--tagger", "--output", output) == 0
     assert "part of speech: highest" in capsys.readouterr().err
     rows = [line.split("\t") for line in (output / "tables/tag.tsv").read_text().splitlines()[1:]]
@@ -84,7 +84,7 @@ def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys)
 @pytest.mark.usefixtures("plots_undrawn")
 def test_plain_text_gives_a_table_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
     output = tmp_path / "report"
-    words = ["--text", folder / "text.txt", "--output", output, "--min-count", 2, "--bootstrap", 5]
+    words = ["--text", folder / "text.txt", "--output", output, "--min-count", 2]
     assert run("analyze", "gates", "--model", folder / "both", *words) == 0
     report = (output / "README.md").read_text()
     assert "By word" in report and "By part of speech" not in report and "in 4 distinct sentences" in report
@@ -96,7 +96,7 @@ def test_plain_text_gives_a_table_of_words_and_each_distinct_sentence_counts_onc
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--model", "avg", "--text", "text.txt"], "a model of type `avg` has no gates"),
+        (["--model", "avg", "--text", "text.txt"], "a model of type `avg` does not give gates"),
         (["--model", "gran", "--text", "text.txt", "--tagged", "tagged.txt"], "give either --text or --tagged"),
         (["--model", "gran", "--text", "blank.txt"], "the file contains no words"),
         (["--model", "gran", "--tagged", "text.txt"], "`The` is not word/TAG"),

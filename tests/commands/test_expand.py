@@ -45,24 +45,20 @@ def test_a_line_gives_a_line_and_the_counts_go_to_standard_error(text, tmp_path,
     assert expected[0] != LINES[0] and expected[4] == LINES[4]
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert "4 of 4 expandable words expanded, in 2 of 5 sentences" in captured.err
-    assert "nothing to expand, which stay as they are: 2" in captured.err
-    assert "are not English: 1" in captured.err
+    assert "4 of 4 expandable words expanded, in 2 of 5 sentences; 3 have nothing to expand" in captured.err
     assert captured.err.splitlines()[-1] == f"expanded sentences saved to {output}"
     assert [path.name for path in output.parent.iterdir()] == ["out.txt"]
 
 
-def test_compressed_files_and_standard_streams_give_the_same_bytes(text, tmp_path, tiny_wordnet, capfdbinary):
+def test_compressed_files_give_the_same_bytes(text, tmp_path, tiny_wordnet):
     words = ["--wordnet", tiny_wordnet, "--share", 0.5]
-    assert run("--text", text, "--output", "-", *words) == 0
-    expected = capfdbinary.readouterr().out
-    assert expected.decode().count("\n") == 5
+    assert run("--text", text, "--output", tmp_path / "plain.txt", *words) == 0
     packed = tmp_path / "text.txt.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
     outputs = [tmp_path / name for name in ("a.txt.gz", "b.txt.gz")]
-    assert run("--text", packed, "--output", outputs[0], *words) == 0
-    assert run("--text", packed, "--output", outputs[1], *words) == 0
-    assert gzip.decompress(outputs[0].read_bytes()) == expected
+    for output in outputs:
+        assert run("--text", packed, "--output", output, *words) == 0
+    assert gzip.decompress(outputs[0].read_bytes()) == (tmp_path / "plain.txt").read_bytes()
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
@@ -109,8 +105,6 @@ def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs,
         ("--output {t}/o", "one of --text and --pairs"),
         ("--output {t}/o --text {t}/text.txt --pairs {t}", "one of --text and --pairs"),
         ("--output {t}/o --text {t}/text.txt --wordnet {t}", "WordNet lacks index.noun"),
-        ("--output {t} --text {t}/text.txt", "the output contains the input of --text"),
-        ("--output {t}/text.txt --text {t}/text.txt", "the output is the input of --text"),
     ],
 )
 def test_bad_usage_is_one_line_and_leaves_no_output(text, tmp_path, tiny_wordnet, capfd, words, reason):

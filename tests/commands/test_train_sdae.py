@@ -14,7 +14,7 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 TINY = ["--hidden-size", "12", "--embedding-size", "6", "--max-steps", "12", "--batch-size", "8", "--dev-size", "10"]
-TINY += ["--evaluations", "3", "--precision", "fp32", "--min-frequency", "1", "--learning-rate", "0.01"]
+TINY += ["--evaluations", "3", "--precision", "fp32", "--learning-rate", "0.01"]
 
 
 def run(*words):
@@ -44,7 +44,7 @@ def test_what_comes_out_is_a_whole_encoder_folder_without_decoder(text, tmp_path
     out, err = capsys.readouterr()
     assert out == "" and "step 12: dev loss" in err
     assert "71 sentences to train on" in err and "10 held out" in err
-    assert "left out: 1 repeated, 0 too long, 1 of one word, 0 empty" in err
+    assert "3 left out: repeated" in err
     vectors = SentenceEncoder.from_pretrained(folder).encode(["a1 b1 c1", "c1 b1 a1", ""])
     assert vectors.shape == (3, 12) and np.abs(vectors[0] - vectors[1]).max() > 1e-3 and not vectors[2].any()
     model = AutoModel.from_pretrained(folder)
@@ -64,19 +64,6 @@ def test_what_comes_out_is_a_whole_encoder_folder_without_decoder(text, tmp_path
     assert not {"checkpoints", "job.json"} & names
 
 
-def test_with_the_decoder_kept_the_encoder_is_the_same_and_sentences_can_be_reconstructed(text, tmp_path):
-    for name, flags in (("bare", []), ("whole", ["--keep-decoder"])):
-        assert run("train-sdae", "--text", text, "--output", tmp_path / name, *TINY, *flags) == 0
-    bare, whole = state_of(tmp_path / "bare"), state_of(tmp_path / "whole")
-    assert any(name.startswith("decoder") for name in whole)
-    assert {name for name in whole if not name.startswith("decoder")} == set(bare)
-    assert all(torch.equal(whole[name], value) for name, value in bare.items())
-    model = AutoModel.from_pretrained(tmp_path / "whole")
-    ids = AutoTokenizer.from_pretrained(tmp_path / "whole")(["a1 b1 c1"], return_tensors="pt")["input_ids"]
-    assert model(ids, labels=ids).loss.item() > 0
-    assert "with `labels`" in (tmp_path / "whole" / "README.md").read_text()
-
-
 def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a1 1 2 3\nb1 4 5 6\nzebra 7 8 9\n")
@@ -89,11 +76,10 @@ def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, 
     ]
     moved = {}
     for name, flags in (("fixed", ["--fixed-vectors"]), ("trained", [])):
-        assert run("train-sdae", *words, "--output", tmp_path / name, "--keep-decoder", *flags) == 0
+        assert run("train-sdae", *words, "--output", tmp_path / name, *flags) == 0
         model = AutoModel.from_pretrained(tmp_path / name)
         ids = AutoTokenizer.from_pretrained(tmp_path / name).convert_tokens_to_ids(["a1", "zebra"])
         moved[name] = (model.embeddings[ids] - torch.tensor([[1.0, 2, 3], [7, 8, 9]])).abs().amax(1).tolist()
-        assert (model.decoder.embeddings is None) == (name == "trained")
     assert moved["fixed"] == [0, 0] and moved["trained"][0] > 0.001
     assert "fixed" in (tmp_path / "fixed" / "README.md").read_text()
 
@@ -114,7 +100,7 @@ def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path
     plain, expanded = state_of(tmp_path / "plain"), state_of(tmp_path / use)
     assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
     record = json.loads((tmp_path / use / "provenance.json").read_text())
-    assert record["results"]["dev_expansion_distance"] > 0 and record["settings"]["expansion_share"] == 0.3
+    assert record["results"]["dev_expansion_distance"] > 0
     card = (tmp_path / use / "README.md").read_text()
     assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
 
@@ -125,7 +111,9 @@ def test_the_card_names_the_language_of_the_text_where_it_is_known(text, tmp_pat
     for name, table in (("bitext", pa.table(columns)), ("unknown", pa.table(plain)), ("finnish", pa.table(plain))):
         write_split(tmp_path / name, "train", [table], table.schema)
     (tmp_path / "finnish/README.md").write_text("---\nlanguage: [fi]\n---\n")
-    (tmp_path / "lines.txt").write_text("\n".join(f"The boy saw the dog sleep {word} ." for word in "abcdefghijklmn"))
+    (tmp_path / "lines.txt").write_text(
+        "\n".join(f"The boy saw {one} {other} ." for one in "abcde" for other in "abcde")
+    )
     cases = {
         "text": (["--text", text], None),
         "german": (["--pairs", tmp_path / "bitext", "--columns", "source"], ["de"]),

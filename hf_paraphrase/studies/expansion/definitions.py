@@ -42,8 +42,8 @@ class Definition(NamedTuple):
 class Definitions:
     """The definitions of words by their form and label; each is made once.
 
-    Of a definition the first clause is kept: what follows a semicolon says more about the thing (`occurs in many
-    breeds`) or says the same again.
+    A word has the definition of its most frequent sense that is no name (`March`). The first clause is kept: what
+    follows a semicolon says more about the thing (`occurs in many breeds`) or says the same again.
 
     Args:
         avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
@@ -52,35 +52,31 @@ class Definitions:
 
     def __init__(self, wordnet: WordNet, tagger: PartOfSpeechTagger, *, avoid: Fingerprints | None = None) -> None:
         self.wordnet, self.tagger, self.avoid = wordnet, tagger, avoid
-        self._of: dict[tuple[str, str], tuple[Definition, ...]] = {}
+        self._of: dict[tuple[str, str], Definition | None] = {}
 
-    def find(self, word: str, label: str) -> tuple[Definition, ...]:
-        """Returns the definitions of a word in lower case, the most frequent sense first.
-
-        Senses that are names (`March`) are left out.
-        """
+    def find(self, word: str, label: str) -> Definition | None:
+        """Returns the definition of a word in lower case; None if it has none."""
         if (word, label) not in self._of:
             self._of[word, label] = self._find(word, label)
         return self._of[word, label]
 
-    def _find(self, word: str, label: str) -> tuple[Definition, ...]:
+    def _find(self, word: str, label: str) -> Definition | None:
         analysis = analyse(word, label, self.wordnet)
         if analysis is None:
-            return ()
-        senses = self.wordnet.senses(analysis.lemma, analysis.pos)
-        texts: dict[str, str] = {}
-        for sense in senses:
+            return None
+        for sense in self.wordnet.senses(analysis.lemma, analysis.pos):
             text = clean_definition(sense.definition)
-            if text and not sense.is_name:
-                texts.setdefault(text, sense.definition)
-        if self.avoid is not None:
-            glosses = list(texts.values())
-            whole = [clean_definition(gloss, whole=True) for gloss in glosses]
-            matched, _ = self.avoid.match([list(texts), glosses, whole])
-            texts = {text: gloss for (text, gloss), found in zip(texts.items(), matched, strict=True) if not found}
-        cut = [parts for parts in map(split_words, texts) if parts[1::2]]
-        labels = self.tagger.tag([parts[1::2] for parts in cut])
-        return tuple(fitted(parts, found, analysis) for parts, found in zip(cut, labels, strict=True))
+            parts = split_words(text)
+            if len(parts) > 1 and not sense.is_name and not self._is_avoided(sense.definition):
+                (labels,) = self.tagger.tag([parts[1::2]])
+                return fitted(parts, labels, analysis)
+        return None
+
+    def _is_avoided(self, gloss: str) -> bool:
+        if self.avoid is None:
+            return False
+        matched, _ = self.avoid.match([[clean_definition(gloss)], [gloss], [clean_definition(gloss, whole=True)]])
+        return bool(matched[0])
 
 
 def clean_definition(gloss: str, *, whole: bool = False) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from .expander import Expander
-    from .training_expansions import Expansions, ExpansionWriter
+    from .training_expansions import ExpandedTraining, ExpansionWriter
 
 _BLOCK = 10_000
 _SHARE = 0.25
@@ -51,16 +51,6 @@ class ExpansionSettings(Settings):
         at_least=0,
         only_with="expansion",
     )
-    expansion_words: float = setting(
-        "share of the expandable words of a sentence to expand, but at least one",
-        SHARE,
-        at_least=0,
-        at_most=1,
-        only_with="expansion",
-    )
-    expansion_variants: int = setting(
-        "different expansions of a sentence, which the epochs take in turn", 4, at_least=1, only_with="expansion"
-    )
     expansion_decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
@@ -87,14 +77,15 @@ class ExpansionOfPairs(Extension):
     """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs."""
 
     settings = ExpansionSettings
+    _expander: Expander
+    _writer: ExpansionWriter
+    _training: ExpandedTraining
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
-        expander = open_expander(settings, settings.expansion_words, at_least=1)
+        expander = open_expander(settings, at_least=1)
         assert expander is not None
-        self._expander: Expander = expander
-        self._writer: ExpansionWriter | None = None
-        self._expansions: Expansions | None = None
+        self._expander = expander
 
     @classmethod
     def from_settings(cls, settings: Any) -> ExpansionOfPairs | None:
@@ -125,43 +116,35 @@ class ExpansionOfPairs(Extension):
             self._expander,
             tokenizer,
             share=self._settings.expansion_share or 0.0,
-            everything=self._settings.expansion_weight > 0,
-            variants=self._settings.expansion_variants,
+            weight=self._settings.expansion_weight,
             seed=self._settings.seed,
             scratch=scratch,
         )
 
     def read(self, texts: list[str]) -> None:
         """Expands the sentences of the next rows of the pairs."""
-        assert self._writer is not None
         self._writer.add(texts)
 
     def finish(self) -> Augmentation:
         """Returns the expansions for the trainer."""
-        from .training_expansions import ExpandedTraining
-
-        assert self._writer is not None
-        expansions = self._expansions = self._writer.finish()
-        log(f"{len(expansions)} sentences expanded; {len(expansions.joined)} join as pairs with their expansions")
-        return ExpandedTraining(expansions, self._settings.expansion_weight)
+        training = self._training = self._writer.finish()
+        log(f"{training.num_expanded} sentences expanded; {training.size} join as pairs with their expansions")
+        return training
 
     def results(self) -> dict[str, Any]:
         """Counts the sentences that were expanded, and the pairs that joined."""
-        assert self._expansions is not None
-        return {"sentences_expanded": len(self._expansions), "expansions_joined": len(self._expansions.joined)}
+        return {"sentences_expanded": self._training.num_expanded, "expansions_joined": self._training.size}
 
     def card(self) -> dict[str, Any]:
         """Describes the expansion that was trained with."""
-        assert self._expansions is not None
-        settings, expansions = self._settings, self._expansions
+        settings = self._settings
         parts = []
-        if len(expansions.joined):
-            parts.append(f"{len(expansions.joined)} pairs of a sentence and its expansion joined the pairs")
+        if self._training.size:
+            parts.append(f"{self._training.size} pairs of a sentence and its expansion joined the pairs")
         if settings.expansion_weight > 0:
             parts.append(f"compositionality loss of weight {settings.expansion_weight:g}")
         if settings.expansion_decontaminate:
             names = ", ".join(to_path(path).name for path in settings.expansion_decontaminate)
             parts.append(f"without definitions that are in {names}")
-        words = f"{settings.expansion_words:g} of the words by their definitions in WordNet"
-        text = f"{'; '.join(parts)} ({words}, {expansions.variants} variants; Moskvichev and Steyvers)"
-        return {"expansion": text}
+        words = f"{SHARE:g} of the words by their definitions in WordNet"
+        return {"expansion": f"{'; '.join(parts)} ({words}; Moskvichev and Steyvers)"}

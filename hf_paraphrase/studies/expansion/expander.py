@@ -38,24 +38,15 @@ class Expanded:
         texts: The sentences (sentences).
         expanded: How many words of each were replaced (sentences,).
         expandable: How many could have been (sentences,).
-        words: How many words of each, names and numbers aside, could be looked up (sentences,).
-        known: How many of these are English words (sentences,).
     """
 
     texts: list[str]
     expanded: NDArray[np.int64]
     expandable: NDArray[np.int64]
-    words: NDArray[np.int64]
-    known: NDArray[np.int64]
-
-    @property
-    def foreign(self) -> NDArray[np.bool_]:
-        """Which sentences are left alone because most of their words are not English (sentences,)."""
-        return (self.words >= _FEWEST_WORDS) & (2 * self.known < self.words)
 
 
 class Expander:
-    """Replaces words by the definitions that WordNet gives them.
+    """Replaces words by the definitions that WordNet gives them, of the most frequent sense in the part of speech.
 
     A word can be expanded if it is a noun, verb, adjective or adverb by its tag and WordNet defines it as one. Left
     alone are stop words, auxiliary verbs, names (words tagged so, and words with a capital inside a sentence),
@@ -72,8 +63,6 @@ class Expander:
 
     Args:
         share: The share of the words to expand, from 0 to 1.
-        senses: `first` takes the most frequent sense of a word and part of speech, as the paper does; `random` draws
-            one of all.
         at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
         avoid: Definitions that are sentences of these evaluation sets are not used.
     """
@@ -85,11 +74,10 @@ class Expander:
         *,
         share: float = SHARE,
         seed: int = 0,
-        senses: str = "first",
         at_least: int = 0,
         avoid: Fingerprints | None = None,
     ) -> None:
-        self.share, self.seed, self.senses, self.at_least = share, seed, senses, at_least
+        self.share, self.seed, self.at_least = share, seed, at_least
         self.tagger = tagger
         self.definitions = Definitions(wordnet, tagger, avoid=avoid)
 
@@ -109,39 +97,35 @@ class Expander:
         """Expands sentences, and counts."""
         salt = xxhash.xxh3_64_intdigest(struct.pack("<qq", self.seed, epoch))
         rows = [self._expand(sentence, salt) for sentence in sentences]
-        counts = np.array([row[1:] for row in rows], np.int64).reshape(-1, 4).T
-        return Expanded([row[0] for row in rows], *counts)
+        counts = np.array([row[1:] for row in rows], np.int64).reshape(-1, 2)
+        return Expanded([row[0] for row in rows], counts[:, 0], counts[:, 1])
 
-    def _expand(self, sentence: str, salt: int) -> tuple[str, int, int, int, int]:
-        """Expands a sentence; the counts are those of :class:`Expanded`."""
+    def _expand(self, sentence: str, salt: int) -> tuple[str, int, int]:
+        """Returns a sentence expanded, how many words were, and how many could have been."""
         parts = split_words(sentence)
         words = parts[1::2]
         (labels,) = self.tagger.tag([words])
-        found: dict[int, tuple[Definition, ...]] = {}
-        num_words = num_known = 0
+        definitions: dict[int, Definition] = {}
+        num_words = num_english = 0
         for index, word in enumerate(words):
-            begins = index == 0 or begins_sentence(parts[2 * index])
-            if not _can_be_looked_up(word, begins):
+            if not _can_be_looked_up(word, index == 0 or begins_sentence(parts[2 * index])):
                 continue
             num_words += 1
             lower = word.lower()
-            options = () if lower in STOP_WORDS else self.definitions.find(lower, labels[index])
-            num_known += bool(options) or lower in STOP_WORDS or lower in self.tagger
-            if options and not _leads(index, labels, parts):
-                found[index] = options
-        if num_words >= _FEWEST_WORDS and 2 * num_known < num_words:
-            return sentence, 0, 0, num_words, num_known
+            definition = None if lower in STOP_WORDS else self.definitions.find(lower, labels[index])
+            num_english += definition is not None or lower in STOP_WORDS or lower in self.tagger
+            if definition is not None and not _leads(index, labels, parts):
+                definitions[index] = definition
+        if num_words >= _FEWEST_WORDS and 2 * num_english < num_words:
+            return sentence, 0, 0
         hashed = xxhash.xxh3_64_intdigest(sentence.encode("utf-8", "surrogatepass"), salt)
-        priorities = {index: _mixed(hashed + (index + 1) * _GOLDEN) for index in found}
         chance = (_mixed(hashed) >> 11) * 2.0**-53
-        number = max(math.floor(self.share * len(found) + chance), self.at_least)
-        chosen = sorted(found, key=lambda index: priorities[index])[:number]
+        number = max(math.floor(self.share * len(definitions) + chance), self.at_least)
+        chosen = sorted(definitions, key=lambda index: _mixed(hashed + (index + 1) * _GOLDEN))[:number]
         # From the last to the first: what is before a word decides about its article.
         for index in sorted(chosen, reverse=True):
-            options = found[index]
-            sense = 0 if self.senses == "first" else _mixed(priorities[index] + _GOLDEN) % len(options)
-            _put(parts, index, options[sense], labels)
-        return "".join(parts), len(chosen), len(found), num_words, num_known
+            _put(parts, index, definitions[index], labels)
+        return "".join(parts), len(chosen), len(definitions)
 
 
 def _can_be_looked_up(word: str, begins_sentence: bool) -> bool:
@@ -203,20 +187,15 @@ def wordnet_folder(settings: Any) -> str | None:
     return str(find_wordnet(None if settings.expansion == "auto" else settings.expansion))
 
 
-def open_expander(settings: Any, share: float, *, at_least: int = 0) -> Expander | None:
+def open_expander(settings: Any, share: float = SHARE, *, at_least: int = 0) -> Expander | None:
     """Makes the expander of settings `expansion…`, None without `--expansion`."""
     folder = wordnet_folder(settings)
     if folder is None:
         return None
-    if not settings.expansion_decontaminate:
+    avoid = settings.expansion_decontaminate
+    if not avoid:
         log(
             "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
             "--expansion-decontaminate keeps them out"
         )
-    return Expander.from_wordnet(
-        folder,
-        decontaminate=settings.expansion_decontaminate,
-        share=share,
-        seed=settings.seed,
-        at_least=at_least,
-    )
+    return Expander.from_wordnet(folder, decontaminate=avoid, share=share, seed=settings.seed, at_least=at_least)

@@ -6,22 +6,22 @@ import contextlib
 import gzip
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
-from ...artefacts.artefact import Artefact, Card, check_early, check_output, output_file
+from ...artefacts.artefact import Artefact, Card, output_file
 from ...artefacts.files import written_whole
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
-from ...data.sentences import lines_of_file, lines_of_standard_input
+from ...data.sentences import lines_of_file
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
-from ...messages import log, standard_output
+from ...messages import log
 from ...settings import Settings, recipe, seed_setting, setting
 from .expander import SHARE, Expanded, Expander
 from .wordnet import find_wordnet
@@ -29,8 +29,6 @@ from .wordnet import find_wordnet
 EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("expanded_words", pa.int32())])
 """`sentence1` is a sentence, `sentence2` its expansion, in which `expanded_words` words were replaced."""
 _BLOCK = 5_000
-_FEWEST_KNOWN = 0.6
-"""Text of which a smaller share of the words is known is probably not English: French 0.34, English 0.98 and more."""
 
 
 @dataclass(kw_only=True)
@@ -41,12 +39,8 @@ class ExpandSettings(Settings):
     its expansion.
     """
 
-    output: str = setting(
-        "with --text the file to write, .gz is compressed, - is standard output; with --pairs the data folder to make"
-    )
-    text: str | None = setting(
-        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None, path=True
-    )
+    output: str = setting("with --text the file to write, .gz is compressed; with --pairs the data folder to make")
+    text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}", None, path=True)
     pairs: str | None = setting(
         "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True
     )
@@ -58,11 +52,6 @@ class ExpandSettings(Settings):
     )
     share: float = setting(
         "share of the expandable words of a sentence to replace, 0 to 1", SHARE, at_least=0, at_most=1
-    )
-    senses: str = setting(
-        "the definition of the first, i.e. most frequent, sense of a word and part of speech, or of a random one",
-        "first",
-        choices=["first", "random"],
     )
     decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
@@ -80,72 +69,47 @@ class ExpandSettings(Settings):
             raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
 
 
-_COUNTS = ("sentences", "changed", "unexpandable", "foreign", "expanded", "expandable", "words", "known")
-
-
 @recipe(ExpandSettings)
 def expand(settings: ExpandSettings) -> dict[str, int]:
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
-        How many sentences there were, how many changed, had no word that could be expanded, or were left alone because
-        most of their words are not English (`foreign`); how many words were expanded, could have been, were looked up,
-        and are English (`known`). The result is in the output.
+        How many `sentences` there were, how many `changed` or had no `expandable` word (`unexpandable`), and how many
+        words were `expanded` and `expandable`. The result is in the output.
     """
-    if settings.pairs is not None:
-        check_early(settings.output, overwrite=settings.overwrite)
-    elif settings.output != "-":
-        check_output(settings.output, overwrite=settings.overwrite, is_file=True)
     wordnet = find_wordnet(settings.wordnet)
     expander = Expander.from_wordnet(
-        wordnet,
-        decontaminate=settings.decontaminate,
-        share=settings.share,
-        seed=settings.seed,
-        senses=settings.senses,
+        wordnet, decontaminate=settings.decontaminate, share=settings.share, seed=settings.seed
     )
-    counts = dict.fromkeys(_COUNTS, 0)
+    counts = dict.fromkeys(("sentences", "changed", "unexpandable", "expanded", "expandable"), 0)
     if settings.text is not None:
         _expand_text(settings, expander, counts)
-        saved = f"expanded sentences saved to {settings.output}"
     else:
-        rows = _expand_pairs(settings, expander, wordnet, counts)
-        saved = f"{rows:,} pairs of a sentence and its expansion in {settings.output}"
+        _expand_pairs(settings, expander, wordnet, counts)
     log(
         f"{counts['expanded']:,} of {counts['expandable']:,} expandable words expanded, in {counts['changed']:,} of "
-        f"{counts['sentences']:,} sentences"
+        f"{counts['sentences']:,} sentences; {counts['unexpandable']:,} have nothing to expand or are not English"
     )
-    if counts["unexpandable"]:
-        log(f"sentences with nothing to expand, which stay as they are: {counts['unexpandable']:,}")
-    if counts["foreign"]:
-        log(f"sentences left alone because most of their words are not English: {counts['foreign']:,}")
-    if counts["known"] < _FEWEST_KNOWN * counts["words"]:
-        share = counts["known"] / counts["words"]
-        log(f"only {share:.0%} of the words are English: is this text in another language?")
-    if settings.output != "-":
-        log(saved)
+    log(f"expanded sentences saved to {settings.output}")
     return counts
 
 
 def _add(counts: dict[str, int], block: Expanded) -> None:
-    foreign, changed = block.foreign, block.expanded > 0
     counts["sentences"] += len(block.texts)
-    unexpandable = (block.expandable == 0) & ~foreign
-    for name, values in (("changed", changed), ("foreign", foreign), ("unexpandable", unexpandable)):
-        counts[name] += int(values.sum())
-    for name in ("expanded", "expandable", "words", "known"):
-        counts[name] += int(getattr(block, name).sum())
+    counts["changed"] += int((block.expanded > 0).sum())
+    counts["unexpandable"] += int((block.expandable == 0).sum())
+    counts["expanded"] += int(block.expanded.sum())
+    counts["expandable"] += int(block.expandable.sum())
 
 
 def _expand_text(settings: ExpandSettings, expander: Expander, counts: dict[str, int]) -> None:
     from tqdm.auto import tqdm
 
-    read = lines_of_standard_input() if settings.text == "-" else lines_of_file(Path(str(settings.text)))
     with (
-        _writer(settings.output, overwrite=settings.overwrite) as stream,
+        _text_writer(settings.output, overwrite=settings.overwrite) as stream,
         tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
     ):
-        for lines in read:
+        for lines in lines_of_file(Path(str(settings.text))):
             for start in range(0, len(lines), _BLOCK):
                 block = expander.expand_counted(lines[start : start + _BLOCK])
                 stream.writelines(f"{text}\n" for text in block.texts)
@@ -154,16 +118,9 @@ def _expand_text(settings: ExpandSettings, expander: Expander, counts: dict[str,
 
 
 @contextlib.contextmanager
-def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
-    """Opens standard output, or a file that appears whole or not at all."""
+def _text_writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
+    """Opens a file that appears whole or not at all."""
     with contextlib.ExitStack() as stack:
-        if output == "-":
-            shown = stack.enter_context(standard_output())
-            # Left open; nothing but line feeds ends a line.
-            stream = io.TextIOWrapper(shown.buffer, encoding="utf-8", newline="\n", write_through=True)
-            stack.callback(stream.detach)
-            yield stream
-            return
         path = stack.enter_context(output_file(output, overwrite=overwrite))
         temporary = stack.enter_context(written_whole(path))
         raw: Any = stack.enter_context(temporary.open("wb"))
@@ -173,8 +130,7 @@ def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
         yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
 
 
-def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, counts: dict[str, int]) -> int:
-    """Writes the data folder; returns the number of pairs."""
+def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, counts: dict[str, int]) -> None:
     folder = Path(str(settings.pairs))
     opened = DataFolder(folder)
     for split in opened.splits:
@@ -202,7 +158,6 @@ def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, c
             "checked": [to_path(path).name for path in settings.decontaminate],
         }
         artefact.finish(results={"rows": rows, **counts}, card=Card("expanded", values))
-    return sum(rows.values())
 
 
 def _expanded_tables(folder: DataFolder, split: str, expander: Expander, counts: dict[str, int]) -> Iterator[pa.Table]:
@@ -219,15 +174,5 @@ def _expanded_tables(folder: DataFolder, split: str, expander: Expander, counts:
                 block = expander.expand_counted(sentences)
                 _add(counts, block)
                 progress.update(len(texts))
-                yield expanded_table(sentences, block)
-
-
-def expanded_table(sentences: Sequence[str], block: Expanded) -> pa.Table:
-    """Makes a table of the sentences that changed and their expansions (:data:`EXPANDED`)."""
-    columns = [
-        pa.array(sentences, pa.string()),
-        pa.array(block.texts, pa.string()),
-        pa.array(block.expanded, pa.int32()),
-    ]
-    table = pa.Table.from_arrays(columns, schema=EXPANDED)
-    return table.filter(pa.array(block.expanded > 0))
+                columns = [pa.array(sentences, pa.string()), block.texts, block.expanded]
+                yield pa.table(columns, schema=EXPANDED).filter(pa.array(block.expanded > 0))

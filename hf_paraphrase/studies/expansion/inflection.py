@@ -45,7 +45,7 @@ def analyse(word: str, label: str, wordnet: WordNet) -> Analysis | None:
     pos = POS_OF.get(upos)
     if pos is None:
         return None
-    candidates = [*_tables().getLemma(word, upos, lemmatize_oov=False), *wordnet.base_forms(word, pos)]
+    candidates = [*_tables().getLemma(word, upos, lemmatize_oov=False), word]
     present = [lemma for lemma in dict.fromkeys(candidates) if (lemma, pos) in wordnet]
     if not present:
         return None

@@ -24,12 +24,14 @@ from ...errors import InputError
 from ...tokenization.token_lookup import ids_of, lookup_for
 from .expander import Expander
 
+VARIANTS = 4
+"""How many expansions a sentence has; the epochs take them in turn."""
 _STREAM = 4
 
 
 @dataclass
-class Expansions:
-    """Token ids of expanded sentences.
+class ExpandedTraining(Augmentation):
+    """Trains an encoder on expansions too: some join the pairs, and all draw their sentences' embeddings to theirs.
 
     The rows of the pairs are numbered as in :class:`~...encoders.encoded_pairs.EncodedPairs`: 2 * pair + side.
 
@@ -39,16 +41,22 @@ class Expansions:
             expanded sentence is number n * variants + v.
         numbers: For every row of the pairs which expanded sentence it is (rows,), int64; -1 if it is none.
         joined: The rows that join the training as pairs of themselves and their expansion (joined,), int64.
-        variants: How many expansions a sentence has; the epochs take them in turn.
+        weight: The weight of the compositionality loss.
     """
 
     tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
     numbers: NDArray[np.int64]
     joined: NDArray[np.int64]
-    variants: int
+    weight: float = 0.0
+    variants: int = VARIANTS
 
-    def __len__(self) -> int:
+    def __post_init__(self) -> None:
+        self.size = len(self.joined)
+
+    @property
+    def num_expanded(self) -> int:
+        """How many sentences have expansions."""
         return (len(self.offsets) - 1) // self.variants
 
     def variant(self, rows: NDArray[np.int64], epochs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -56,94 +64,14 @@ class Expansions:
         numbers = self.numbers[rows]
         return np.where(numbers < 0, -1, numbers * self.variants + epochs % self.variants)
 
-
-class ExpansionWriter:
-    """Expands and tokenises the sentences of pairs as they come.
-
-    Args:
-        expander: Expands; it should expand at least one word of a sentence where it can.
-        share: How many pairs of a sentence and its expansion shall join, for each of the pairs, from 0 to 2; every
-            sentence is drawn with half this probability, and those with nothing to expand fall out.
-        everything: Expand all sentences, also those that do not join.
-        scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
-    """
-
-    def __init__(
-        self,
-        expander: Expander,
-        tokenizer: PreTrainedTokenizerFast,
-        *,
-        share: float,
-        everything: bool,
-        variants: int,
-        seed: int = 0,
-        scratch: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.expander = expander
-        self.share = share
-        self.everything = everything
-        self.variants = variants
-        self._backend = tokenizer.backend_tokenizer
-        self._lookup = lookup_for(self._backend)
-        self._draws = np.random.default_rng([seed, _STREAM])
-        self._arrays = TokenArrays(scratch)
-        self._numbers: list[NDArray[np.int64]] = []
-        self._joined: list[NDArray[np.int64]] = []
-        self._sentences = self._rows = 0
-
-    def add(self, texts: list[str]) -> None:
-        """Takes the sentences of the next rows of the pairs."""
-        joins = self._draws.random(len(texts)) < self.share / 2
-        wanted = np.flatnonzero(joins | self.everything)
-        sentences = [texts[place] for place in wanted]
-        ids = []
-        usable = np.ones(len(wanted), bool)
-        for variant in range(self.variants):
-            expanded = self.expander.expand_counted(sentences, variant)
-            encoded = ids_of(self._backend, expanded.texts, self._lookup)
-            ids.append(np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]) if sentences else [])
-            usable &= (expanded.expanded > 0) & (np.diff(encoded.offsets) > 0)
-        rows = [part[place] for place in np.flatnonzero(usable) for part in ids]
-        self._arrays.append(rows)
-        numbers = np.full(len(texts), -1, np.int64)
-        kept = wanted[usable]
-        numbers[kept] = self._sentences + np.arange(len(kept))
-        self._numbers.append(numbers)
-        self._joined.append(self._rows + kept[joins[kept]])
-        self._sentences += len(kept)
-        self._rows += len(texts)
-
-    def finish(self) -> Expansions:
-        """Returns the expansions of all sentences that were added."""
-        if not self._arrays.rows:
-            raise InputError(
-                "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
-            )
-        token_ids = self._arrays.finish()
-        numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
-        return Expansions(token_ids.tokens, token_ids.offsets, numbers, joined, self.variants)
-
-
-class ExpandedTraining(Augmentation):
-    """Trains an encoder on expansions too: some join the pairs, and all draw their sentences' embeddings to theirs.
-
-    Attributes:
-        size: The number of pairs of a sentence and its expansion that join.
-    """
-
-    def __init__(self, expansions: Expansions, weight: float = 0.0) -> None:
-        self.expansions = expansions
-        self.weight = weight
-        self.size = len(expansions.joined)
-
     def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
         """Returns sentences and their expansions of the epoch.
 
         An expansion has the key of its sentence: neither is the other's negative.
         """
-        origins = self.expansions.joined[numbers]
+        origins = self.joined[numbers]
         sentences = pairs.sentences(origins)
-        expanded = self._sentences(self.expansions.variant(origins, epochs))
+        expanded = self._sentences(self.variant(origins, epochs))
         return sentences.followed_by(Sentences(expanded.tokens, expanded.offsets, sentences.keys))
 
     def batch(
@@ -158,7 +86,7 @@ class ExpandedTraining(Augmentation):
         """
         own = numbers < len(pairs)
         rows = np.where(own, 2 * numbers, 0)
-        variants = self.expansions.variant(np.concatenate([rows, rows + own]), np.tile(epochs, 2))
+        variants = self.variant(np.concatenate([rows, rows + own]), np.tile(epochs, 2))
         places = np.flatnonzero(np.tile(own, 2) & (variants >= 0))
         if not len(places):
             return {}
@@ -178,10 +106,69 @@ class ExpandedTraining(Augmentation):
 
     def _sentences(self, variants: NDArray[np.int64]) -> Sentences:
         """Returns some of the expansions by their numbers; they have no keys."""
-        expansions = self.expansions
-        return Sentences(
-            expansions.tokens, expansions.offsets, np.broadcast_to(np.zeros(1, np.int64), len(expansions.offsets) - 1)
-        ).take(variants)
+        keys = np.broadcast_to(np.zeros(1, np.int64), len(self.offsets) - 1)
+        return Sentences(self.tokens, self.offsets, keys).take(variants)
+
+
+class ExpansionWriter:
+    """Expands and tokenises the sentences of pairs as they come.
+
+    Args:
+        expander: Expands; it should expand at least one word of a sentence where it can.
+        share: How many pairs of a sentence and its expansion shall join, for each of the pairs, from 0 to 2; every
+            sentence is drawn with half this probability, and those with nothing to expand fall out.
+        weight: The weight of the compositionality loss; above 0 all sentences are expanded.
+        scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
+    """
+
+    def __init__(
+        self,
+        expander: Expander,
+        tokenizer: PreTrainedTokenizerFast,
+        *,
+        share: float,
+        weight: float,
+        seed: int = 0,
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.expander, self.share, self.weight = expander, share, weight
+        self._backend = tokenizer.backend_tokenizer
+        self._lookup = lookup_for(self._backend)
+        self._draws = np.random.default_rng([seed, _STREAM])
+        self._arrays = TokenArrays(scratch)
+        self._numbers: list[NDArray[np.int64]] = []
+        self._joined: list[NDArray[np.int64]] = []
+        self._sentences = self._rows = 0
+
+    def add(self, texts: list[str]) -> None:
+        """Takes the sentences of the next rows of the pairs."""
+        joins = self._draws.random(len(texts)) < self.share / 2
+        wanted = np.flatnonzero(joins | (self.weight > 0))
+        sentences = [texts[place] for place in wanted]
+        ids = []
+        usable = np.ones(len(wanted), bool)
+        for variant in range(VARIANTS):
+            expanded = self.expander.expand_counted(sentences, variant)
+            encoded = ids_of(self._backend, expanded.texts, self._lookup)
+            ids.append(np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]) if sentences else [])
+            usable &= (expanded.expanded > 0) & (np.diff(encoded.offsets) > 0)
+        self._arrays.append([part[place] for place in np.flatnonzero(usable) for part in ids])
+        numbers = np.full(len(texts), -1, np.int64)
+        kept = wanted[usable]
+        numbers[kept] = self._sentences + np.arange(len(kept))
+        self._numbers.append(numbers)
+        self._joined.append(self._rows + kept[joins[kept]])
+        self._sentences += len(kept)
+        self._rows += len(texts)
+
+    def finish(self) -> ExpandedTraining:
+        """Returns the expansions of all sentences that were added."""
+        if not self._arrays.rows:
+            remedy = "expansion is for English; leave it out"
+            raise InputError("no sentence of the pairs can be expanded", remedy=remedy)
+        token_ids = self._arrays.finish()
+        numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
+        return ExpandedTraining(token_ids.tokens, token_ids.offsets, numbers, joined, self.weight)
 
 
 def compositionality_loss(vectors: Tensor, expanded: Tensor, rows: Tensor) -> Tensor:

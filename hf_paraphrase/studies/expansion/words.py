@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ...errors import UsageError
 
-_MOST_KNOWN = 1 << 16
 _END = r"(?![^\W_])"
 _CLITIC = rf"['’](?:s|re|ve|ll|d|m){_END}"
 _SPECIAL = r"/@\\_#=<>|~^*"
@@ -68,14 +68,14 @@ class PartOfSpeechTagger:
     """The part-of-speech tagger of the package `denckring-en-pos`, for sentences without their punctuation.
 
     It is an averaged perceptron over the features of Honnibal's tagger, trained on the English Web Treebank of
-    Universal Dependencies; its weights are JSON. Tags are the labels of the model, such as `NOUN|-` or `VERB|Fin`: a
-    universal part of speech, and of verbs the form. Sentences come back in the next epoch or variant, so the last ones
-    are kept.
+    Universal Dependencies. Tags are the labels of the model, such as `NOUN|-` or `VERB|Fin`: a universal part of
+    speech, and of verbs the form.
     """
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._known: dict[tuple[str, ...], list[str]] = {}
+        # Sentences come back in the next epoch or variant.
+        self._tag: Callable[[tuple[str, ...]], list[str]] = lru_cache(maxsize=1 << 16)(model.tag)
 
     @classmethod
     def load(cls) -> PartOfSpeechTagger:
@@ -94,11 +94,3 @@ class PartOfSpeechTagger:
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """Returns the label of every word."""
         return [self._tag(tuple(words)) for words in sentences]
-
-    def _tag(self, words: tuple[str, ...]) -> list[str]:
-        labels = self._known.get(words)
-        if labels is None:
-            if len(self._known) == _MOST_KNOWN:
-                self._known.clear()
-            labels = self._known[words] = self._model.tag(words)
-        return labels

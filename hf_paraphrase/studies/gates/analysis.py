@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.remote_paths import to_path
-from ...data.text_files import LineErrors, check_readable, read_lines
+from ...data.sentences import lines_of_file, naming
+from ...data.text_files import check_readable
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import new_figure, save_plot
@@ -22,8 +23,15 @@ from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..expansion.words import PartOfSpeechTagger
 from ..report import Report, ReportSettings, report
-from .gates import WordGates, check_gran, component_gates, from_own_mean, grouped_means, word_gates
-from .gates import words_of_texts as words_of
+from .gates import (
+    REPLICATES,
+    WordGate,
+    check_gran,
+    component_gates,
+    grouped_means,
+    word_gates,
+    words_of_texts,
+)
 from .word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, with_tags
 
 _PAPER = {
@@ -38,8 +46,7 @@ _PAPER = {
 }
 """The top and bottom ten of paper 001 (Penn Treebank tags, Stanford dependencies), then their universal names."""
 _TITLES = {TAG: "part of speech", DEPENDENCY: "dependency label", "words": "word"}
-_POSITIONS = 15
-_MOST_SHOWN, _MOST_WORDS = 60, 40
+_MOST_SHOWN, _MOST_WORDS, _PICTURES = 60, 40, 4
 
 
 @dataclass(kw_only=True)
@@ -69,12 +76,8 @@ class GateAnalysisSettings(ReportSettings):
         "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]",
         [],
     )
-    pictures: int = setting(
-        "how many sentences of the text to draw a picture of, where --sentences names none", 4, at_least=0
-    )
     max_sentences: int = setting("how many distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
-    bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200, at_least=2)
     seed: int = seed_setting("seed of the bootstrap")
 
     def check(self) -> None:
@@ -98,31 +101,28 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
         encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
         check_gran(encoder, settings.model)
         sentences = _sentences(settings, encoder)
-        try:
-            gates = word_gates(encoder, sentences)
-        except InputError as error:
-            raise InputError(error.message, path=files[0], remedy=error.remedy) from error
-        if not gates.known.any():
+        with naming(files[0]):
+            words = word_gates(encoder, sentences)
+        known = [word.known for word in words]
+        if not any(known):
             log("none of these words is in the model's vocabulary: all have the same vector")
-        options = {"min_count": settings.min_count, "replicates": settings.bootstrap, "seed": settings.seed}
-        lowered = [word.lower() for word in gates.words]
-        known = [word if is_known else None for word, is_known in zip(lowered, gates.known, strict=True)]
-        tables = {name: gate_table(gates, groups, **options) for name, groups in gates.labels.items()}
-        paper = {name: found for name, rows in tables.items() if (found := compare(name, rows)) is not None}
-        tables["words"] = gate_table(gates, known, **options)
+        kinds = dict.fromkeys(kind for sentence in sentences for kind in sentence.labels)
+        groups = {kind: [word.labels.get(kind) for word in words] for kind in kinds}
+        groups["words"] = [word.word.lower() if word.known else None for word in words]
+        tables = {
+            kind: gate_table(words, names, min_count=settings.min_count, seed=settings.seed)
+            for kind, names in groups.items()
+        }
+        paper = {kind: found for kind in kinds if (found := compare(kind, tables[kind])) is not None}
         for name, rows in tables.items():
             output.table(f"tables/{name}", list(_COLUMNS), ([row[key] for key in _COLUMNS] for row in rows))
-        at_start = from_own_mean(gates.gates, lowered)[gates.positions == 0]
+        gates = [word.gate for word in words]
         numbers = {
             "sentences": len(sentences),
-            "words": len(gates),
-            "unknown_share": float(1 - gates.known.mean()),
-            "mean_gate": float(gates.gates.mean()),
-            "deviation": float(gates.gates.std()),
-            "norm_of_word_vectors": float(gates.plain_norms.mean()),
-            "norm_of_gated_vectors": float(gates.gated_norms.mean()),
-            # How far the first word of a sentence is above the same word elsewhere.
-            "first_word": None if np.isnan(at_start).all() else float(np.nanmean(at_start)),
+            "words": len(words),
+            "unknown_share": float(1 - np.mean(known)),
+            "mean_gate": float(np.mean(gates)),
+            "deviation": float(np.std(gates)),
             "paper": paper,
             "tables": tables,
         }
@@ -147,7 +147,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             ],
             "pictures": _draw(settings, encoder, sentences, output),
             "min_count": settings.min_count,
-            "bootstrap": settings.bootstrap,
+            "bootstrap": REPLICATES,
             "seed": settings.seed,
         }
         output.finish(numbers, values, "\n".join(_ends(name, rows) for name, rows in tables.items()))
@@ -171,41 +171,32 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list
 def _plain_sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:
     tagger = PartOfSpeechTagger.load() if settings.tagger else None
     for path in settings.text:
-        for block in read_lines(Path(path), LineErrors()):
-            lines = block.to_pylist()
+        for lines in lines_of_file(Path(path)):
             for start in range(0, len(lines), 1000):
-                sentences = words_of(encoder, lines[start : start + 1000])
+                sentences = words_of_texts(encoder, lines[start : start + 1000])
                 yield from sentences if tagger is None else with_tags(tagger, sentences)
 
 
-_COLUMNS = ("name", "words", "gate", "low", "high", "against_position", "norm_of_x", "norm_of_a")
+_COLUMNS = ("name", "words", "gate", "low", "high", "norm_of_a")
 
 
 def gate_table(
-    gates: WordGates, groups: Sequence[str | None], *, min_count: int, replicates: int, seed: int
+    words: Sequence[WordGate], groups: Sequence[str | None], *, min_count: int, seed: int
 ) -> list[dict[str, Any]]:
     """Computes the means of groups of words that are frequent enough, the highest gate first.
 
-    `against_position` is the mean distance from the mean gate of all words at the same position; `norm_of_x` and
-    `norm_of_a` are mean norms of the word vectors and the gated vectors.
+    `norm_of_a` is the mean norm of the gated vectors; a word whose group is None is in no group.
     """
     counts = Counter(groups)
     kept = [name if counts[name] >= min_count else None for name in groups]
-    position = np.minimum(gates.positions, _POSITIONS)
-    at_position = np.bincount(position, weights=gates.gates) / np.bincount(position).clip(1)
-    numbers = np.stack([gates.gates - at_position[position], gates.plain_norms, gates.gated_norms])
-    names = np.array([name or "" for name in kept])
-
-    found = grouped_means(gates.gates, kept, gates.sentences, replicates=replicates, seed=seed)
+    norms: dict[str | None, list[float]] = defaultdict(list)
+    for name, word in zip(kept, words, strict=True):
+        norms[name].append(word.norm)
+    gates, sentences = np.array([word.gate for word in words]), np.array([word.sentence for word in words])
+    means = grouped_means(gates, kept, sentences, seed=seed)
     return [
-        dict(
-            zip(
-                _COLUMNS,
-                [name, count, mean.value, mean.low, mean.high, *numbers[:, names == name].mean(1).tolist()],
-                strict=True,
-            )
-        )
-        for name, count, mean in found
+        dict(zip(_COLUMNS, [name, count, mean.value, mean.low, mean.high, float(np.mean(norms[name]))], strict=True))
+        for name, count, mean in means
     ]
 
 
@@ -230,8 +221,6 @@ def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | No
         "low": len(low),
         "in_order": in_order("gate"),
         "in_order_by_norm": in_order("norm_of_a"),
-        "high_mean": float(np.mean([row["gate"] for row in high])),
-        "low_mean": float(np.mean([row["gate"] for row in low])),
         "verdict": difference({0: in_order("gate")}, 50.0).interval().verdict("above"),
     }
 
@@ -243,13 +232,11 @@ def _shown_table(rows: Sequence[Mapping[str, Any]], title: str) -> str:
             row["name"],
             f"{row['words']:,}",
             f"{row['gate']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
-            f"{row['against_position']:+.3f}",
-            f"{row['norm_of_x']:.2f}",
             f"{row['norm_of_a']:.2f}",
         ]
         for row in shown
     ]
-    return format_table([title, "words", "gate [95 %]", "against its position", "norm of x", "norm of a"], cells)
+    return format_table([title, "words", "gate [95 %]", "norm of a"], cells)
 
 
 def _ends(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -261,9 +248,9 @@ def _draw(
     settings: GateAnalysisSettings, encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], output: Report
 ) -> list[dict[str, str]]:
     """Draws the pictures of sentences; returns the file and the text of each."""
-    chosen = [item for item in sentences if 5 <= len(item.spans) <= 20][: settings.pictures]
+    chosen = [item for item in sentences if 5 <= len(item.spans) <= 20][:_PICTURES]
     pictures = []
-    for number, sentence in enumerate(words_of(encoder, settings.sentences) or chosen, 1):
+    for number, sentence in enumerate(words_of_texts(encoder, settings.sentences) or chosen, 1):
         words, gates = component_gates(encoder, sentence)
         if words:
             _plot(words[:_MOST_WORDS], gates[:_MOST_WORDS], output.picture(f"sentence_{number}"))

@@ -8,8 +8,7 @@ word's vector that goes into the sentence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,46 +21,37 @@ from .word_labels import LabelledSentence
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
 
+REPLICATES = 200
+"""Bootstrap replicates of the intervals."""
 _TOKENS_PER_BATCH = 1 << 14
 
 
-@dataclass(frozen=True)
-class WordGates:
-    """The gates of all words of a text, sentence after sentence.
+class WordGate(NamedTuple):
+    """What the gates do with a word of a text.
 
     Attributes:
-        words: The words as they are in the text (words,).
-        sentences: The index of each word's sentence (words,), ascending.
-        positions: Its position in the sentence, from 0 (words,).
-        gates: The mean gate activation, over components and over the pieces of the word (words,).
-        plain_norms: The Euclidean norm of x_t, the mean over the pieces (words,).
-        gated_norms: That of a_t = x_t * gate (words,).
-        known: Whether no piece of it is the unknown token (words,).
-        labels: For each kind of label that of every word; None where a sentence has no labels of that kind.
+        word: The word as it is in the text.
+        sentence: The index of its sentence.
+        gate: The mean gate activation, over components and over the pieces of the word.
+        norm: The Euclidean norm of a_t = x_t * gate_t, the mean over the pieces.
+        known: Whether no piece of it is the unknown token.
+        labels: Its labels by their kind.
     """
 
-    words: list[str]
-    sentences: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    gates: NDArray[np.float64]
-    plain_norms: NDArray[np.float64]
-    gated_norms: NDArray[np.float64]
-    known: NDArray[np.bool_]
-    labels: dict[str, list[str | None]]
-
-    def __len__(self) -> int:
-        return len(self.words)
+    word: str
+    sentence: int
+    gate: float
+    norm: float
+    known: bool
+    labels: dict[str, str]
 
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
     """Checks that an encoder has gates."""
     model_type = getattr(encoder.model.config, "model_type", None)
-    if model_type != "gran":
-        remedy = "give a GRAN, made by train-encoder --model-type gran"
-        raise ModelError(f"a model of type `{model_type}` has no gates", path=folder, remedy=remedy)
-    if not hasattr(encoder.model, "embeddings"):
-        remedy = "give the folder that it was made of"
-        raise ModelError("an exported model does not give its gates", path=folder, remedy=remedy)
+    if model_type != "gran" or not hasattr(encoder.model, "embeddings"):
+        remedy = "give a GRAN, made by train-encoder --model-type gran, and not an exported one"
+        raise ModelError(f"a model of type `{model_type}` does not give gates", path=folder, remedy=remedy)
 
 
 def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[LabelledSentence]:
@@ -86,49 +76,40 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
 
 def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tuple[list[str], NDArray[np.float64]]:
     """Returns the words of a sentence that have tokens, and the whole gate vector of each (words, hidden_size)."""
-    encoder.model.eval()
-    words, gates, _ = _of_batch(encoder, _tokens(encoder, [sentence]))[0]
-    return [sentence.words[word] for word in words], gates
+    (found,) = _of_batch(encoder, _tokens(encoder, [sentence]))
+    return [sentence.words[item.place] for item in found], np.array([item.gates for item in found])
 
 
-def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> WordGates:
-    """Computes the mean gate activation of every word.
+def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> list[WordGate]:
+    """Computes the mean gate activation of every word, sentence after sentence.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
     """
     from tqdm.auto import tqdm
 
-    encoder.model.eval()
     tokens = _tokens(encoder, sentences)
-    lengths = [len(ids) for ids, _, _ in tokens]
-    parts: list[NDArray[np.float64]] = [np.empty((0, 5))] * len(sentences)
+    lengths = [len(ids) for ids, _ in tokens]
+    by_sentence: dict[int, list[WordGate]] = {}
     with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
-            for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
-                parts[row] = np.column_stack([part[0], part[1].mean(1), part[2]])
+            for row, gated in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
+                words, labels = sentences[row].words, sentences[row].labels
+                by_sentence[row] = [
+                    WordGate(
+                        words[item.place],
+                        row,
+                        float(item.gates.mean()),
+                        item.norm,
+                        item.known,
+                        {kind: names[item.place] for kind, names in labels.items()},
+                    )
+                    for item in gated
+                ]
             progress.update(len(rows))
-    numbers = np.concatenate(parts).T
-    if not numbers.size:
+    found = [word for row in sorted(by_sentence) for word in by_sentence[row]]
+    if not found:
         raise InputError("no word of the text is in the model's vocabulary", remedy="give text in its language")
-    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    places = list(zip(owners.tolist(), numbers[0].astype(np.int64).tolist(), strict=True))
-    kinds = dict.fromkeys(name for sentence in sentences for name in sentence.labels)
-    words = [sentence.words for sentence in sentences]
-    return WordGates(
-        words=[words[row][word] for row, word in places],
-        sentences=owners,
-        positions=numbers[0].astype(np.int64),
-        gates=numbers[1],
-        plain_norms=numbers[2],
-        gated_norms=numbers[3],
-        known=numbers[4] == 1,
-        labels={
-            kind: [
-                sentences[row].labels[kind][word] if kind in sentences[row].labels else None for row, word in places
-            ]
-            for kind in kinds
-        },
-    )
+    return found
 
 
 def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
@@ -139,8 +120,17 @@ def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
     return encoded
 
 
-_Tokens = tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]
-"""The ids of a sentence, the index of each token's word or -1, and which are the unknown token."""
+_Tokens = tuple[list[int], NDArray[np.int64]]
+"""The ids of a sentence, and the index of each token's word or -1."""
+
+
+class _Gated(NamedTuple):
+    """The place of a word in its sentence, its gates (hidden_size,), the norm of a, and whether it is known."""
+
+    place: int
+    gates: NDArray[np.float64]
+    norm: float
+    known: bool
 
 
 def _tokens(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> list[_Tokens]:
@@ -151,41 +141,33 @@ def _tokens(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> 
             word_at[start:end] = word
         # Its last letter decides: the mark of the space before a word may belong to the token.
         owners = np.array([word_at[end - 1] if end > start else -1 for start, end in item.offsets], np.int64)
-        tokens.append((item.ids, owners, np.array(item.ids, np.int64) == encoder.tokenizer.unk_token_id))
+        tokens.append((item.ids, owners))
     return tokens
 
 
-def _of_batch(
-    encoder: SentenceEncoder, tokens: Sequence[_Tokens]
-) -> list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
-    """Computes for each sentence the indices of its words, their gates (words, hidden), and (words, 3) numbers.
-
-    These are the norms of x and a, and whether the word is known; all are means over the pieces of a word.
-    """
+def _of_batch(encoder: SentenceEncoder, tokens: Sequence[_Tokens]) -> list[list[_Gated]]:
+    """Computes the gates of the words of each sentence; a word in pieces has the means of its pieces."""
     import torch
 
-    model: Any = encoder.model
-    batch = encoder.tokenizer.pad({"input_ids": [ids for ids, _, _ in tokens]}, return_tensors="pt")
-    ids_tensor = batch["input_ids"].to(model.device)
-    mask = batch["attention_mask"].to(model.device)
+    model: Any = encoder.model.eval()
+    batch = encoder.tokenizer.pad({"input_ids": [ids for ids, _ in tokens]}, return_tensors="pt").to(model.device)
     with torch.inference_mode():
-        output = model(ids_tensor, attention_mask=mask, return_token_vectors=False, output_gates=True)
-        vectors = torch.nn.functional.embedding(ids_tensor, model.embeddings).float()
-        gates = output.gates.float()
-        norms = torch.stack([vectors.norm(dim=2), (vectors * gates).norm(dim=2)], 2).cpu().double().numpy()
-    found = []
-    for row, of_tokens in enumerate(gates.cpu().double().numpy()):
-        ids, owners, unknown = tokens[row]
-        of_tokens = of_tokens[: len(ids)]
+        output = model(**batch, return_token_vectors=False, output_gates=True)
+        vectors = torch.nn.functional.embedding(batch["input_ids"], model.embeddings) * output.gates
+    gates = output.gates.cpu().double().numpy()
+    norms = vectors.float().norm(dim=2).cpu().double().numpy()
+    sentences = []
+    for row, (ids, owners) in enumerate(tokens):
+        is_known = np.array(ids) != encoder.tokenizer.unk_token_id
         # A skipped unknown word has gates of exactly zero, which a sigmoid never gives.
-        counted = (owners >= 0) & of_tokens.any(1)
-        words = np.unique(owners[counted])
-        numbers = np.column_stack([norms[row, : len(ids)], ~unknown])
-        pieces = [counted & (owners == word) for word in words]
-        means = np.array([of_tokens[part].mean(0) for part in pieces]).reshape(len(words), of_tokens.shape[1])
-        numbers = np.array([numbers[part].mean(0) for part in pieces]).reshape(len(words), 3)
-        found.append((words, means, numbers))
-    return found
+        counted = (owners >= 0) & gates[row, : len(ids)].any(1)
+        words = []
+        for place in np.unique(owners[counted]):
+            pieces = np.flatnonzero(counted & (owners == place))
+            means = gates[row, pieces].mean(0), float(norms[row, pieces].mean())
+            words.append(_Gated(int(place), *means, bool(is_known[pieces].all())))
+        sentences.append(words)
+    return sentences
 
 
 def grouped_means(
@@ -193,7 +175,7 @@ def grouped_means(
     groups: Sequence[str | None],
     sentences: NDArray[np.int64],
     *,
-    replicates: int = 200,
+    replicates: int = REPLICATES,
     seed: int = 0,
 ) -> list[tuple[str, int, Interval]]:
     """Computes the number of words and the mean of every group, the highest mean first.
@@ -223,12 +205,3 @@ def grouped_means(
         present = column[~np.isnan(column)]
         found.append((name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
     return sorted(found, key=lambda item: -item[2].value)
-
-
-def from_own_mean(values: NDArray[np.float64], groups: Sequence[str]) -> NDArray[np.float64]:
-    """Computes how far each value is from the mean of the others of its group; NaN where it is the only one."""
-    _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    counts = np.bincount(codes)[codes]
-    sums = np.bincount(codes, weights=values)[codes]
-    others = np.divide(sums - values, counts - 1, out=np.full(len(values), np.nan), where=counts > 1)
-    return values - others

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...data.text_files import LineErrors, read_lines
+from ...data.sentences import lines_of_file
 from ...errors import InputError
 from ..expansion.words import PartOfSpeechTagger
 
@@ -52,11 +52,9 @@ class LabelledSentence:
 
 def read_tagged(path: Path) -> Iterator[LabelledSentence]:
     """Streams the sentences of a tagged file."""
-    read: Iterator[str] = (line for block in read_lines(path, LineErrors()) for line in block.to_pylist())
     rows: list[list[str]] = []
     is_conllu = False
-    number = 0
-    for number, line in enumerate(read, start=1):
+    for number, line in enumerate((line for lines in lines_of_file(path) for line in lines), start=1):
         is_conllu = is_conllu or line.startswith("# ") or "\t" in line
         if not line.strip():
             if rows:

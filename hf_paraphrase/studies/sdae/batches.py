@@ -10,8 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...errors import InputError
-from ...messages import log
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 from .noise import WordNoise
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from ..expansion.expander import Expander
 
-EXPANSION_USES = ("noise", "regulariser")
 _BATCHES_PER_POOL = 20
 # Beside the epochs' own draws, which are numbered from 0.
 DEV_EPOCH = 1 << 32
@@ -75,8 +72,6 @@ class SdaeCollator:
         expander: Expander | None = None,
         expansion_use: str = "noise",
     ) -> None:
-        if expansion_use not in EXPANSION_USES:
-            raise ValueError(f"expansion_use must be one of {', '.join(EXPANSION_USES)}, not {expansion_use!r}")
         self.sentences = sentences
         self.noise = noise
         self.seed = seed
@@ -113,9 +108,8 @@ class SdaeCollator:
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
         """Expands sentences and tokenises them; one that comes out without words stays as it was."""
-        if self.expander is None:
-            raise ValueError("there is no expander")
-        texts = [self.sentences.text(number) for _, number in items]
+        assert self.expander is not None
+        texts = [self.sentences.texts[number] for _, number in items]
         encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
         token_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
         return [
@@ -126,20 +120,5 @@ class SdaeCollator:
 
 def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
     """Pads rows of numbers on the right to (rows, greatest length), int64."""
-    padded = np.full((len(rows), max(map(len, rows), default=0)), value, np.int64)
-    for place, row in enumerate(rows):
-        padded[place, : len(row)] = row
-    return torch.from_numpy(padded)
-
-
-def check_expansion(dev: SdaeSentences, expander: Expander, source: str) -> None:
-    """Refuses text of whose dev sentences nothing can be expanded."""
-    expanded = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
-    foreign = int(expanded.foreign.sum())
-    left_alone = f"most words of {foreign:,} of the {len(dev):,} dev sentences are not English"
-    if not expanded.expandable.any():
-        reason = f": {left_alone}" if foreign else ""
-        remedy = "expansion is for English; leave it out"
-        raise InputError(f"no word of the dev sentences can be expanded{reason}", path=source, remedy=remedy)
-    if 2 * foreign > len(dev):
-        log(f"{left_alone}: is this text in another language?")
+    tensors = [torch.from_numpy(row.astype(np.int64)) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=value)

@@ -28,13 +28,6 @@ class WordNoise:
     swap: float
     unknown_id: int
 
-    def __post_init__(self) -> None:
-        if self.kind not in NOISES:
-            raise ValueError(f"kind must be one of {', '.join(NOISES)}, not {self.kind!r}")
-        for name in ("drop", "swap"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name} must be a probability, not {getattr(self, name)}")
-
     def __call__(self, words: NDArray[np.int32], generator: np.random.Generator) -> NDArray[np.int32]:
         """Makes a noisy copy of the ids of a sentence (words,): at least one if there was one, int32."""
         if not len(words):

@@ -8,7 +8,7 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import setting
 from ...training.run import TrainingRunSettings
-from ..expansion.expander import SHARE, wordnet_folder
+from ..expansion.expander import wordnet_folder
 from .sentences import FEWEST_WORDS
 
 
@@ -43,19 +43,12 @@ class SdaeSettings(TrainingRunSettings):
         None,
         path=True,
     )
-    expansion_use: str | None = setting(
+    expansion_use: str = setting(
         "noise (the expanded sentence is read, with noise, and the original is reconstructed) or regulariser (the "
-        "embeddings of both are drawn together) [default: noise]",
-        None,
+        "embeddings of both are drawn together)",
+        "noise",
         only_with="expansion",
         choices=["noise", "regulariser"],
-    )
-    expansion_share: float | None = setting(
-        "share of the words with a definition that are replaced [default: 0.3]",
-        None,
-        at_least=0,
-        at_most=1,
-        only_with="expansion",
     )
     expansion_decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
@@ -64,10 +57,10 @@ class SdaeSettings(TrainingRunSettings):
         only_with="expansion",
         path=True,
     )
-    expansion_weight: float | None = setting(
+    expansion_weight: float = setting(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
-        "words of a sentence (paper 004 does not say how much) [default: 1]",
-        None,
+        "words of a sentence (paper 004 does not say how much)",
+        1.0,
         at_least=0,
         only_with={"expansion_use": "regulariser"},
     )
@@ -112,20 +105,7 @@ class SdaeSettings(TrainingRunSettings):
         excludes="tokenizer",
         names=["--vocabulary-size", "--vocab-size"],
     )
-    min_frequency: int = setting(
-        "a word of the text enters the vocabulary if it occurs at least N times (or has an initial vector)",
-        2,
-        above=0,
-        excludes="tokenizer",
-    )
-    lower_case: bool = setting(
-        "lower-case all text", True, excludes="tokenizer", names=["--lower-case", "--lowercase"]
-    )
-    split_contractions: bool = setting(
-        "split English contractions as the Penn Treebank does (do n't)", True, excludes="tokenizer"
-    )
     max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
-    max_sentences: int | None = setting("train on a random sample of N sentences", None, above=0)
     dev_size: int = setting(
         "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
     )
@@ -140,24 +120,14 @@ class SdaeSettings(TrainingRunSettings):
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
-    keep_decoder: bool = setting(
-        "write the decoder too; it is most of the parameters, and embedding sentences does not need it", False
-    )
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places."""
+        """Checks that the settings are valid."""
         super().check()
         if not self.text and not self.pairs:
             raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
         if self.pairs and not self.columns:
             raise UsageError("--columns names no column of --pairs", remedy="e.g. --columns target")
-        if self.expansion is None:
-            return
-        self.expansion_use = self.expansion_use or "noise"
-        if self.expansion_share is None:
-            self.expansion_share = SHARE
-        if self.expansion_weight is None and self.expansion_use == "regulariser":
-            self.expansion_weight = 1.0
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, the text first."""

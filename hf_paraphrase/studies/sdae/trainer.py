@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from transformers import PreTrainedModel, Trainer, TrainerState
 
 from ...training.callbacks import LastStep
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
+from ..expansion.training_expansions import compositionality_loss
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64
@@ -40,21 +40,12 @@ class SdaeTrainingArguments(EpochTrainingArguments):
     save_strategy: Any = field(default="steps", metadata={"help": "when a checkpoint is written"})
     save_steps: float | None = field(default=None, metadata={"help": "steps between two checkpoints"})
     load_best_model_at_end: bool | None = field(default=False, metadata={"help": "load the best weights at the end"})
-    remove_unused_columns: bool = field(default=False, metadata={"help": "unused: batches are made by the collator"})
-    ddp_find_unused_parameters: bool | None = field(
-        default=False, metadata={"help": "look for parameters without gradient; the model has none"}
-    )
     evaluations: int = field(default=10, metadata={"help": "dev losses and checkpoints, evenly spread"})
     compositionality_weight: float = field(
         default=1.0, metadata={"help": "weight of 1 - cos(original, expanded), where the batches have both"}
     )
 
     def __post_init__(self) -> None:
-        for name in ("max_steps", "evaluations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.compositionality_weight < 0:
-            raise ValueError(f"compositionality_weight must not be negative, not {self.compositionality_weight}")
         for name in ("logging_steps", "eval_steps", "save_steps"):
             if getattr(self, name) is None:
                 setattr(self, name, math.ceil(self.max_steps / self.evaluations))
@@ -88,7 +79,7 @@ class SdaeTrainer(EpochTrainer):
         report: Callable[[str], None] | None = None,
     ) -> None:
         batches = LengthBatches(
-            train.sentences.lengths(), args.per_device_train_batch_size, args.seed, args.world_size
+            train.sentences.tokens.lengths, args.per_device_train_batch_size, args.seed, args.world_size
         )
         self.dev = dev
         super().__init__(model, args, batches, train, dev_size=len(dev.sentences), report=report)
@@ -109,7 +100,7 @@ class SdaeTrainer(EpochTrainer):
         loss = super().loss_of(output, model, inputs)
         compared = output.pooler_output[len(inputs["labels"]) :]
         if len(compared):
-            loss = loss + self.args.compositionality_weight * compositionality_loss(*compared.chunk(2))
+            loss = loss + self.args.compositionality_weight * expansion_distance(compared)
         return loss
 
     @torch.no_grad()
@@ -120,7 +111,7 @@ class SdaeTrainer(EpochTrainer):
         model.eval()
         loss = distance = 0.0
         size, device = len(self.dev.sentences), self.args.device
-        numbers = self.dev.sentences.lengths().argsort(kind="stable").tolist()
+        numbers = self.dev.sentences.tokens.lengths.argsort(kind="stable").tolist()
         for start in range(0, size, _DEV_BATCH):
             items = [(DEV_EPOCH, number) for number in numbers[start : start + _DEV_BATCH]]
             batch = {name: item.to(device) for name, item in self.dev(items).items()}
@@ -129,19 +120,19 @@ class SdaeTrainer(EpochTrainer):
             loss += output.loss.item() * len(items)
             if self.dev.regularise:
                 compared = output.pooler_output[len(items) :]
-                distance += compositionality_loss(*compared.chunk(2)).item() * len(items)
+                distance += expansion_distance(compared).item() * len(items)
         model.train(training)
-        words = int(self.dev.sentences.lengths().sum()) + size
+        words = int(self.dev.sentences.tokens.lengths.sum()) + size
         metrics = {"eval_loss": loss / words}
         if self.dev.regularise:
             metrics["eval_expansion_distance"] = distance / size
         return self.report_scores(metrics, _line(self.state.global_step, metrics))
 
 
-def compositionality_loss(originals: Tensor, expanded: Tensor) -> Tensor:
-    """Computes the mean of 1 - cos over pairs of embeddings (sentences, dim); the cosine with a zero vector is 0."""
-    # Among them the same sentence twice, where nothing was expanded: its cosine is 1 up to rounding.
-    return (1 - functional.cosine_similarity(originals.float(), expanded.float(), dim=1)).mean()
+def expansion_distance(vectors: Tensor) -> Tensor:
+    """Computes the compositionality loss of originals and, behind them, their expansions (2 * sentences, dim)."""
+    originals, expanded = vectors.float().chunk(2)
+    return compositionality_loss(originals, expanded, torch.arange(len(originals), device=originals.device))
 
 
 def _line(step: int, metrics: dict[str, float]) -> str:

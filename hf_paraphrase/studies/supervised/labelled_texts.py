@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
 from ...data.row_selection import hold_out, text_keys
+from ...data.schema import require_texts
 from ...errors import InputError
 
 CLASSES, SCORES = "classes", "scores"
@@ -21,38 +21,28 @@ CLASSES, SCORES = "classes", "scores"
 
 @dataclass
 class LabelledTexts:
-    """The rows of a split.
+    """Some rows of a split.
 
     Attributes:
-        rows: The index of each row in its split (rows,).
         first: The sentences, or the first ones of pairs.
         second: The second ones; None for single sentences.
-        targets: The class of each row by name, or its score; None if they were not asked for.
+        targets: The class of each row by name, or its score; empty if they were not asked for.
     """
 
     folder: Path
     split: str
-    rows: NDArray[np.int64]
     first: list[str]
     second: list[str] | None
-    targets: list[Any] | None
+    targets: list[Any]
 
     def __len__(self) -> int:
         return len(self.first)
 
-    def take(self, places: NDArray[np.int64]) -> LabelledTexts:
+    def take(self, rows: NDArray[np.int64]) -> LabelledTexts:
         """Keeps some of the rows."""
-
-        def chosen(items: list[Any] | None) -> Any:
-            return None if items is None else [items[place] for place in places]
-
-        return LabelledTexts(
-            self.folder, self.split, self.rows[places], chosen(self.first), chosen(self.second), chosen(self.targets)
-        )
-
-    def error(self, place: int, text: str, remedy: str) -> InputError:
-        """Makes an error about a row."""
-        return InputError(f"split `{self.split}`, row {self.rows[place]}: {text}", path=self.folder, remedy=remedy)
+        first, targets = [self.first[row] for row in rows], [self.targets[row] for row in rows]
+        second = None if self.second is None else [self.second[row] for row in rows]
+        return LabelledTexts(self.folder, self.split, first, second, targets)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
@@ -60,64 +50,59 @@ class LabelledTexts:
         sides = [self.first, self.second or [""] * len(self)]
         return text_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
-    def class_numbers(self, numbers: Mapping[str, int]) -> NDArray[np.int64]:
+    def class_numbers(self, classes: Sequence[str]) -> NDArray[np.int64]:
         """Returns the numbers of the classes (rows,)."""
-        targets: list[Any] = self.targets or []
-        for place, name in enumerate(targets):
-            if name not in numbers:
-                remedy = f"the classes are {', '.join(list(numbers)[:20])}"
-                raise self.error(place, f"the class {str(name)[:80]} is unknown", remedy)
-        return np.array([numbers[name] for name in targets], np.int64)
+        numbers = {name: number for number, name in enumerate(classes)}
+        if unknown := [name for name in self.targets if name not in numbers]:
+            remedy = f"the classes are {', '.join(list(numbers)[:20])}"
+            raise self.error(f"the class {unknown[0][:80]} is unknown", remedy)
+        return np.array([numbers[name] for name in self.targets], np.int64)
+
+    def error(self, text: str, remedy: str) -> InputError:
+        """Makes an error about the split."""
+        return InputError(f"split `{self.split}`: {text}", path=self.folder, remedy=remedy)
 
 
 def read_labelled(
-    folder: str | Path,
-    split: str,
-    *,
-    column: str | None,
-    kind: str = CLASSES,
-    names: Sequence[str] = (),
+    folder: str | Path, split: str, *, column: str | None, kind: str = CLASSES, names: Sequence[str] = ()
 ) -> LabelledTexts:
     """Reads a split with the columns `sentence1` and perhaps `sentence2`, or `text`.
 
     Without a column there are no targets. `names` are those of classes that are given as numbers from 0, e.g. from the
     folder's card; without them a class is named by its number.
     """
-    folder = Path(folder)
-    present = DataFolder(folder).schema(split).names
-    sides = (
-        ["sentence1", "sentence2"] if "sentence2" in present else ["sentence1" if "sentence1" in present else "text"]
-    )
-    table = DataFolder(folder).table(split, [*sides, *([] if column is None else [column])])
-    if not table.num_rows:
-        raise InputError(f"split `{split}` has no rows", path=folder)
-    columns = [table.column(name).to_pylist() for name in sides]
-    texts = LabelledTexts(folder, split, np.arange(table.num_rows), columns[0], None, None)
-    for name, side in zip(sides, columns, strict=True):
-        for place, text in enumerate(side):
-            if not isinstance(text, str):
-                raise texts.error(place, f"no text in column {name}", "fix or remove the row")
-    texts.second = columns[1] if len(sides) > 1 else None
+    opened = DataFolder(folder)
+    schema = opened.schema(split)
+    sides = ["sentence1"] if {"sentence1", "sentence2"} & set(schema.names) else ["text"]
+    sides += ["sentence2"] if "sentence2" in schema.names else []
+    require_texts(schema, str(folder), sides)
+    table = opened.table(split, [*sides, *([] if column is None else [column])])
+    first, *second = (table.column(name).to_pylist() for name in sides)
+    texts = LabelledTexts(Path(folder), split, first, second[0] if second else None, [])
+    if not len(texts):
+        raise texts.error("no rows", "give a split with rows")
+    for name in sides:
+        if table.column(name).null_count:
+            row = table.column(name).to_pylist().index(None)
+            raise texts.error(f"row {row} has no text in column {name}", "fix or remove the row")
     if column is not None:
         values = table.column(column).to_pylist()
-        texts.targets = [_target(texts, place, value, column, kind, names) for place, value in enumerate(values)]
+        texts.targets = [_target(texts, row, value, column, kind, names) for row, value in enumerate(values)]
     return texts
 
 
-def _target(texts: LabelledTexts, place: int, value: Any, column: str, kind: str, names: Sequence[str]) -> str | float:
+def _target(texts: LabelledTexts, row: int, value: Any, column: str, kind: str, names: Sequence[str]) -> str | float:
     """Checks a class or score; the name of a class, or the number of one without a name."""
+    is_number = isinstance(value, (int, float)) and np.isfinite(value)
     if kind == SCORES:
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise texts.error(place, f"the {column} is {value}, not a number", "fix or remove the row")
+        if not is_number:
+            raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
         return float(value)
-    if isinstance(value, str) and value.strip():
+    if isinstance(value, str):
         return value
-    if not isinstance(value, (int, float)) or value != value // 1:
+    if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
         remedy = "fix the row; a task of scores is --task similarity or regression"
-        raise texts.error(place, f"the {column} is {value!r}, not a class", remedy)
-    if value < 0 or (names and value >= len(names)):
-        remedy = "fix the row, or give a split with classes"
-        raise texts.error(place, f"the {column} is {int(value)}: no class is known", remedy)
+        raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
     return names[int(value)] if names else str(int(value))
 
 
@@ -129,10 +114,8 @@ def draw_apart(texts: LabelledTexts, share: float, seed: int) -> tuple[LabelledT
     """
     drawn = hold_out(texts.keys, round(share * len(texts)), seed)
     if drawn.all() or not drawn.any():
-        raise InputError(
-            f"split `{texts.split}` has {len(texts)} rows, too few to draw {share:.0%} of them",
-            path=texts.folder,
-            remedy="give more data, or splits of its own",
+        raise texts.error(
+            f"{len(texts)} rows are too few to draw {share:.0%} of them", "give more data, or --dev-split"
         )
     return texts.take(np.flatnonzero(~drawn)), texts.take(np.flatnonzero(drawn))
 

@@ -105,7 +105,7 @@ def _predict(settings: PredictionSettings) -> Predictions:
     if (texts.second is not None) != judge.judges_pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
-    if texts.targets is None and settings.output is None:
+    if not texts.targets and settings.output is None:
         raise UsageError(
             "predict: the data has no classes or scores to compare with, and there is no --output",
             remedy="give --output DIR, or --target-column",
@@ -115,19 +115,17 @@ def _predict(settings: PredictionSettings) -> Predictions:
     if judge.gives_scores:
         found = predicted_scores(judge.model, logits)
         columns = {"prediction": pa.array(found)}
-        if texts.targets is not None:
+        if texts.targets:
             scores = graded_scores(found, np.array(texts.targets))
     else:
-        id2label = judge.model.config.id2label
-        names = [id2label[number] for number in range(len(id2label))]
+        names = judge.class_names
         classes, probabilities = predicted_classes(logits)
         columns = {
             "prediction": pa.array([names[number] for number in classes]),
             "probability": pa.array(probabilities),
         }
-        if texts.targets is not None:
-            right = texts.class_numbers({name: place for place, name in enumerate(names)})
-            scores = class_scores(classes, right, names)
+        if texts.targets:
+            scores = class_scores(classes, texts.class_numbers(names), len(names))
     for name, values in columns.items():
         if name in table.column_names:
             raise InputError(f"the data has a column {name}", path=texts.folder, remedy="rename it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,23 +15,19 @@ from ...tables import format_table, number
 Scores = dict[str, Any]
 
 
-def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> Scores:
+def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], num_classes: int) -> Scores:
     """Compares the numbers of the classes that were found with the right ones, both (rows,), in per cent.
 
     `baseline` is the accuracy of always giving the most frequent class, `macro_f1` the mean over the classes that
-    occur, given or found, and `classes` has for each class the share of its rows that were found, None without rows.
+    occur, given or found.
     """
-    given = np.bincount(right, minlength=len(names))
-    hits = np.bincount(right[predicted == right], minlength=len(names))
-    both = given + np.bincount(predicted, minlength=len(names))
+    given = np.bincount(right, minlength=num_classes)
+    hits = np.bincount(right[predicted == right], minlength=num_classes)
+    both = given + np.bincount(predicted, minlength=num_classes)
     return {
         "accuracy": 100.0 * float((predicted == right).mean()),
         "baseline": 100.0 * float(given.max() / len(right)),
         "macro_f1": 100.0 * float((2 * hits[both > 0] / both[both > 0]).mean()),
-        "classes": [
-            {"name": name, "rows": int(count), "found": 100.0 * float(hit / count) if count else None}
-            for name, count, hit in zip(names, given, hits, strict=True)
-        ],
         "rows": len(right),
     }
 
@@ -83,26 +79,20 @@ def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: s
 
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Formats what was measured on some parts; classes also by class."""
-    first = next(iter(parts.values()))
-    if "accuracy" not in first:
+    """Formats what was measured on some parts."""
+    if "accuracy" in next(iter(parts.values())):
+        header = ["part", "accuracy (%)", "most frequent class (%)", "macro F1 × 100", "rows"]
+        shares = ("accuracy", "baseline", "macro_f1")
         rows = [
-            [
-                *(name, number(found["pearson"]), number(found["spearman"])),
-                *(f"{found['mse']:.3f}", f"{found['baseline']:.3f}", f"{found['rows']:,}"),
-            ]
-            for name, found in parts.items()
+            [name, *(number(scores[key]) for key in shares), f"{scores['rows']:,}"] for name, scores in parts.items()
         ]
-        header = ["part", "Pearson × 100", "Spearman × 100", "squared error", "of the mean score", "rows"]
         return format_table(header, rows)
+    header = ["part", "Pearson × 100", "Spearman × 100", "squared error", "of the mean score", "rows"]
     rows = [
-        [name, *(number(found[key]) for key in ("accuracy", "baseline", "macro_f1")), f"{found['rows']:,}"]
-        for name, found in parts.items()
+        [
+            *(name, number(scores["pearson"]), number(scores["spearman"])),
+            *(f"{scores['mse']:.3f}", f"{scores['baseline']:.3f}", f"{scores['rows']:,}"),
+        ]
+        for name, scores in parts.items()
     ]
-    table = format_table(["part", "accuracy (%)", "most frequent class (%)", "macro F1 × 100", "rows"], rows)
-    classes = []
-    for items in zip(*(found["classes"] for found in parts.values()), strict=True):
-        cells = [(number(item["found"]), f"{item['rows']:,}") for item in items]
-        classes.append([items[0]["name"], *(cell for pair in cells for cell in pair)])
-    header = ["class", *(text for name in parts for text in (f"found in {name} (%)", "rows"))]
-    return f"{table}\n{format_table(header, classes)}"
+    return format_table(header, rows)

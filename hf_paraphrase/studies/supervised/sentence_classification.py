@@ -138,6 +138,11 @@ class SentenceJudge:
         """Whether it gives scores, not classes."""
         return str(self.model.config.objective) != "classification"
 
+    @property
+    def class_names(self) -> list[str]:
+        """The names of the classes, in the order of the logits."""
+        return [self.model.config.id2label[number] for number in range(self.model.config.num_labels)]
+
     def logits(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Computes the logits of sentences or pairs (texts, labels)."""
         return predicted_logits(self.model, tokenize(self.tokenizer, first, second))
@@ -147,7 +152,7 @@ class SentenceJudge:
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
         class_ids, probabilities = predicted_classes(self.logits(first, second))
-        return [self.model.config.id2label[int(number)] for number in class_ids], probabilities
+        return [self.class_names[number] for number in class_ids], probabilities
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +9,13 @@ from typing import NamedTuple
 from ...artefacts.card_heads import class_names
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
-from ...settings import seed_setting, setting
+from ...settings import setting
 from ...training.run import TrainingRunSettings
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_labelled, without_rows_of
 
 TRAIN, DEV, TEST = "train", "dev", "test"
+_DRAW_SEED = 1
+"""Not the seed of the training: runs with several seeds have the same dev part."""
 
 
 class SupervisedTask(NamedTuple):
@@ -40,8 +40,6 @@ TASKS = {
     ),
     "regression": SupervisedTask("regression", SCORES, ("score",), False, "scores sentences, or pairs of sentences"),
 }
-_LONGEST_SCALE = 1_000
-"""Numbers of a scale; the head has an output for each."""
 
 
 @dataclass(kw_only=True)
@@ -71,18 +69,12 @@ class SupervisedSettings(TrainingRunSettings):
         "of the training split]",
         None,
     )
-    test_split: str | None = setting("a split to report on; it chooses nothing", None, excludes="test_share")
+    test_split: str | None = setting("a split to report on; it chooses nothing", None)
     dev_share: float = setting(
         "share of the training split to draw where there is no dev split", 0.1, above=0, below=1
     )
-    test_share: float = setting(
-        "share of the training split to draw as test part; 0 for none", 0.0, at_least=0, below=1
-    )
-    split_seed: int = seed_setting("seed of these draws, apart from --seed")
-    lowest_score: int = setting("the low end of the scale, for similarity", 1, at_least=-1_000_000, at_most=1_000_000)
-    highest_score: int = setting(
-        "the high end of the scale, for similarity", 5, at_least=-1_000_000, at_most=1_000_000
-    )
+    lowest_score: int = setting("the low end of the scale, for similarity", 1)
+    highest_score: int = setting("the high end of the scale, for similarity", 5)
     from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
     initial_vectors: str | None = setting(
         "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
@@ -95,28 +87,19 @@ class SupervisedSettings(TrainingRunSettings):
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
     lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
-    lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0, at_least=0)
     head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows in a batch on each process", 25, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
-    max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0, at_least=0)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.dev_share + self.test_share >= 1:
-            raise UsageError("--dev-share and --test-share leave nothing to train on")
         named = [name for name in (self.train_split, self.dev_split, self.test_split) if name is not None]
         if len(set(named)) < len(named):
             raise UsageError("--train-split, --dev-split and --test-split must be different")
         if not self.highest_score > self.lowest_score:
             raise UsageError("--highest-score must be above --lowest-score")
-        if self.highest_score - self.lowest_score >= _LONGEST_SCALE:
-            raise UsageError(
-                f"--lowest-score and --highest-score are a scale of more than {_LONGEST_SCALE:,} numbers",
-                remedy="for scores of any size take --task regression, without these flags",
-            )
         if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
             raise UsageError(
                 "with --from-scratch there is nothing pretrained to stay close to",
@@ -129,13 +112,13 @@ class SupervisedData:
     """The parts of a supervised set.
 
     Attributes:
-        shares: Of the parts that were drawn from a split, the share.
+        sources: Where each part is from: its split, or the share of a split.
         classes: The names of the classes; empty for scores.
         left_out: How many training rows were left out because they are a row of the dev or the test part.
     """
 
     parts: dict[str, LabelledTexts]
-    shares: dict[str, float]
+    sources: dict[str, str]
     column: str
     classes: list[str]
     left_out: int
@@ -145,16 +128,6 @@ class SupervisedData:
         """Whether the rows are pairs."""
         return self.parts[TRAIN].second is not None
 
-    def source(self, part: str) -> str:
-        """Says where a part is from: its split, or the share of a split."""
-        split = self.parts[part].split
-        return f"{self.shares[part]:.0%} of {split}, drawn" if part in self.shares else split
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Counts the rows of each class in each part."""
-        counters = {part: Counter(rows.targets or []) for part, rows in self.parts.items()}
-        return {part: {name: counts[name] for name in self.classes} for part, counts in counters.items()}
-
 
 def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     """Reads, or draws, the parts of a supervised set and checks that something can be learned.
@@ -163,7 +136,8 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     the training split is drawn.
     """
     folder, task, split = Path(settings.data), TASKS[settings.task], settings.train_split
-    present = DataFolder(folder).schema(split).names
+    opened = DataFolder(folder)
+    present = opened.schema(split).names
     columns = task.columns if settings.target_column is None else (settings.target_column,)
     column = next((name for name in columns if name in present), None)
     if column is None:
@@ -178,32 +152,24 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     if task.needs_pairs and train.second is None:
         raise UsageError("the data has single sentences, and this task needs pairs", path=folder)
     parts: dict[str, LabelledTexts] = {}
-    shares: dict[str, float] = {}
-    # A share is of all training rows, also where some of them have been drawn for the test part.
-    dev_share = settings.dev_share
     if settings.test_split is not None:
         parts[TEST] = read(settings.test_split)
-    elif settings.test_share:
-        train, parts[TEST] = draw_apart(train, settings.test_share, settings.split_seed)
-        shares[TEST] = settings.test_share
-        dev_share /= 1 - settings.test_share
-    unused = [name for name in DataFolder(folder).splits if name not in {settings.test_split, split}]
+    unused = [name for name in opened.splits if name not in {settings.test_split, split}]
     dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
     if dev is not None:
         parts[DEV] = read(dev)
     else:
-        train, parts[DEV] = draw_apart(train, dev_share, settings.split_seed + 1)
-        shares[DEV] = settings.dev_share
+        train, parts[DEV] = draw_apart(train, settings.dev_share, _DRAW_SEED)
     kept = without_rows_of(train, list(parts.values()))
-    if not len(kept):
-        raise InputError(f"all rows of split `{split}` are in the other parts", path=folder)
-    data = SupervisedData({TRAIN: kept, **parts}, shares, column, [], len(train) - len(kept))
-    if len(set(kept.targets or [])) < 2:
-        remedy = "give rows of different classes or scores"
-        found = f"all targets of split `{split}` are {(kept.targets or [''])[0]}: there is nothing to learn"
-        raise InputError(found, path=folder, remedy=remedy)
+    sources = {TRAIN: split, **{part: texts.split for part, texts in parts.items()}}
+    if dev is None:
+        sources[DEV] = f"{settings.dev_share:.0%} of {split}, drawn"
+    if len(set(kept.targets)) < 2:
+        found = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
+        raise kept.error(f"{found}: there is nothing to learn", "give rows of different classes or scores")
+    data = SupervisedData({TRAIN: kept, **parts}, sources, column, [], len(train) - len(kept))
     if task.kind == CLASSES:
-        data.classes = _classes(data, names)
+        data.classes = _classes(kept, names)
     elif task.objective == "distribution":
         for part in data.parts.values():
             _check_scale(part, settings)
@@ -212,23 +178,18 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
 
 def _check_scale(part: LabelledTexts, settings: SupervisedSettings) -> None:
     low, high = settings.lowest_score, settings.highest_score
-    for place, score in enumerate(part.targets or []):
+    for score in part.targets:
         if not low <= score <= high:
             remedy = "fix the row, or give the scale with --lowest-score and --highest-score"
-            raise part.error(place, f"the score is {score:g}, off the scale from {low} to {high}", remedy)
+            raise part.error(f"the score {score:g} is off the scale from {low} to {high}", remedy)
 
 
-def _classes(data: SupervisedData, names: list[str]) -> list[str]:
+def _classes(train: LabelledTexts, names: list[str]) -> list[str]:
     """Lists the classes: those that the card names, else those of the training part, numbers in their order."""
-    train = data.parts[TRAIN]
-    present = set(train.targets or [])
+    present = set(train.targets)
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
     if empty := [name for name in classes if name not in present]:
         remedy = "give training rows of every class, or leave the class out of the data"
-        found = f"split `{train.split}` has no row of the class {', '.join(empty)}"
-        raise InputError(found, path=train.folder, remedy=remedy)
-    numbers: Mapping[str, int] = {name: place for place, name in enumerate(classes)}
-    for part in data.parts.values():
-        part.class_numbers(numbers)
+        raise train.error(f"no row of the class {', '.join(empty)}", remedy)
     return classes

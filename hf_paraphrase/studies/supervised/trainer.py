@@ -32,23 +32,16 @@ class SupervisedTrainingArguments(EpochTrainingArguments):
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the training part"})
     lambda_w: float = field(default=0.0, metadata={"help": "weight of the word vectors' distance from their start"})
     lambda_c: float = field(default=0.0, metadata={"help": "weight of the encoder's other parameters' distance"})
-    lambda_head: float = field(default=0.0, metadata={"help": "weight of the squared norm of the head's matrices"})
-
-    def __post_init__(self) -> None:
-        for name in ("lambda_w", "lambda_c", "lambda_head"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        super().__post_init__()
 
 
 class SupervisedTrainer(EpochTrainer):
-    """Trains a `SentenceClassifier`, its encoder included, by the loss of its objective and three penalties.
+    """Trains a `SentenceClassifier`, its encoder included, by the loss of its objective and two penalties.
 
-        0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖² + 0.5 λ_head ‖θ_h‖²
+        0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖²
 
-    are added, where W are the encoder's word vectors, θ_c its other parameters, W₀ and θ_c₀ their values when the
-    trainer was made, and θ_h the matrices of the head: "Regularize to Unsupervised Representations" of paper 001; the
-    form is that of Wieting et al. 2016. Encoder parameters without gradient are left alone.
+    are added, where W are the encoder's word vectors, θ_c its other parameters, and W₀ and θ_c₀ their values when the
+    trainer was made: "Regularize to Unsupervised Representations" of paper 001; the form is that of Wieting et al.
+    2016. Encoder parameters without gradient are left alone.
 
     After each epoch the dev part is evaluated; the weights of the best epoch by accuracy or Pearson's r are in the
     model when :meth:`train` returns, the earliest of equals.
@@ -69,43 +62,36 @@ class SupervisedTrainer(EpochTrainer):
         batches = EpochBatches(len(train), args.per_device_train_batch_size, args.seed, args.world_size)
         super().__init__(model, args, batches, self._collate, dev_size=len(dev), report=report)
         # On the device by now.
-        self.start = {name: value.detach().clone() for name, _, value in self._penalized() if name != "head"}
+        self.start = {name: value.detach().clone() for name, _, value in self._penalized()}
 
     def _collate(self, items: Sequence[Item]) -> dict[str, Tensor]:
         rows = np.array([row for _, row in items], np.int64)
         return self.inputs.batch(rows, self.model.config.pad_token_id or 0)
 
     def _penalized(self) -> Iterator[tuple[str, float, Tensor]]:
-        """Yields the parameters with a penalty: name (`head` for the head's), weight, value."""
+        """Yields name, weight and value of the parameters with a penalty."""
         model = self.accelerator.unwrap_model(self.model)
-        args = self.args
         for name, value in model.encoder.named_parameters():
-            weight = args.lambda_w if name == _WORD_VECTORS else args.lambda_c
+            weight = self.args.lambda_w if name == _WORD_VECTORS else self.args.lambda_c
             if weight > 0 and value.requires_grad:
                 yield name, weight, value
-        if args.lambda_head > 0:
-            for layer in (model.hidden, model.classifier):
-                if layer is not None:
-                    yield "head", args.lambda_head, layer.weight
 
     def penalty(self) -> Tensor | float:
-        """Computes the three penalties for the parameters as they are now."""
+        """Computes the penalties for the parameters as they are now."""
         total: Tensor | float = 0.0
         for name, weight, value in self._penalized():
-            distance = value if name == "head" else value - self.start[name]
-            total = total + 0.5 * weight * distance.square().sum()
+            total = total + 0.5 * weight * (value - self.start[name]).square().sum()
         return total
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the loss of the objective with the three penalties."""
+        """Returns the loss of the objective with the penalties."""
         return super().loss_of(output, model, inputs) + self.penalty()
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluates the dev part and reports it."""
         scores = self.measure(self.dev)
         found = criterion(scores)
-        metrics = {f"eval_{CRITERION}": found}
-        metrics |= {f"eval_{name}": value for name, value in scores.items() if name != "classes"}
+        metrics = {f"eval_{name}": value for name, value in {CRITERION: found, **scores}.items()}
         name = "accuracy" if "accuracy" in scores else "Pearson × 100"
         return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found:.2f}")
 
@@ -115,6 +101,5 @@ class SupervisedTrainer(EpochTrainer):
         model = self.accelerator.unwrap_model(self.model)
         logits = predicted_logits(model, inputs)
         if model.config.objective == "classification":
-            names = [model.config.id2label[number] for number in range(model.config.num_labels)]
-            return class_scores(predicted_classes(logits)[0], inputs.targets, names)
+            return class_scores(predicted_classes(logits)[0], inputs.targets, model.config.num_labels)
         return graded_scores(predicted_scores(model, logits), inputs.targets.astype(np.float64))

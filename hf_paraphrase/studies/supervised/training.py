@@ -45,13 +45,20 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     from .sentence_classification import tokenize
     from .trainer import SupervisedTrainer, SupervisedTrainingArguments
 
-    data = _data(settings)
+    data = read_supervised(settings)
+    parts = ", ".join(f"{part} {len(rows):,} ({data.sources[part]})" for part, rows in data.parts.items())
+    log(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
+    if data.left_out:
+        log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
+    targets = {
+        part: rows.class_numbers(data.classes) if data.classes else np.array(rows.targets, np.float32)
+        for part, rows in data.parts.items()
+    }
     model, tokenizer, coverage = _model(settings, data)
-    numbers = {name: place for place, name in enumerate(data.classes)}
-    inputs = {}
-    for part, rows in data.parts.items():
-        targets = rows.class_numbers(numbers) if numbers else np.array(rows.targets, np.float32)
-        inputs[part] = replace(tokenize(tokenizer, rows.first, rows.second), targets=targets)
+    inputs = {
+        part: replace(tokenize(tokenizer, rows.first, rows.second), targets=targets[part])
+        for part, rows in data.parts.items()
+    }
     if settings.freeze_encoder:
         model.encoder.requires_grad_(False)
     arguments = run.arguments(
@@ -59,10 +66,8 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        max_grad_norm=settings.max_grad_norm,
         lambda_w=settings.lambda_w,
         lambda_c=settings.lambda_c,
-        lambda_head=settings.lambda_head,
     )
     trainer = SupervisedTrainer(model, arguments, inputs[TRAIN], inputs[DEV], report=log)
     run.train(trainer)
@@ -82,7 +87,6 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             "best_epoch": best["epoch"],
             "epochs": trainer.scores(),
             "rows": {part: len(rows) for part, rows in data.parts.items()},
-            "classes": data.counts(),
             "training_rows_left_out": data.left_out,
             "coverage": None if coverage is None else vars(coverage),
             "parameters": sum(item.numel() for item in model.parameters()),
@@ -96,7 +100,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             "description": TASKS[settings.task].description,
             "objective": model.config.objective,
             "pairs": data.pairs,
-            "parts": {part: data.source(part) for part in data.parts},
+            "parts": data.sources,
             "class_names": data.classes,
             "column": data.column,
             "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
@@ -116,21 +120,8 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
 
 def _note(data: SupervisedData, part: str) -> str:
     """Says in the model index what the name of the split does not."""
-    drawn = f"; {data.source(part)}" if part in data.shares else ""
+    drawn = "" if data.sources[part] == data.parts[part].split else f"; {data.sources[part]}"
     return drawn + ("; it chose the epoch" if part == DEV else "")
-
-
-def _data(settings: SupervisedSettings) -> SupervisedData:
-    data = read_supervised(settings)
-    parts = ", ".join(f"{part} {len(rows):,} ({data.source(part)})" for part, rows in data.parts.items())
-    log(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
-    if data.left_out:
-        log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
-    for part, counts in data.counts().items():
-        absent = [name for name, count in counts.items() if not count]
-        if absent:
-            log(f"the {part} part has no row of the class {', '.join(absent)}: it counts for the others alone")
-    return data
 
 
 def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Any]:

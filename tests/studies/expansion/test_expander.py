@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 import random
 
 import pytest
@@ -82,10 +81,10 @@ def test_verbs_of_being_agree_with_what_is_before_them(every):
 
 
 def test_most_words_of_another_language_leave_a_sentence_alone(every):
-    sentences = ["Der alte Hund schläft mit dem boy.", "Le vieux chien dort", "dog und Katz"]
+    sentences = ["Der alte Hund schläft mit dem boy.", "Le vieux chien dort"]
     found = every.expand_counted(sentences)
-    assert found.foreign.tolist() == [True, True, False]
-    assert found.texts[:2] == sentences[:2] and found.texts[2] != sentences[2]
+    assert found.texts == sentences and not found.expandable.any()
+    assert every.expand(["dog und Katz"]) == ["a member of the genus Canis und Katz"]
 
 
 def test_the_mean_number_of_expanded_words_is_the_share(make):
@@ -108,19 +107,6 @@ def test_the_result_depends_on_sentence_seed_and_epoch_alone(make):
     assert [shuffled[order.index(place)] for place in range(len(order))] == expected
     assert [expander.expand([text], 1)[0] for text in sentences[:50]] == expected[:50]
     assert expander.expand(sentences, 2) != expected != make(share=0.5, seed=4).expand(sentences, 1)
-
-
-def test_random_senses_take_all_senses_that_are_no_names(make):
-    sentences = [f"The dog {number}" for number in range(200)]
-    texts = {text.rpartition(" ")[0] for text in make(share=1.0, senses="random").expand(sentences)}
-    assert texts == {"The member of the genus Canis", "The dull girl or woman"}
-    assert {text.rpartition(" ")[0] for text in make(share=1.0).expand(sentences)} == {"The member of the genus Canis"}
-
-
-def test_a_copy_sent_to_another_process_expands_alike(make):
-    expander = make(share=0.5, seed=2)
-    expected = expander.expand(SENTENCES)
-    assert pickle.loads(pickle.dumps(expander)).expand(SENTENCES) == expected
 
 
 @settings(max_examples=150, deadline=None)

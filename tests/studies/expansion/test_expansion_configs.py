@@ -23,7 +23,7 @@ def settings_of(name):
 )
 def test_the_configurations_differ_from_those_of_paper_000_in_their_expansion_only(kind, way, name, value):
     settings = settings_of(f"paper_004_{kind}_{way}")
-    expansion = {"expansion": "auto", "expansion_words": 0.3, "expansion_variants": 4, name: value}
+    expansion = {"expansion": "auto", name: value}
     assert settings == {**settings_of(f"../paper_000_{kind}"), **expansion}
 
 

@@ -20,7 +20,7 @@ from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.expansion.expander import Expanded
 from hf_paraphrase.studies.expansion.training_expansions import (
-    ExpandedTraining,
+    VARIANTS,
     ExpansionWriter,
     compositionality_loss,
 )
@@ -43,8 +43,7 @@ class ToyExpander:
                 number = int(words[places[0]][1:])
                 words[places[0]] = f"d{(number + epoch) % 20} d{(number + 7) % 20}"
             texts.append(" ".join(words))
-        zeros = np.zeros(len(texts), np.int64)
-        return Expanded(texts, np.array(counts, np.int64), zeros, zeros, zeros)
+        return Expanded(texts, np.array(counts, np.int64), np.array(counts, np.int64))
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +59,9 @@ def folder(tmp_path_factory):
     return path
 
 
-def read(folder, *, share=1.0, everything=True, variants=2, seed=0):
+def read(folder, *, share=1.0, weight=1.0, seed=0):
     tokenizer = build_word_level_tokenizer(WORDS)
-    writer = ExpansionWriter(
-        ToyExpander(), tokenizer, share=share, everything=everything, variants=variants, seed=seed
-    )
+    writer = ExpansionWriter(ToyExpander(), tokenizer, share=share, weight=weight, seed=seed)
     texts = []
 
     def note(block):
@@ -90,33 +87,33 @@ def test_every_sentence_that_can_be_expanded_has_the_expansions_of_its_variants(
     seen = 0
     for row, text in enumerate(texts):
         assert row_of(pairs, row) == tokenizer(text)["input_ids"]
-        found = [ToyExpander().expand_counted([text], epoch) for epoch in range(2)]
+        found = [ToyExpander().expand_counted([text], epoch) for epoch in range(VARIANTS)]
         if not found[0].expanded[0]:
             assert expansions.numbers[row] == -1
             continue
-        for epoch in range(5):
+        for epoch in range(6):
             (number,) = expansions.variant(np.array([row]), np.array([epoch]))
-            assert row_of(expansions, number) == tokenizer(found[epoch % 2].texts[0])["input_ids"]
+            assert row_of(expansions, number) == tokenizer(found[epoch % VARIANTS].texts[0])["input_ids"]
         seen += 1
-    assert seen == len(expansions) > 20
+    assert seen == expansions.num_expanded > 20
 
 
 def test_the_share_draws_the_sentences_that_join_and_nothing_else_is_expanded_for_them(folder):
     _, _, every, _ = read(folder, share=2.0)
     assert sorted(every.joined.tolist()) == np.flatnonzero(every.numbers >= 0).tolist()
-    _, _, some, _ = read(folder, share=0.8, everything=False, seed=3)
+    _, _, some, _ = read(folder, share=0.8, weight=0.0, seed=3)
     assert 0 < len(some.joined) < len(every.joined)
     assert sorted(some.joined.tolist()) == np.flatnonzero(some.numbers >= 0).tolist()
-    _, _, again, _ = read(folder, share=0.8, everything=False, seed=3)
-    _, _, other, _ = read(folder, share=0.8, everything=False, seed=4)
+    _, _, again, _ = read(folder, share=0.8, weight=0.0, seed=3)
+    _, _, other, _ = read(folder, share=0.8, weight=0.0, seed=4)
     assert some.joined.tolist() == again.joined.tolist() != other.joined.tolist()
     _, _, none, _ = read(folder, share=0.0)
-    assert len(none.joined) == 0 < len(none)
+    assert len(none.joined) == 0 < none.num_expanded
 
 
 def collator_of(data, weight=0.0, **options):
     _, pairs, expansions, _ = data
-    return PairCollator(pairs, pad_token_id=0, augmentation=ExpandedTraining(expansions, weight), **options)
+    return PairCollator(pairs, pad_token_id=0, augmentation=dataclasses.replace(expansions, weight=weight), **options)
 
 
 def sentences_of(batch, prefix=""):
@@ -131,7 +128,7 @@ def test_pairs_that_join_are_a_sentence_and_its_expansion_of_the_epoch(data):
     for number, row in enumerate(expansions.joined):
         for epoch in range(3):
             batch = collator([(epoch, 2), (epoch, len(pairs) + number), (epoch, 0)])
-            expanded = ToyExpander().expand_counted([texts[row]], epoch % 2).texts[0]
+            expanded = ToyExpander().expand_counted([texts[row]], epoch).texts[0]
             expected = [texts[4], texts[row], texts[0], texts[5], expanded, texts[1]]
             assert sentences_of(batch) == tokenizer(expected)["input_ids"]
             assert batch["keys"].tolist() == pairs.keys[[4, row, 0, 5, row, 1]].tolist()
@@ -172,7 +169,7 @@ def trainer_of(path, data, model=None, *, expansion_weight=0.0, **settings):
     options = {"num_train_epochs": 2, "per_device_train_batch_size": 10, "learning_rate": 0.02, "use_cpu": True}
     options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, "dense_optimizer": True, **settings}
     arguments = EncoderTrainingArguments(output_dir=str(path), **options)
-    augmentation = ExpandedTraining(expansions, expansion_weight)
+    augmentation = dataclasses.replace(expansions, weight=expansion_weight)
     return EncoderTrainer(model or make(), arguments, pairs, tokenizer, augmentation=augmentation)
 
 
@@ -187,7 +184,7 @@ def test_training_takes_the_steps_of_a_plain_loop_with_both_losses(tmp_path, dat
     trainer = trainer_of(tmp_path, (tokenizer, pairs, expansions, texts), model, expansion_weight=0.6, **settings)
     trainer.train()
     assert trainer.state.global_step == 2 * -(-(len(pairs) + len(expansions.joined)) // 10)
-    collator = PairCollator(pairs, pad_token_id=0, augmentation=ExpandedTraining(expansions))
+    collator = PairCollator(pairs, pad_token_id=0, augmentation=expansions)
     optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
     for epoch in range(2):
         trainer.batches.set_epoch(epoch)

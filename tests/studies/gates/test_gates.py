@@ -65,12 +65,13 @@ def test_the_gates_of_words_are_those_of_each_sentence_alone(settings):
     ]
     found = word_gates(encoder, sentences)
     expected = [alone(encoder, item.text) for item in sentences]
-    np.testing.assert_allclose(found.gates, np.concatenate([gates.mean(1) for gates, _ in expected]), atol=1e-6)
+    np.testing.assert_allclose(
+        [word.gate for word in found], np.concatenate([gates.mean(1) for gates, _ in expected]), atol=1e-6
+    )
     norms = np.concatenate([np.linalg.norm(vectors, axis=1) for _, vectors in expected])
-    np.testing.assert_allclose(found.gated_norms, norms, rtol=1e-5)
-    assert found.positions.tolist() == [*range(6), 0, *range(7), 0]
-    assert found.sentences.tolist() == [0] * 6 + [1] + [2] * 7 + [3]
-    assert [found.words[row] for row in np.flatnonzero(~found.known)] == ["zzz"]
+    np.testing.assert_allclose([word.norm for word in found], norms, rtol=1e-5)
+    assert [word.sentence for word in found] == [0] * 6 + [1] + [2] * 7 + [3]
+    assert [word.word for word in found if not word.known] == ["zzz"]
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:2])
@@ -81,21 +82,21 @@ def test_a_word_in_pieces_has_the_mean_of_its_pieces(settings):
     found = word_gates(encoder, [sentence])
     encoded = encoder.tokenizer.backend_tokenizer.encode(sentence.text)
     gates, _ = alone(encoder, sentence.text)
-    assert len(encoded.ids) > 3 and found.words == ["the", "catastrophe", "sat"]
+    assert len(encoded.ids) > 3 and [word.word for word in found] == ["the", "catastrophe", "sat"]
     for word, (start, end) in enumerate(sentence.spans):
         pieces = [row for row, (_, last) in enumerate(encoded.offsets) if start < last <= end]
-        assert found.gates[word] == pytest.approx(gates[pieces].mean(), abs=1e-6)
-    assert found.labels[TAG] == ["DT", "NN", "VBD"]
+        assert found[word].gate == pytest.approx(gates[pieces].mean(), abs=1e-6)
+    assert [word.labels for word in found] == [{TAG: "DT"}, {TAG: "NN"}, {TAG: "VBD"}]
     words, components = component_gates(encoder, sentence)
-    assert words == found.words
-    np.testing.assert_allclose(components.mean(1), found.gates, atol=1e-6)
+    assert words == [word.word for word in found]
+    np.testing.assert_allclose(components.mean(1), [word.gate for word in found], atol=1e-6)
 
 
 def test_skipped_unknown_words_are_left_out():
     encoder = make(skip_unknown=True)
     found = word_gates(encoder, words_of_texts(encoder, ["zzz the cat", "zzz"]))
     # Alone an unknown word counts, for there is no other.
-    assert found.words == ["the", "cat", "zzz"]
+    assert [word.word for word in found] == ["the", "cat", "zzz"]
     words, _ = component_gates(encoder, words_of_texts(encoder, ["zzz the cat"])[0])
     assert words == ["the", "cat"]
 
@@ -105,7 +106,7 @@ def test_text_without_words_and_models_without_gates_are_refused():
         word_gates(make(), [LabelledSentence("", ())])
     tokenizer = build_word_level_tokenizer(VOCABULARY)
     encoder = SentenceEncoder(AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)), tokenizer)
-    with pytest.raises(ModelError, match="`avg` has no gates"):
+    with pytest.raises(ModelError, match="`avg` does not give gates"):
         check_gran(encoder, "folder")
 
 
@@ -123,14 +124,14 @@ def test_the_table_sees_a_gate_that_depends_on_the_tag():
         encoder.model.embeddings[[2, 8], 0] = -1.0  # the, .
         encoder.model.embeddings[[3, 4], 0] = 1.0  # cat, sat
     sentence = LabelledSentence.of_words(["the", "cat", "sat"], tag=["DT", "NN", "VBD"])
-    gates = word_gates(encoder, [sentence] * 5)
-    rows = {row["name"]: row for row in gate_table(gates, gates.labels[TAG], min_count=2, replicates=10, seed=0)}
+    words = word_gates(encoder, [sentence] * 5)
+    tags = [word.labels[TAG] for word in words]
+    rows = {row["name"]: row for row in gate_table(words, tags, min_count=2, seed=0)}
     high, low = 1 / (1 + np.exp(-5.0)), 1 / (1 + np.exp(5.0))
     assert list(rows) == ["NN", "VBD", "DT"] and [row["words"] for row in rows.values()] == [5, 5, 5]
     assert [row["gate"] for row in rows.values()] == pytest.approx([high, high, low], abs=1e-6)
-    assert rows["DT"]["norm_of_x"] == pytest.approx(1.0) and rows["DT"]["norm_of_a"] == pytest.approx(low, abs=1e-6)
-    assert rows["DT"]["against_position"] == pytest.approx(0, abs=1e-6)
-    assert gate_table(gates, gates.labels[TAG], min_count=6, replicates=10, seed=0) == []
+    assert rows["DT"]["norm_of_a"] == pytest.approx(low, abs=1e-6)
+    assert gate_table(words, tags, min_count=6, seed=0) == []
 
 
 def row(name, gate, norm):

@@ -14,7 +14,7 @@ from hf_paraphrase.models.modeling_sdae import SdaeModel
 from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, LengthBatches, SdaeCollator
 from hf_paraphrase.studies.sdae.noise import WordNoise
 from hf_paraphrase.studies.sdae.sentences import encode_sentences
-from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments, compositionality_loss
+from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments, expansion_distance
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -42,8 +42,8 @@ def texts_of(count, seed=0):
     return [" ".join(generator.choice(WORDS, generator.integers(2, 9))) for _ in range(count)]
 
 
-def encoded(tokenizer, count=60, **settings):
-    return encode_sentences(texts_of(count), tokenizer, max_words=20, keep_text=True, **settings)
+def encoded(tokenizer, count=60):
+    return encode_sentences(texts_of(count), tokenizer, max_words=20, keep_text=True)[0]
 
 
 # ----- sentences
@@ -51,15 +51,11 @@ def encoded(tokenizer, count=60, **settings):
 
 def test_sentences_are_kept_in_order_once_and_what_is_left_out_is_counted(tokenizer):
     texts = ["w1 w2", "", "w3", "W1  w2", "w4 " * 7, "w5 w6 é", " ", "w1 w2"]
-    found = encode_sentences(iter(texts), tokenizer, max_words=6, keep_text=True)
-    assert [found.text(number) for number in range(len(found))] == ["w1 w2", "w5 w6 é"]
-    assert [found.ids(number).tolist() for number in range(2)] == [
-        tokenizer(t)["input_ids"] for t in ("w1 w2", "w5 w6 é")
-    ]
-    assert found.lengths().tolist() == [2, 3]
-    assert found.left_out == {"repeated": 2, "too long": 1, "of one word": 1, "empty": 2}
-    # Words of repeated sentences count: their frequency weights the vector of the unknown word.
-    assert found.tokens.ids.tolist().count(tokenizer.convert_tokens_to_ids("w1")) == 3 and len(found.tokens.ids) == 9
+    found, left_out = encode_sentences(iter(texts), tokenizer, max_words=6, keep_text=True)
+    assert found.texts == ["w1 w2", "w5 w6 é"] and left_out == 6
+    assert [found.ids(number).tolist() for number in range(2)] == tokenizer(found.texts)["input_ids"]
+    other = found.take(np.array([1]))
+    assert other.texts == ["w5 w6 é"] and other.ids(0).tolist() == found.ids(1).tolist() and len(other) == 1
 
 
 # ----- batches
@@ -99,7 +95,7 @@ def test_expansion_as_noise_is_read_and_the_original_reconstructed(tokenizer):
     batch = SdaeCollator(sentences, tokenizer, QUIET, seed=0, expander=expander)([(3, 1), (3, 2)])
     assert expander.calls == [(2, 3)]
     for row, number in enumerate((1, 2)):
-        text = sentences.text(number)
+        text = sentences.texts[number]
         read = batch["input_ids"][row][batch["attention_mask"][row] == 1].tolist()
         assert read == tokenizer(f"{text} w3 w{len(text) % 5}")["input_ids"]
         assert batch["labels"][row][batch["labels"][row] >= 0].tolist() == tokenizer(text)["input_ids"]
@@ -117,7 +113,7 @@ def test_for_the_regulariser_originals_and_expansions_without_noise_follow(token
     rows = rows_of(batch)
     assert rows[:2] == rows_of(SdaeCollator(sentences, tokenizer, noise, seed=0)([(3, 1), (3, 2)]))
     assert rows[2:4] == [sentences.ids(1).tolist(), sentences.ids(2).tolist()]
-    texts = [sentences.text(number) for number in (1, 2)]
+    texts = [sentences.texts[number] for number in (1, 2)]
     assert rows[4:] == [tokenizer(f"{text} w3 w{len(text) % 5}")["input_ids"] for text in texts]
     assert len(batch["labels"]) == 2
 
@@ -182,7 +178,7 @@ def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_
         output = model(**batch)
         total += output.loss.item()
         words += (batch["labels"] >= 0).sum().item() + 1
-        distance += compositionality_loss(*output.pooler_output[1:].chunk(2)).item() / 10
+        distance += expansion_distance(output.pooler_output[1:]).item() / 10
     assert found["eval_loss"] == pytest.approx(total / words, rel=1e-5)
     assert found["eval_expansion_distance"] == pytest.approx(distance, rel=1e-4)
     assert lines == [
