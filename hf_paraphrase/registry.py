@@ -200,7 +200,6 @@ SOURCES = Registry(
         "pit2015": "hf_paraphrase.data.sources.graded:Pit2015Source",
         "msrp": "hf_paraphrase.data.sources.msrp:MsrpSource",
         "transfer": "hf_paraphrase.data.sources.transfer:TransferSource",
-        "bucc": "hf_paraphrase.data.sources.bucc:BuccSource",
         "comparable": "hf_paraphrase.studies.mining.comparable:prepare_comparable",
     },
 )

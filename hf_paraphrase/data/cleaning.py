@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from .same_text import has_words, same_texts
 
-LENGTH_UNITS = ("words", "characters")
 # What `str.split` splits at outside ASCII: the following bytes by the leading byte of its UTF-8 form.
 _WIDE_SPACES: dict[int, list[bytes]] = {}
 for _code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000):
@@ -26,7 +25,6 @@ class CleaningRules:
     min_length: int = 0
     max_length: int = 0
     max_length_ratio: float = 0.0
-    length_unit: str = "words"
 
 
 def count_words(texts: pa.Array) -> np.ndarray:
@@ -81,8 +79,7 @@ def clean(table: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table
 
     drop("empty_side", has_words(source) & has_words(target))
     limited = bool(rules.min_length or rules.max_length or rules.max_length_ratio)
-    by_words = rules.length_unit == "words"
-    if rules.drop_identical or (limited and by_words):
+    if rules.drop_identical or limited:
         words = count_words(source), count_words(target)
     if rules.drop_identical:
         # Only sides with as many words that begin alike are worth folding.
@@ -93,8 +90,7 @@ def clean(table: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table
         good[rows] = pc.not_equal(*sides).to_numpy(zero_copy_only=False)
         drop("identical_sides", good)
     if limited:
-        lengths = words if by_words else (_count_characters(source), _count_characters(target))
-        shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
+        shorter, longer = np.minimum(*words), np.maximum(*words)
         if rules.min_length:
             drop("too_short", shorter >= rules.min_length)
         if rules.max_length:
@@ -111,7 +107,3 @@ def _may_begin_alike(source: pa.Array, target: pa.Array) -> np.ndarray:
     )
     both_ascii = pc.and_(pc.ascii_is_alnum(first), pc.ascii_is_alnum(second))
     return pc.or_(pc.equal(first, second), pc.invert(both_ascii)).to_numpy(zero_copy_only=False)
-
-
-def _count_characters(texts: pa.Array) -> np.ndarray:
-    return pc.utf8_length(pc.utf8_trim_whitespace(texts)).fill_null(0).to_numpy(zero_copy_only=False)

@@ -28,7 +28,8 @@ from .same_text import words_of, words_of_all
 VERSION = 2
 SHORTEST_IN_WORDS = 4
 SHORTEST_NGRAM = 4
-DEFAULT_SHARE = 0.7
+SHARE = 0.7
+"""The least share of the n-grams of a sentence that must occur in a set."""
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 normalise = words_of
 normalise_all = words_of_all
@@ -70,18 +71,13 @@ def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
 class Containment:
     """The n-grams of several named evaluation sets, of normalised sentences.
 
-    A set matches a sentence if at least a share of the n-grams of the sentence occur in it (Chowdhery et al. 2022,
-    "PaLM", section 8, take 70 % of the 8-grams of an example), or if one of its sentences, of n words or more, stands
-    as a whole in the sentence. Sentences of fewer than n words have no n-gram, and are matched exactly only.
-
-    Args:
-        size: The number of words of an n-gram.
-        share: The least share of the n-grams of a sentence that must occur in a set, above 0 and at most 1.
+    A set matches a sentence if at least 70 % of the n-grams of the sentence occur in it (of 8-grams: Chowdhery et al.
+    2022, "PaLM", section 8), or if one of its sentences, of n words or more, stands as a whole in the sentence.
+    Sentences of fewer than n words have no n-gram, and are matched exactly only.
     """
 
-    def __init__(self, size: int, share: float = DEFAULT_SHARE) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.share = share
         self.names: list[str] = []
         self._sets_of: dict[str, set[str]] = {}
         self._begun_by: dict[str, list[tuple[str, str]]] = {}
@@ -107,7 +103,7 @@ class Containment:
             ngrams = self._ngrams(text)
             known = [ngram for ngram in ngrams if ngram in self._sets_of]
             shared = Counter(name for ngram in known for name in self._sets_of[ngram])
-            matched = {name for name, number in shared.items() if number >= self.share * len(ngrams)}
+            matched = {name for name, number in shared.items() if number >= SHARE * len(ngrams)}
             contained = (pair for ngram in known for pair in self._begun_by.get(ngram, ()))
             matched.update(name for name, sentence in contained if sentence in f" {text} ")
             for name in matched:
@@ -128,14 +124,12 @@ class Fingerprints:
 
     Attributes:
         version_1: The names of the sets whose fingerprints are of version 1.
-        is_new: Whether a sentence has another fingerprint than in version 1.
     """
 
     def __init__(self, sets: Mapping[str, np.ndarray], containment: Containment | None = None) -> None:
         self.containment = containment
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
         self.version_1: set[str] = set()
-        self.is_new = False
 
     def add(self, name: str, texts: pa.Array) -> int:
         """Adds a set of sentences; returns how many have a fingerprint."""
@@ -143,7 +137,6 @@ class Fingerprints:
         numbers, has_one = _fingerprints_of_words(normal)
         if not has_one.any():
             return 0
-        self.is_new = self.is_new or not normal.equals(_of_version_1(texts, normal))
         self.add_numbers(name, numbers[has_one])
         if self.containment is not None:
             self.containment.add(name, normal)
@@ -175,11 +168,6 @@ class Fingerprints:
         by_ngrams = self.containment.names
         labels = self.containment.label
         return [label for name in self.sets for label in (name, labels(name)) if label == name or name in by_ngrams]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The number of different fingerprints in each set."""
-        return {name: len(values) for name, values in self.sets.items()}
 
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
         """Finds for each set the rows of which any column holds a sentence of it.

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, setting
-from .schema import plain_name
+from .schema import plain_name, usual_pair_columns
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
@@ -30,17 +30,6 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 """Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
 
 _LONGEST_RECORD_LINES = 100
-_NUMBERED = ("sentence", "sent", "text", "string", "question")
-_ROLES = (
-    "premise hypothesis anchor positive reference translation paraphrase original source target src tgt trg mt ref"
-)
-_VALUES = "score similarity relatedness relatedness_score rating grade label labels gold_label quality is_duplicate"
-_OTHERS = "id idx index pair_id pairid guid lang language source_lang target_lang src_lang tgt_lang split"
-USUAL_NAMES = frozenset(
-    [*_NUMBERED, *_ROLES.split(), *_VALUES.split(), *_OTHERS.split()]
-    + [f"{name}{mark}" for name in _NUMBERED for mark in ("1", "2", "_1", "_2", "_a", "_b", "a", "b", "1_id", "2_id")]
-)
-"""What columns of pairs are called in data sets, in lower case, with `_` for spaces and hyphens."""
 _DOUBLED_QUOTES = r'(^|\t)"([^"\t]|"")*""([^"\t]|"")*"(\t|$)'
 
 
@@ -49,8 +38,8 @@ class HeaderSettings(Settings):
     """What the first line of a file given as `--tsv` is."""
 
     header: str = setting(
-        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if each of its "
-        "fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
+        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if its fields "
+        "are names in --columns, or two of them usual names of the sides, such as sentence1 and sentence2",
         "auto",
         choices=["auto", "yes", "no"],
         only_with="tsv",
@@ -205,15 +194,15 @@ def read_tsv(
 
 
 def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
-    """Returns the names in the first line of a tab-separated file; None if it has anything but names of columns.
+    """Returns the names in the first line of a tab-separated file; None if it is not a line of names of columns.
 
-    That is asked narrowly, for a row that is lost is worse than a header that is kept: there are two fields at least,
-    all different, and each is one of :data:`USUAL_NAMES` or of the names given, but for the case of its letters.
+    It is one if both sides of pairs are in it by a usual name, or if all its fields, two at least, are among `names`.
     """
     fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
     plain = [plain_name(field) for field in fields]
-    known = USUAL_NAMES.union(map(plain_name, names))
-    return fields if len(fields) > 1 and len(set(plain)) == len(plain) and known.issuperset(plain) else None
+    named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
+    is_header = named or {"source", "target"}.issubset(plain) or usual_pair_columns(plain)
+    return fields if is_header and len(set(plain)) == len(plain) else None
 
 
 def _without_quoted(

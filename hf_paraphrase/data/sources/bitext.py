@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
 from ...settings import seed_setting, setting
-from ..cleaning import LENGTH_UNITS, CleaningRules, clean
+from ..cleaning import CleaningRules, clean
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
 from ..languages import check_language, primary_language
@@ -22,7 +22,7 @@ from ..schema import BITEXT
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
 from .gettext_catalogue import find_catalogues, read_catalogues
-from .preparation import funnel_rows, recipe_of
+from .preparation import recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Selection, Source
 from .tmx import read_tmx
 
@@ -88,21 +88,12 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     drop_identical: bool = setting(
         "leave out training rows whose sides are the same but for case, white space and invisible characters", False
     )
-    min_length: int = setting(
-        "least length of a side of a training row, in --length-unit; 0 = no limit", 0, at_least=0
-    )
-    max_length: int = setting(
-        "greatest length of a side of a training row, in --length-unit; 0 = no limit", 0, at_least=0
-    )
+    min_length: int = setting("least words on a side of a training row; 0 = no limit", 0, at_least=0)
+    max_length: int = setting("most words on a side of a training row; 0 = no limit", 0, at_least=0)
     max_length_ratio: float = setting(
-        "greatest ratio of the longer side of a training row to the shorter, in --length-unit; 0 = no limit",
+        "greatest ratio of the words of the longer side of a training row to those of the shorter; 0 = no limit",
         0.0,
         at_least=0,
-    )
-    length_unit: str = setting(
-        "what lengths count: words between white space, or characters (Chinese, Japanese, Thai, …)",
-        "words",
-        choices=LENGTH_UNITS,
     )
     drop_duplicates: str = setting(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
@@ -167,14 +158,9 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
                 parts.append(self._part(split, *_aligned(source, target), CleaningRules()))
         return parts
 
-    def looked_at(self) -> list[Path]:
-        """Lists all raw files but the catalogues, of which a faulty one may be left out whole."""
-        given = [path for part in self.parts() if part.split != "train" for path in part.files]
-        return given if self.gettext is not None else self.files()
-
     def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
         """Returns the languages, the columns, and what each rule left."""
-        read = {part: (found, funnel_rows(found)) for part, found in counts.items() if "lines" in found}
+        read = {part: found for part, found in counts.items() if "lines" in found}
         names = list(dict.fromkeys(path.name for path in self.files()))
         # provenance.json has them all.
         more = [f"and {len(names) - _LISTED_FILES} more"] if len(names) > _LISTED_FILES else []
@@ -196,7 +182,6 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             min_length=self.min_length,
             max_length=self.max_length,
             max_length_ratio=self.max_length_ratio,
-            length_unit=self.length_unit,
         )
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: CleaningRules, **options: Any) -> Part:
@@ -211,7 +196,6 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             compared=("target",),
             clean=partial(_cleaned, prefix, languages, rules),
             repeating=REPEATING,
-            remedy="loosen the rules" if split == "train" else None,
             **options,
         )
 
@@ -226,7 +210,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             return [path], partial(read_tmx, path, self.source_lang, self.target_lang)
         if self.gettext is not None:
             lang, english = self._gettext_languages()
-            catalogues = find_catalogues(Path(self.gettext), lang)
+            catalogues = find_catalogues(Path(self.gettext))
             return catalogues, partial(read_catalogues, catalogues, lang, english)
         return _aligned(self.source_file or "", self.target_file or "")
 

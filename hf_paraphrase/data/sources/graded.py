@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 from ...errors import InputError
 from ...settings import setting
-from ..text_files import LineErrors, first_line_of, read_lines
+from ..text_blocks import LineErrors, files_below
+from ..text_files import first_line_of, read_lines
 from ..typed_fields import Field, read_tables, read_typed_fields
-from .source import LineErrorSettings, NothingThereError, Part, Source, files_below, source_folder
+from .source import LineErrorSettings, NothingThereError, Part, Source, source_folder
 
 MAXIMUM_SCORE = 5.0
 SET_NAMES: dict[str, tuple[str, ...]] = {
@@ -273,24 +274,24 @@ class GradedSource(Source, LineErrorSettings):
     """What graded sets share: a folder below which their files are, a split each."""
 
     TAGS: ClassVar[tuple[str, ...]] = ("semantic-textual-similarity",)
+    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
     FAMILY: ClassVar[str] = ""
 
     data_dir: str
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there, each with its sets in the order of the papers."""
-        sets = self._sets()
-        if not sets:
-            where = next(field.metadata["help"] for field in fields(self) if field.name == "data_dir")
-            raise NothingThereError(
-                f"no file of {self.TITLE} is below this folder", path=self.data_dir, remedy=f"--data-dir is {where}"
-            )
         by_split: dict[str, list[GradedFile]] = {}
-        for graded in sets.values():
-            by_split.setdefault(self.split_of(graded), []).append(graded)
-        order = list(dict.fromkeys(_SPLITS.values()))
+        for (split, _), graded in self._sets().items():
+            by_split.setdefault(split, []).append(graded)
+        if not by_split:
+            raise NothingThereError(
+                f"no file of {self.TITLE} is below this folder",
+                path=self.data_dir,
+                remedy="--help names the files that belong below --data-dir",
+            )
         parts = []
-        for split in sorted(by_split, key=lambda name: (order.index(name) if name in order else 0, name)):
+        for split in sorted(by_split, key=lambda name: (self.PARTS.index(name) if name in self.PARTS else 0, name)):
             names = SET_NAMES.get(split, ())
             files = sorted(
                 by_split[split],
@@ -300,15 +301,6 @@ class GradedSource(Source, LineErrorSettings):
             parts.append(Part(split, files[0].schema, paths, partial(_all, files)))
         return parts
 
-    def missing(self) -> list[str]:
-        """Names the splits that are not there."""
-        present = {part.split for part in self.parts()}
-        return [split for split in dict.fromkeys(_SPLITS.values()) if split not in present]
-
-    def split_of(self, graded: GradedFile) -> str:
-        """Names the split that a file belongs to."""
-        return _SPLITS[graded.name]
-
     def _sets(self) -> dict[tuple[str, str], GradedFile]:
         """Finds the sets of the benchmark by split and name; a set that is there twice is an error."""
         sets: dict[tuple[str, str], GradedFile] = {}
@@ -316,7 +308,8 @@ class GradedSource(Source, LineErrorSettings):
             graded = recognise_graded_file(path)
             if graded is None or graded.rows is None or not graded.family.startswith(self.FAMILY):
                 continue
-            key = (self.split_of(graded), graded.name if self.FAMILY == "STS1" else "")
+            is_semeval = self.FAMILY == "STS1"
+            key = (graded.family.replace(" ", "_"), graded.name) if is_semeval else (_SPLITS[graded.name], "")
             if key in sets:
                 raise InputError(
                     f"{graded.family} {graded.name} occurs twice, also as {sets[key].path}",
@@ -360,10 +353,6 @@ class StsSource(GradedSource):
         present = {f"{graded.family} {graded.name}" for graded in self._sets().values()}
         names = (f"{family} {name}" for family, names in SET_NAMES.items() for name in names)
         return [name for name in names if name not in present]
-
-    def split_of(self, graded: GradedFile) -> str:
-        """Names the split by the year."""
-        return graded.family.replace(" ", "_")
 
 
 @dataclass(kw_only=True)

@@ -1,24 +1,23 @@
 """Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages.
 
-Configurations of the builder are named by the language: `fr` has all splits; `fr.80` takes as many training pairs
-as are estimated to be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on
-which the two annotators differed. Training pairs that are also development or test pairs, in either order, are left
-out and counted; `--decontaminate` looks for single sentences too, of four words or more.
+The configuration `labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
+differed. Training pairs that are also development or test pairs, in either order, are left out and counted;
+`--decontaminate` looks for single sentences too, of four words or more.
 
-Raw files are those of the distribution. Parquet files of the Hub have the columns `lang`, `sent1`, `sent2`,
-`annot_score`, `gem_id`; they are found at any depth, the split is the last of `train`, `validation` and `test` in the
-path, and a component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs.
+Raw files are those of the distribution. Parquet files of the Hub have the columns `sent1`, `sent2`, `annot_score`,
+`gem_id`; they are found at any depth, the split is the last of `train`, `validation` and `test` in the path, and a
+component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs.
 Complete annotated parts (`validation.full`) are taken where they are beside shortened ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +29,6 @@ from ..fingerprints import is_among
 from ..records import column_names, read_records
 from ..row_selection import repeat_keys
 from ..text_blocks import LineErrors
-from ..text_files import Block
 from ..typed_fields import Field, read_tables, typed
 from .source import NothingThereError, Part, Read, Source, TrainingSettings, find_files, source_folder
 
@@ -86,7 +84,7 @@ class OpusparcusSource(Source, TrainingSettings):
     LICENSE: ClassVar[str] = "cc-by-nc-4.0"
     URL: ClassVar[str] = "https://huggingface.co/datasets/GEM/opusparcus"
     TEMPLATE: ClassVar[str] = "opusparcus"
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "labelled")
+    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
         "the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files", path=True
@@ -97,16 +95,11 @@ class OpusparcusSource(Source, TrainingSettings):
         "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
         None,
     )
-    first: int = setting("take this many training pairs, best first; 0 = all", 0, at_least=0, excludes="quality")
 
     @property
     def title(self) -> str:
         """The name, with the language."""
         return f"Opusparcus 1.0 ({self.lang})"
-
-    def limit(self) -> int | None:
-        """Returns the number of training pairs to take; None for all."""
-        return (self.first or None) if self.quality is None else pairs_at_quality(self.lang, self.quality)
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
@@ -117,11 +110,11 @@ class OpusparcusSource(Source, TrainingSettings):
                 path=self.data_dir,
                 remedy=f"expected {self.lang}/train/{self.lang}-train.txt.bz2, dev and test, or Parquet files",
             )
-        if "train" not in sources and (self.quality is not None or self.first or self.decontaminate):
+        if "train" not in sources and (self.quality is not None or self.decontaminate):
             raise InputError(
                 f"no training pairs of {self.lang} below this folder",
                 path=self.data_dir,
-                remedy="--quality, --first and --decontaminate concern the training part only",
+                remedy="--quality and --decontaminate concern the training part only",
             )
         judged = [read for split, (_, read) in sources.items() if split != "train"]
         parts = []
@@ -137,11 +130,6 @@ class OpusparcusSource(Source, TrainingSettings):
                 parts.append(Part(split, schema, files, read, configuration="labelled", may_be_empty=True))
         return parts
 
-    def missing(self) -> list[str]:
-        """Names the splits that are not there."""
-        present = {part.split for part in self.parts()}
-        return [split for split in _RAW_FILES if split not in present]
-
     def _sources(self) -> dict[str, tuple[list[Path], Read]]:
         """Finds the files of each split, raw ones before Parquet, and what reads them."""
         selected: int | None = None
@@ -152,28 +140,14 @@ class OpusparcusSource(Source, TrainingSettings):
         except NothingThereError:
             files, selected = _hub_files(source_folder(self.data_dir), self.lang, self.quality)
             read_files = _read_hub
+        most = None
+        if self.quality is not None and self.quality != selected:
+            most = pairs_at_quality(self.lang, self.quality)
         sources: dict[str, tuple[list[Path], Read]] = {}
         for split, paths in files.items():
-            # A folder such as fr.90 holds the selection already.
-            most = self.limit() if split == "train" and selected is None else None
             read = partial(read_files, paths, split, self.lang)
-            sources[split] = (paths, partial(_described, read, split, self.lang, most))
+            sources[split] = (paths, partial(_described, read, split, self.lang, most if split == "train" else None))
         return sources
-
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Reads language, quality and configuration off a name such as `fr.80` or `fr.labelled`."""
-        name = config_name or settings.get("lang") or ""
-        lang, _, rest = name.partition(".")
-        if lang not in LANGUAGES or not (rest in {"", "labelled"} or re.fullmatch(r"\d{1,9}", rest)):
-            raise UsageError(
-                f"no configuration `{name}`", remedy="a language (de, en, fi, fr, ru, sv), e.g. fr, fr.80, fr.labelled"
-            )
-        if settings.setdefault("lang", lang) != lang:
-            raise UsageError(f"the configuration is `{name}`, but lang is `{settings['lang']}`", remedy="give one")
-        if rest.isdecimal() and settings.setdefault("quality", int(rest)) != int(rest):
-            raise UsageError(f"the configuration is `{name}`, but quality is {settings['quality']}", remedy="give one")
-        return name, "labelled" if rest == "labelled" else "default"
 
 
 def pairs_at_quality(lang: str, quality: int) -> int:
@@ -183,7 +157,7 @@ def pairs_at_quality(lang: str, quality: int) -> int:
         qualities = ", ".join(str(percent) for percent in sorted(pairs_by_quality, reverse=True))
         raise UsageError(
             f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}",
-            remedy="take one of these, or --first N",
+            remedy="take one of these, or give --first N to filter",
         )
     return pairs_by_quality[quality]
 
@@ -251,11 +225,9 @@ def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 def _hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, list[Path]], int | None]:
-    """Finds the Parquet files of one language.
+    """Finds the Parquet files of one language by split, and the quality of the training pairs, None for all of them.
 
-    Returns:
-        For each split its files in order, and the quality of the training pairs if their folder is one of `quality`;
-        where there are folders of other qualities only, those of the lowest, which hold all pairs of the others.
+    Without a folder of `quality` those of the lowest are taken, which hold all pairs of the others.
     """
     shards: dict[tuple[str, bool], list[tuple[int, Path]]] = {}
     for path in sorted(folder.rglob("*.parquet")):
@@ -269,7 +241,7 @@ def _hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, 
             shards.setdefault((split, bool(splits[-1]["full"])), []).append((stated, path))
     files: dict[str, list[Path]] = {}
     selected: int | None = None
-    for split in ("train", "validation", "test"):
+    for split in _RAW_FILES:
         found = shards.get((split, True)) or shards.get((split, False)) or []
         qualities = {stated for stated, _ in found}
         # The annotated parts are the same in all of them.
@@ -282,31 +254,14 @@ def _hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, 
 
 
 def _read_hub(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
-    """Streams the rows of one language and split."""
     fields = [Field("id", pattern=".+"), Field("sentence1", pattern="(?s).*"), Field("sentence2", pattern="(?s).*")]
     if split != "train":
         fields.append(Field("score", pa.float64(), low=1, high=4))
     for path in files:
         present = column_names(path, "parquet")
-        names = {field.name: _name_in(present, field.name) for field in fields}
-        names |= {"lang": "lang"} if "lang" in present else {}
-        blocks = _of_language(read_records(path, "parquet", names, errors), lang, errors)
-        for _, table in typed(blocks, fields, path, errors, "fix the file"):
+        names = {}
+        for field in fields:
+            usual = _SYNONYMS[field.name]
+            names[field.name] = next((name for name in usual if name in present), usual[0])
+        for _, table in typed(read_records(path, "parquet", names, errors), fields, path, errors, "fix the file"):
             yield table
-
-
-def _of_language(blocks: Iterable[Block], lang: str, errors: LineErrors) -> Iterator[Block]:
-    """Leaves out the rows of other languages, whose values need not be right, and the column `lang`."""
-    for lines, texts in blocks:
-        if (languages := texts.pop("lang", None)) is None:
-            yield lines, texts
-            continue
-        own = pc.fill_null(pc.equal(languages, lang), False)
-        errors.left_out["other_language"] += len(own) - own.true_count
-        yield lines[own.to_numpy(zero_copy_only=False)], {name: column.filter(own) for name, column in texts.items()}
-
-
-def _name_in(present: Sequence[str], name: str) -> str:
-    """Finds the name of a column in a file of the Hub; the first of its names if it is not there."""
-    names = _SYNONYMS.get(name, (name,))
-    return next((known for known in names if known in present), names[0])

@@ -70,8 +70,8 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
 
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""
-        rules, compared = ("over_limit", "repeated"), ("sentence1", "sentence2")
-        return [Part("train", PIVOT, (), self._read, training=True, texts=(), compared=compared, rules=rules)]
+        compared = ("sentence1", "sentence2")
+        return [Part("train", PIVOT, (), self._read, training=True, texts=(), compared=compared)]
 
     def inputs(self) -> list[str | Path]:
         """Lists the bitexts and the evaluation sets."""
@@ -96,16 +96,11 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
             "rules": counts["train"],
         }
 
-    def results(self) -> dict[str, Any]:
-        """Returns the size of the bitexts, and how many of their source sentences were shared."""
-        return {"bitext_rows": self._counts["rows"], "shared_sources": self._counts["sources"]}
-
     def _names(self) -> list[str]:
         return [to_path(folder).resolve().name for folder in self.bitext]
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
-        self._counts: dict[str, int]
-        pairs, self._counts = pivot_pairs(
+        pairs, counts = pivot_pairs(
             [DataFolder(folder) for folder in self.bitext],
             split=self.split,
             max_pairs_per_source=self.max_pairs_per_source,
@@ -115,7 +110,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
             raise InputError(
                 "no two target sentences share a source sentence", path=self.bitext[0], remedy="add bitexts"
             )
-        errors.left_out.update({name: self._counts[name] for name in ("over_limit", "repeated")})
+        errors.left_out.update({name: counts[name] for name in ("over_limit", "repeated")})
         yield pairs
 
 

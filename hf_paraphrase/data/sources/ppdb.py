@@ -1,11 +1,10 @@
 """The Paraphrase Database, 1.0 and 2.0.
 
-Three layouts are read. `rules`: the database itself, every pack (lexical, one-to-many, many-to-one, phrasal,
-syntactic) and size; `lexical`: a head and its paraphrases on a line, as used for retrofitting word vectors;
-`annotated`: the sample with human scores.
+Three layouts are read, recognised by the first line: the database itself (rules), every pack and size; lexical lists,
+a head and its paraphrases on a line, as used for retrofitting word vectors; the annotated sample with human scores.
 
 Rules have features, `name=value name=value …`, which become columns of numbers. Which there are differs between
-releases, and a column's type only shows when all values are seen: so rules are read twice.
+releases; the first lines of the first file have them all.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from ..text_files import PLAIN_OR_COMPRESSED, Fields, LineErrors, count_fields, 
 from ..typed_fields import FLOAT, Field, read_tables
 from .source import Part, Read, Source, TrainingSettings
 
-LAYOUTS = ("auto", "rules", "lexical", "annotated")
 _SEPARATOR = " ||| "
 _RULE = pa.schema([*PAIRS, ("lhs", pa.string()), ("alignment", pa.string()), ("entailment", pa.string())])
 _LEXICAL = pa.schema([*PAIRS, ("rank", pa.int64())])
@@ -39,7 +37,6 @@ _ANNOTATED = pa.schema([*PAIRS, ("score", pa.float64()), ("lhs", pa.string()), (
 _REMEDY = "fix the line, or fetch the file again"
 _ABSENT = frozenset({"NA", "nan", "NaN", "null", "None", ""})
 """Values that stand for a missing number."""
-_RESERVED = {*_RULE.names, "label", "features"}
 _NUMBER = re.compile(FLOAT)
 
 
@@ -55,12 +52,6 @@ class PpdbSource(Source, TrainingSettings):
     TEMPLATE: ClassVar[str] = "ppdb"
 
     file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
-    layout: str = setting(
-        "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
-        "auto: detect from the first line",
-        "auto",
-        choices=LAYOUTS,
-    )
     max_tokens: int = setting(
         "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0, at_least=0
     )
@@ -76,23 +67,26 @@ class PpdbSource(Source, TrainingSettings):
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
         files = tuple(map(Path, self.file))
-        layouts = {_recognise(path) if self.layout == "auto" else self.layout for path in files}
+        layouts = set(map(_layout_of, files))
         if len(layouts) > 1:
             raise InputError(
                 f"files of several layouts: {', '.join(sorted(layouts))}",
                 path=files[0],
                 remedy="prepare each by itself",
             )
-        layout = layouts.pop()
+        (layout,) = layouts
         if layout == "annotated":
             if self.max_tokens or self.decontaminate:
                 raise UsageError(
                     "--max-tokens and --decontaminate do not apply to the annotated sample", path=files[0]
                 )
             return [Part("test", _ANNOTATED, files, partial(_read_annotated, files))]
-        rules = layout == "rules"
-        read = partial(_limited, partial(_read_rules if rules else _read_lexical, files), self.max_tokens)
-        return [Part("train", None if rules else _LEXICAL, files, read, training=True)]
+        schema, read = _LEXICAL, partial(_read_lexical, files)
+        if layout == "rules":
+            columns = column_names(_features_in(files[0]))
+            schema = pa.schema([*_RULE, *((column, pa.float64()) for column in columns.values())])
+            read = partial(_read_rules, files, columns)
+        return [Part("train", schema, files, partial(_limited, read, self.max_tokens), training=True)]
 
 
 def _limited(read: Read, most: int, errors: LineErrors) -> Iterator[pa.Table]:
@@ -109,37 +103,19 @@ def _limited(read: Read, most: int, errors: LineErrors) -> Iterator[pa.Table]:
             return
 
 
-def _recognise(path: Path) -> str:
-    """Detects the layout from the first line."""
+def _layout_of(path: Path) -> str:
     first = first_line_of(path)
     return "rules" if _SEPARATOR in first else "annotated" if "\t" in first else "lexical"
 
 
-def _read_rules(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads rules twice: for their features and the types of these, then for the rows."""
-    numeric: dict[str, bool] = {}
-    has_entailment = False
-    for table, features in _rules(files, LineErrors("skip")):
-        has_entailment |= table.column("entailment").null_count < table.num_rows
-        for row in features:
-            for name, value in row.items():
-                numeric[name] = numeric.get(name, True) and (value in _ABSENT or _NUMBER.match(value) is not None)
-    columns = column_names(numeric)
-    for table, features in _rules(files, errors):
-        for name, column in columns.items():
-            values = [row.get(name) for row in features]
-            kind = pa.float64() if numeric[name] else pa.string()
-            table = table.append_column(column, pa.array(map(_number, values) if numeric[name] else values, kind))
-        yield table if has_entailment else table.drop_columns(["entailment"])
+def _features_in(path: Path) -> list[str]:
+    """Lists the features of the first rules of a file."""
+    lines = next(read_lines(path, LineErrors("skip"))).drop_null().to_pylist()
+    texts = [line.split(_SEPARATOR)[3] for line in lines if line.count(_SEPARATOR) >= 4]
+    return [name for name in dict.fromkeys(item.rpartition("=")[0] for text in texts for item in text.split()) if name]
 
 
-def _number(text: str | None) -> float | None:
-    """Returns a number; one too great for a float is as good as missing."""
-    value = None if text is None or text in _ABSENT else float(text)
-    return value if value is not None and np.isfinite(value) else None
-
-
-def _rules(files: Iterable[Path], errors: LineErrors) -> Iterator[tuple[pa.Table, list[dict[str, str]]]]:
+def _read_rules(files: Sequence[Path], columns: dict[str, str], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
     for path in files:
         first_line = 1
@@ -156,24 +132,35 @@ def _rules(files: Iterable[Path], errors: LineErrors) -> Iterator[tuple[pa.Table
             lhs, first, second, texts, alignment = map(fields.column, range(5))
             sides = (pc.utf8_trim_whitespace(side) for side in (first, second))
             table = pa.table([*sides, lhs, alignment, fields.take(last)], schema=_RULE)
-            features = [
-                _features(text, path, int(number), errors)
-                for text, number in zip(texts.to_pylist(), numbers, strict=True)
-            ]
-            fits = [row is not None for row in features]
-            yield table.filter(pa.array(fits, pa.bool_())), [row for row in features if row is not None]
+            rows: list[dict[str, float | None]] = []
+            fits = []
+            for text, number in zip(texts.to_pylist(), numbers.tolist(), strict=True):
+                try:
+                    rows.append(_features(text, columns))
+                    fits.append(True)
+                except ValueError as error:
+                    errors.handle(str(error), path, number, "expected name=value, each name once")
+                    fits.append(False)
+            table = table.filter(pa.array(fits, pa.bool_()))
+            for name, column in columns.items():
+                table = table.append_column(column, pa.array([row.get(name) for row in rows], pa.float64()))
+            yield table
 
 
-def _features(text: str, path: Path, line: int, errors: LineErrors) -> dict[str, str] | None:
-    """Splits `name=value name=value …`, each at its last `=`; None for a malformed one, which is reported."""
-    features: dict[str, str] = {}
+def _features(text: str, known: Iterable[str]) -> dict[str, float | None]:
+    """Splits `name=value name=value …`, each at its last `=`."""
+    features: dict[str, float | None] = {}
     for item in text.split():
         name, _, value = item.rpartition("=")
-        if not name or name in features:
-            problem = f"feature `{name}` occurs twice" if name else f"`{item}` is not a feature"
-            errors.handle(problem, path, line, "expected name=value, each name once")
-            return None
-        features[name] = value
+        if name not in known:
+            raise ValueError(f"`{item}` is not one of the features of the first lines")
+        if name in features:
+            raise ValueError(f"feature `{name}` occurs twice")
+        if value not in _ABSENT and not _NUMBER.match(value):
+            raise ValueError(f"the value of `{item}` is not a number")
+        number = None if value in _ABSENT else float(value)
+        # One too great for a float is as good as missing.
+        features[name] = number if number is not None and np.isfinite(number) else None
     return features
 
 
@@ -183,14 +170,15 @@ def column_names(features: Iterable[str]) -> dict[str, str]:
     `PPDB2.0Score` becomes `PPDB2_0Score`, `p(e|f,LHS)` becomes `p_e_f_LHS`, and `-logp(LHS|e1)` `minus_logp_LHS_e1`.
     """
     columns: dict[str, str] = {}
+    taken = {*_RULE.names, "label", "features"}
     for name in features:
         plain = re.sub(r"[^0-9A-Za-z]+", "_", re.sub("^-", "minus_", name)).strip("_") or "feature"
-        if plain[0].isdigit():
-            plain = f"feature_{plain}"
+        plain = f"feature_{plain}" if plain[0].isdigit() else plain
         column, number = plain, 2
-        while column in _RESERVED or column in columns.values():
+        while column in taken:
             column, number = f"{plain}_{number}", number + 1
         columns[name] = column
+        taken.add(column)
     return columns
 
 

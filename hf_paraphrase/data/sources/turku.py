@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from ...errors import InputError
 from ...settings import setting
 from ..records import read_objects
-from ..text_blocks import COMPRESSED, LineErrors, read_blocks
+from ..text_blocks import LineErrors, read_blocks
 from ..typed_fields import Field, read_tables, typed
 from .rows import fitted
 from .source import LineErrorSettings, Part, Source, find_files
@@ -47,9 +47,10 @@ SCHEMA = _schema("sentence1", "sentence2", "score", "grade", "source", "lexical_
 """`score` is the grade without its flags, 1 to 4; what a file does not tell is null."""
 REWRITES = _schema("sentence1", "sentence2", "fold", "document")
 
-_CORPUS = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
 _FILES = {
-    **{f"default/{split}": name for split, name in _CORPUS.items()},
+    "default/train": "train.json",
+    "default/validation": "dev.json",
+    "default/test": "test.json",
     "opus_parsebank/validation": "opus-pb-dev.json",
     "opus_parsebank/test": "opus-pb-test.json",
     "sample/train": "opus-parsebank-sample-annotated.tsv",
@@ -67,7 +68,7 @@ class TurkuSource(Source, LineErrorSettings):
     LICENSE: ClassVar[str] = "cc-by-sa-4.0"
     URL: ClassVar[str] = "https://github.com/TurkuNLP/Turku-paraphrase-corpus"
     TEMPLATE: ClassVar[str] = "turku"
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "opus_parsebank", "sample", "rewrites")
+    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
@@ -90,20 +91,6 @@ class TurkuSource(Source, LineErrorSettings):
                 read = partial(_read_rewrites, path)
                 rewrites.append(Part(split, REWRITES, [path], read, "rewrites", may_be_empty=True))
         return parts + rewrites
-
-    def missing(self) -> list[str]:
-        """Names the files of the corpus itself that are not there."""
-        present = {
-            path.stem if path.suffix in COMPRESSED else path.name for part in self.parts() for path in part.files
-        }
-        return [name for name in _CORPUS.values() if name not in present]
-
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """The configuration `rewrites` reads the rewritten pairs without a second flag."""
-        if config_name == "rewrites":
-            settings["rewrites"] = True
-        return super().choose(config_name, settings)
 
 
 def _read_tsv(path: Path, errors: LineErrors) -> Iterator[pa.Table]:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.data.sources.ppdb import PpdbSource, column_names
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import InputError, UsageError
@@ -52,9 +51,10 @@ def test_the_budget_of_tokens_goes_over_all_files(one, tmp_path):
     [
         ("[NP] ||| a ||| b", "3 fields where 5 or 6"),
         (TWO.strip() + " ||| x", "7 fields where 5 or 6"),
-        ("[NP] ||| a ||| b ||| f=1 oops ||| 0-0", "`oops` is not a feature"),
-        ("[NP] ||| a ||| b ||| f=1 f=2 ||| 0-0", "feature `f` occurs twice"),
-        ("[NP] ||| a\xff ||| b ||| f=1 ||| 0-0", "not UTF-8"),
+        ("[NP] ||| a ||| b ||| AGigaSim=1 oops ||| 0-0", "`oops` is not one of the features"),
+        ("[NP] ||| a ||| b ||| AGigaSim=1 AGigaSim=2 ||| 0-0", "feature `AGigaSim` occurs twice"),
+        ("[NP] ||| a ||| b ||| AGigaSim=word ||| 0-0", "the value of `AGigaSim=word` is not a number"),
+        ("[NP] ||| a\xff ||| b ||| AGigaSim=1 ||| 0-0", "not UTF-8"),
     ],
 )
 def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path, line, message):
@@ -89,39 +89,30 @@ def test_the_annotated_sample_is_a_graded_set(tmp_path):
     for line, message in (("nan\t[X]\ta\tb\t1", "score `nan`"), ("1\t[X]\ta\tb\t1.2.3", "votes `1.2.3`")):
         path.write_text(f"1\t[X]\ta\tb\t1\n{line}\n")
         with pytest.raises(InputError, match=message):
-            rows(path, layout="annotated")
+            rows(path)
 
 
-def test_layouts_are_not_mixed_and_a_wrong_one_is_an_error(one, tmp_path):
+def test_layouts_are_not_mixed(one, tmp_path):
     lexical = tmp_path / "l"
     lexical.write_text("big large\n")
     with pytest.raises(InputError, match="several layouts: lexical, rules"):
         rows([one, lexical])
-    with pytest.raises(InputError, match="1 fields where 5 or 6"):
-        rows(lexical, layout="rules")
 
 
 FEATURE_NAME = st.sampled_from(["PPDB2.0Score", "p(e|f,LHS)", "-logp(LHS|e1)", "Abstract", "x=y"])
-VALUE = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(repr), st.sampled_from(["NA", "word", "1e2"]))
+VALUE = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(repr), st.sampled_from(["NA", "1e2"]))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    features=st.lists(st.dictionaries(FEATURE_NAME, VALUE, max_size=5), min_size=1, max_size=6),
-    block=st.sampled_from([1, 100, 1 << 20]),
-)
-def test_features_are_those_of_a_naive_reading_whatever_the_block_size(tmp_path, features, block):
+@given(features=st.lists(st.dictionaries(FEATURE_NAME, VALUE, max_size=5), min_size=1, max_size=6))
+def test_features_are_those_of_a_naive_reading(tmp_path, features):
     path = tmp_path / "p"
     lines = [" ".join(f"{name}={value}" for name, value in row.items()) for row in features]
     path.write_text("".join(f"[X] ||| a{i} ||| b ||| {line} ||| \n" for i, line in enumerate(lines)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        found, _ = rows(path, layout="rules")
+    found, _ = rows(path)
     known = {name for row in features for name in row}
-    assert len(found[0]) == len(known) + 4
+    assert len(found[0]) == len(known) + 5
     for name in known:
         values = [row.get(name) for row in features]
-        expected = values
-        if "word" not in values:
-            expected = [None if value in (None, "NA") else float(value) for value in values]
+        expected = [None if value in (None, "NA") else float(value) for value in values]
         assert [row[column_names([name])[name]] for row in found] == expected
