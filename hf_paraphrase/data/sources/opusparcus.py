@@ -1,19 +1,13 @@
-"""Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages.
+"""Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages, from the files of the distribution.
 
 The configuration `labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
 differed. Training pairs that are also development or test pairs, in either order, are left out and counted;
 `--decontaminate` looks for single sentences too, of four words or more.
-
-Raw files are those of the distribution. Parquet files of the Hub have the columns `sent1`, `sent2`, `annot_score`,
-`gem_id`; they are found at any depth, the split is the last of `train`, `validation` and `test` in the path, and a
-component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs.
-Complete annotated parts (`validation.full`) are taken where they are beside shortened ones.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,11 +20,10 @@ import pyarrow.compute as pc
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ..fingerprints import is_among
-from ..records import column_names, read_records
 from ..row_selection import repeat_keys
 from ..text_blocks import LineErrors
-from ..typed_fields import Field, read_tables, typed
-from .source import NothingThereError, Part, Read, Source, TrainingSettings, find_files, source_folder
+from ..typed_fields import Field, read_tables
+from .source import Part, Read, Source, TrainingSettings, find_files
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")
 _RANKING = {
@@ -48,16 +41,8 @@ SCHEMA = pa.schema(
 UNDECIDED = 2.5
 """The mean score of a pair that one annotator took for a paraphrase and the other did not."""
 
-_RAW_FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
+_FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
-_SYNONYMS = {
-    "id": ("gem_id", "id", "pair_id"),
-    "sentence1": ("sent1", "sentence1"),
-    "sentence2": ("sent2", "sentence2"),
-    "score": ("annot_score", "score"),
-}
-_SPLIT = re.compile(r"(?<![a-z])(train|validation|dev|test)(?P<full>[._]full)?(?![a-z])")
-_LANGUAGE = re.compile(r"(de|en|fi|fr|ru|sv)(?:[._-](?P<quality>\d+))?")
 
 PUBLISHED = {
     "de": {90: 1_000_000, 80: 4_000_000, 70: 6_000_000, 60: 12_000_000},
@@ -86,9 +71,7 @@ class OpusparcusSource(Source, TrainingSettings):
     TEMPLATE: ClassVar[str] = "opusparcus"
     PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
-    data_dir: str = setting(
-        "the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files", path=True
-    )
+    data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on", path=True)
     lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
     quality: int | None = setting(
         "take the training pairs, best first, of which this percentage is estimated to be good; published are 90, 80, "
@@ -103,51 +86,27 @@ class OpusparcusSource(Source, TrainingSettings):
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
-        sources = self._sources()
-        if not sources:
-            raise InputError(
-                f"no Opusparcus files for {self.lang} below this folder",
-                path=self.data_dir,
-                remedy=f"expected {self.lang}/train/{self.lang}-train.txt.bz2, dev and test, or Parquet files",
-            )
-        if "train" not in sources and (self.quality is not None or self.decontaminate):
+        files = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _FILES.items()})
+        if "train" not in files and (self.quality is not None or self.decontaminate):
             raise InputError(
                 f"no training pairs of {self.lang} below this folder",
                 path=self.data_dir,
                 remedy="--quality and --decontaminate concern the training part only",
             )
-        judged = [read for split, (_, read) in sources.items() if split != "train"]
+        most = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
+        judged = {name: partial(_read, path, name, self.lang, None) for name, path in files.items() if name != "train"}
         parts = []
-        for split, (files, read) in sources.items():
+        for split, path in files.items():
             if split == "train":
-                parts.append(Part(split, SCHEMA, files, partial(_without_judged, read, judged), training=True))
+                read = partial(_without_judged, partial(_read, path, split, self.lang, most), list(judged.values()))
+                parts.append(Part(split, SCHEMA, [path], read, training=True))
             else:
-                parts.append(Part(split, SCHEMA, files, read))
+                parts.append(Part(split, SCHEMA, [path], judged[split]))
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
-        for split, (files, read) in sources.items():
-            if split != "train":
-                read = partial(_labelled_only, read)
-                parts.append(Part(split, schema, files, read, configuration="labelled", may_be_empty=True))
+        for split, read in judged.items():
+            read = partial(_labelled_only, read)
+            parts.append(Part(split, schema, [files[split]], read, configuration="labelled", may_be_empty=True))
         return parts
-
-    def _sources(self) -> dict[str, tuple[list[Path], Read]]:
-        """Finds the files of each split, raw ones before Parquet, and what reads them."""
-        selected: int | None = None
-        read_files: Callable[..., Iterator[pa.Table]] = _read_raw
-        try:
-            found = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _RAW_FILES.items()})
-            files = {split: [path] for split, path in found.items()}
-        except NothingThereError:
-            files, selected = _hub_files(source_folder(self.data_dir), self.lang, self.quality)
-            read_files = _read_hub
-        most = None
-        if self.quality is not None and self.quality != selected:
-            most = pairs_at_quality(self.lang, self.quality)
-        sources: dict[str, tuple[list[Path], Read]] = {}
-        for split, paths in files.items():
-            read = partial(read_files, paths, split, self.lang)
-            sources[split] = (paths, partial(_described, read, split, self.lang, most if split == "train" else None))
-        return sources
 
 
 def pairs_at_quality(lang: str, quality: int) -> int:
@@ -162,25 +121,17 @@ def pairs_at_quality(lang: str, quality: int) -> int:
     return pairs_by_quality[quality]
 
 
-def _read_raw(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
-    letter = _LETTERS[split]
-    fields = [
-        Field("id", pattern=rf"{lang}-{letter}[0-9]+", example=f"{lang}-{letter}12"),
-        Field("sentence1"),
-        Field("sentence2"),
-    ]
+def _read(path: Path, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads the first rows, and adds the language and for annotated rows the label, which is null at 2.5."""
+    identifier = f"{lang}-{_LETTERS[split]}"
+    fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12")]
+    fields += [Field("sentence1"), Field("sentence2")]
     if split == "train":
         fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    for path in files:
-        yield from read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again")
-
-
-def _described(read: Read, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Takes the first rows, and adds the language and for annotated rows the label, which is null at 2.5."""
     taken = 0
-    for table in read(errors):
+    for table in read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
         if most is not None:
             table = table.slice(0, most - taken)
         taken += table.num_rows
@@ -222,46 +173,3 @@ def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:
         decided = table.column("label").is_valid()
         errors.left_out["undecided"] += table.num_rows - int(pc.sum(decided).as_py() or 0)
         yield table.filter(decided)
-
-
-def _hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, list[Path]], int | None]:
-    """Finds the Parquet files of one language by split, and the quality of the training pairs, None for all of them.
-
-    Without a folder of `quality` those of the lowest are taken, which hold all pairs of the others.
-    """
-    shards: dict[tuple[str, bool], list[tuple[int, Path]]] = {}
-    for path in sorted(folder.rglob("*.parquet")):
-        inner = path.relative_to(folder)
-        languages = [match for part in inner.parts[:-1] if (match := _LANGUAGE.fullmatch(part))]
-        splits = [match for part in inner.parts for match in _SPLIT.finditer(part)]
-        # The folder itself may be that of a language.
-        if splits and (not languages or languages[-1][1] == lang):
-            split = "validation" if splits[-1][1] == "dev" else splits[-1][1]
-            stated = int(languages[-1]["quality"] or 0) if languages else 0
-            shards.setdefault((split, bool(splits[-1]["full"])), []).append((stated, path))
-    files: dict[str, list[Path]] = {}
-    selected: int | None = None
-    for split in _RAW_FILES:
-        found = shards.get((split, True)) or shards.get((split, False)) or []
-        qualities = {stated for stated, _ in found}
-        # The annotated parts are the same in all of them.
-        wanted = min(qualities - {0}, default=0)
-        if split == "train" and quality is not None and quality in qualities:
-            wanted = selected = quality
-        if found:
-            files[split] = [path for stated, path in found if stated == wanted]
-    return files, selected
-
-
-def _read_hub(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
-    fields = [Field("id", pattern=".+"), Field("sentence1", pattern="(?s).*"), Field("sentence2", pattern="(?s).*")]
-    if split != "train":
-        fields.append(Field("score", pa.float64(), low=1, high=4))
-    for path in files:
-        present = column_names(path, "parquet")
-        names = {}
-        for field in fields:
-            usual = _SYNONYMS[field.name]
-            names[field.name] = next((name for name in usual if name in present), usual[0])
-        for _, table in typed(read_records(path, "parquet", names, errors), fields, path, errors, "fix the file"):
-            yield table
