@@ -66,11 +66,7 @@ class FingerprintSettings(Settings):
 
 @recipe(FingerprintSettings)
 def fingerprint(settings: FingerprintSettings) -> Fingerprints:
-    """Writes a list of fingerprints of evaluation sets.
-
-    Returns:
-        The fingerprints of each set.
-    """
+    """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
         if read.version_1:
@@ -85,8 +81,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
         with written_whole(output) as temporary:
             # Without a time the same list is the same file.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
-    use = "--decontaminate takes the file in place of the sets"
-    log(f"{len(every):,} different fingerprints in {settings.output}; {use}")
+    log(f"{len(every):,} fingerprints in {settings.output}; --decontaminate takes the file in place of the sets")
     return read
 
 
@@ -95,14 +90,10 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Finger
 
     Args:
         paths: Any of: a list of fingerprints (text of 16 hexadecimal digits a line); a text file of sentences, of
-            which every tab-separated field counts (STS, SICK, PIT-2015 and line-aligned corpora all fit); CSV, JSON,
-            JSON lines, a translation memory (.tmx), Parquet; or a folder of all these, such as a data folder, searched
-            throughout, in which what is not read is logged.
-        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only. A list of
-            fingerprints is compared by whole sentences whatever this is.
-
-    Returns:
-        One set per file or data folder, named by its path from the folder that was given on.
+            which every tab-separated field counts; CSV, JSON, JSON lines, a translation memory (.tmx), Parquet; or a
+            folder of all these, searched throughout, in which what is not read is logged. Each file or data folder is
+            a set.
+        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only.
     """
     read = Fingerprints({}, Containment(ngrams) if ngrams else None)
     for path in map(Path, paths):

@@ -37,11 +37,7 @@ Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
 
 
 def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Computes the fingerprints of many sentences.
-
-    Returns:
-        The fingerprints as numbers (sentences,), uint64, 0 where there is none; and which have one (sentences,), bool.
-    """
+    """Computes fingerprints (sentences,), uint64, 0 where there is none, and which have one (sentences,), bool."""
     return _fingerprints_of_words(words_of_all(texts))
 
 
@@ -116,14 +112,9 @@ class Containment:
 
 
 class Fingerprints:
-    """The fingerprints of several named sets of sentences.
+    """The fingerprints of several named sets of sentences, uint64 numbers, and the n-grams of those that are known.
 
-    Args:
-        sets: For each set its fingerprints as uint64 numbers, in any order.
-        containment: The n-grams of those sets whose sentences are known; rows are then compared by them as well.
-
-    Attributes:
-        version_1: The names of the sets whose fingerprints are of version 1.
+    `version_1` are the names of the sets whose fingerprints are of version 1.
     """
 
     def __init__(self, sets: Mapping[str, np.ndarray], containment: Containment | None = None) -> None:
@@ -170,14 +161,9 @@ class Fingerprints:
         return [label for name in self.sets for label in (name, labels(name)) if label == name or name in by_ngrams]
 
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
-        """Finds for each set the rows of which any column holds a sentence of it.
+        """Finds for each set that matches any the rows (rows,), bool, of which any column holds a sentence of it.
 
-        Args:
-            columns: One or more columns of strings, all of length rows.
-
-        Returns:
-            Which rows (rows,), bool, a set matches, for those that match any; as `name (8-grams)` those that it
-            matches by n-grams and not exactly.
+        As `name (8-grams)` those come that a set matches by n-grams and not exactly.
         """
         rows_by_set: dict[str, np.ndarray] = {}
         by_ngrams: dict[str, np.ndarray] = {}
@@ -199,12 +185,7 @@ class Fingerprints:
         return matched
 
     def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows of which any column holds a sentence of the sets.
-
-        Returns:
-            Which rows are matched (rows,), bool; and for each set that matched any, how many rows it matched. A row in
-            several sets counts in each.
-        """
+        """Finds the rows (rows,), bool, of which any column holds a sentence of a set, and counts them by set."""
         matches = self.matches(columns)
         matched = np.zeros(len(columns[0]), dtype=bool)
         for rows in matches.values():

@@ -47,11 +47,9 @@ _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work (`raise`), or it is left out, counted and listed (`skip`).
+    """What becomes of a malformed line: it ends the work (`raise`), or it is left out, counted and recorded (`skip`).
 
-    Attributes:
-        record: Called with the file, the line and the reason of each line left out.
-        left_out: Well-formed records that give no row, counted by the reason.
+    `left_out` counts well-formed records that give no row by the reason.
     """
 
     policy: str = "raise"

@@ -69,18 +69,6 @@ def test_the_sizes_before_and_after_segmentation_stand_in_message_provenance_and
     assert "Unsupervised Discovery of Morphemes" in card
 
 
-def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
-    (tmp_path / "segmentation.txt").write_text("# Output\n9 sleep + s\n3 the\n2 dog\n1 cat\n")
-    flags = ("--segmentation", tmp_path / "segmentation.txt", "--output", tmp_path / "out")
-    assert run("--kind", "morfessor", "--text", text, *flags) == 0
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
-    assert tokenizer.tokenize("The dogs sleep") == ["the", "dog", "s", "sleep"]
-    record = json.loads((tmp_path / "out" / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["text.gz", "segmentation.txt"]
-    assert record["results"]["morphs"] == 5 and record["results"]["rounds"] == 0
-    assert "from the segmentation `segmentation.txt`" in (tmp_path / "out" / "README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -94,14 +82,11 @@ def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
         (["--text", "good", "--kind", "bpe", "--treebank-words"], "--treebank-words"),
         (["--text", "good", "--kind", "bpe", "--split-contractions", "false"], "--split-contractions"),
         (["--text", "good", "--kind", "unigram", "--min-frequency", "5"], "--min-frequency"),
-        (["--text", "good", "--kind", "morfessor", "--segmentation", "good"], "good:1: `The` is not a count"),
-        (["--text", "good", "--kind", "morfessor", "--segmentation", "upper"], "upper: the morph `Talo` is not in"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, named):
     monkeypatch.chdir(tmp_path)
     contents = {"blank": b" \n\n", "good": "\n".join(LINES).encode()}
-    contents["upper"] = b"3 Talo + ssa\n"
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     assert run(*words, "--output", "out") == 2

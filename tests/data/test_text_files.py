@@ -177,13 +177,12 @@ def test_a_line_with_the_wrong_number_of_fields_is_named_or_skipped_alone(tmp_pa
     assert errors.count == 1
 
 
-def test_fields_left_out_at_the_end_may_be_absent_and_tabs_may_belong_to_the_last(tmp_path):
+def test_fields_left_out_at_the_end_may_be_absent(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("a\tb\tcredit\nc\td\n")
     assert fields_of(path, ["target", "source", "_"]) == [(1, "a", "b"), (2, "c", "d")]
     with pytest.raises(InputError, match="2 fields where 3"):
         fields_of(path, ["target", "_", "source"])
-    assert fields_of(path, ["id", "text"], last_takes_tabs=True) == [(1, "a", "b\tcredit"), (2, "c", "d")]
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKERS)

@@ -36,13 +36,9 @@ class SourceConfig(datasets.BuilderConfig):
 
 
 class SourceBuilder(datasets.ArrowBasedBuilder):
-    """Builds one configuration of a source.
+    """Builds one configuration, the first without a name, of a source of `hf_paraphrase.registry.SOURCES`.
 
-    Args:
-        source: Its name in `hf_paraphrase.registry.SOURCES`.
-        config_name: The configuration; the first of the source without a name.
-        cache_dir: The cache of `datasets`.
-        settings: The flags of `prepare SOURCE` as keywords.
+    The `settings` are the flags of `prepare SOURCE` as keywords.
     """
 
     BUILDER_CONFIG_CLASS = SourceConfig

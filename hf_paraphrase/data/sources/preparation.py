@@ -23,14 +23,11 @@ from .source import OutputSettings, Source
 
 
 def prepare(source: str, **settings: Any) -> Any:
-    """Turns raw files into a data folder.
+    """Turns raw files into a data folder, which is returned; of `comparable` the task.
 
     Args:
         source: The kind, as in `prepare SOURCE`; `hf_paraphrase.registry.SOURCES` has them all.
         settings: The flags of `prepare SOURCE` as keywords, e.g. `data_dir=…, output=…`.
-
-    Returns:
-        The :class:`~hf_paraphrase.data.folder.DataFolder` that was made; of `comparable` the task.
     """
     return preparation(source)(**settings)
 
@@ -76,7 +73,7 @@ def _prepare(name: str, source: Any) -> DataFolder:
     ) as artefact:
         staging = artefact.staging
         with (
-            tqdm(desc="read", unit=f" {source.unit}", unit_scale=True) as bar,
+            tqdm(desc="read", unit=" lines", unit_scale=True) as bar,
             SourceRows(source, work=staging, progress=bar.update, listing=staging / SKIPPED_LINES) as rows,
         ):
             for shards in rows.names():
@@ -107,7 +104,7 @@ def _report(source: Any, results: Mapping[str, Any]) -> None:
         log("not there: " + ", ".join(results["missing"]))
     for split, counts in results["counts"].items():
         left_out = [f"{rule} {count:,}" for rule, count in counts.items() if rule not in {"lines", "rows"} and count]
-        origin = f" of {counts['lines']:,} {source.unit}" if "lines" in counts else " drawn"
+        origin = f" of {counts['lines']:,} lines" if "lines" in counts else " drawn"
         log(f"{split}: {counts['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if results["contamination"]:
         matched = ", ".join(f"{name} {count:,}" for name, count in results["contamination"].items())

@@ -225,7 +225,7 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
     if selection.repeats:
         keys["repeats"] = repeat_keys(*(rows.column(name).combine_chunks() for name in selection.repeats))
     if selection.sizes:
-        keys["drawn"] = text_keys(normalise_all(rows.column(selection.drawn_by).combine_chunks()))
+        keys["drawn"] = text_keys(normalise_all(rows.column("target").combine_chunks()))
     contaminated: dict[str, np.ndarray] = {}
     if evaluation_sets is not None:
         columns = part.texts if part.compared is None else part.compared

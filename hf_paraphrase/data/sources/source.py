@@ -36,14 +36,13 @@ class Selection:
 
     Attributes:
         repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
-        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn.
-        drawn_by: The column of which no text shall be in two parts.
+        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn; no text of the
+            column `target` is in two parts.
         sample: The most rows that stay; None for all.
     """
 
     repeats: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
-    drawn_by: str = "target"
     shuffle: bool = False
     sample: int | None = None
     seed: int = 0
@@ -110,10 +109,7 @@ class SampleSettings(Settings):
     """How much is made of a large corpus."""
 
     max_pairs: int | None = setting(
-        "keep a random sample of N training pairs, drawn when all rules are done and held-out parts are taken "
-        "away; for a first try",
-        None,
-        at_least=1,
+        "keep a random sample of N of the training pairs that all rules leave; for a first try", None, at_least=1
     )
 
 
@@ -130,9 +126,7 @@ class OriginSettings(Settings):
         "the licence of the sentences for the card, as the Hub spells it, e.g. cc-by-2.0", None
     )
     url: str | None = setting(
-        "where the raw data come from, for the card and those of what is made from them; of a data set of the Hub "
-        "https://huggingface.co/datasets/NAME",
-        None,
+        "where the raw data come from, for the cards; of the Hub https://huggingface.co/datasets/NAME", None
     )
 
     def check(self) -> None:
@@ -149,7 +143,6 @@ class Source(Settings):
 
     Attributes:
         SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        LICENSE: As the Hub spells it; empty if none is stated.
         FIELDS: What each column is, for the card.
         TEMPLATE: The template of the card in `dataset_cards/`.
         PARTS: The names of the parts that the whole source has.
@@ -177,11 +170,6 @@ class Source(Settings):
     def languages(self) -> tuple[str, ...]:
         """The codes of the languages: that of the setting `lang`, if there is one."""
         return (self.lang,) if hasattr(self, "lang") else self.LANGUAGES
-
-    @property
-    def unit(self) -> str:
-        """What is counted under `lines`."""
-        return "lines"
 
     def parts(self) -> list[Part]:
         """Lists the parts that are there."""
@@ -224,12 +212,7 @@ def source_folder(data_dir: str) -> Path:
 
 
 def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Finds files by their names, plain or compressed, at any depth; capitals do not matter.
-
-    Args:
-        data_dir: The folder.
-        names: For each key the file's name without the suffix of a compression.
-    """
+    """Finds files by their names (without the suffix of a compression) at any depth; capitals do not matter."""
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     paths: dict[str, Path] = {}

@@ -195,7 +195,6 @@ def test_given_parts_come_out_as_they_are_and_training_rules_do_not_touch_them(t
         ({"tsv": "x.tsv"}, UsageError, "either --source-file"),
         ({"source_lang": "french"}, InputError, "--source-lang: `french`"),
         ({"gettext": "x", "source_file": None, "target_file": None, "target_lang": "de"}, UsageError, "are English"),
-        ({"min_length": 5, "max_length": 4}, UsageError, "--min-length 5 is above"),
         ({"decontaminate_ngrams": 8}, UsageError, "is for --decontaminate"),
         ({"decontaminate_ngrams": 2, "decontaminate": ["x"]}, UsageError, "--decontaminate-ngrams 2"),
         ({"test_source_file": "x"}, UsageError, "--test-source-file needs --test-target-file"),
