@@ -193,7 +193,6 @@ SOURCES = Registry(
         "pivot": "hf_paraphrase.data.sources.pivot:PivotSource",
         "ppdb": "hf_paraphrase.data.sources.ppdb:PpdbSource",
         "opusparcus": "hf_paraphrase.data.sources.opusparcus:OpusparcusSource",
-        "simpwiki": "hf_paraphrase.data.sources.simpwiki:SimpwikiSource",
         "turku": "hf_paraphrase.data.sources.turku:TurkuSource",
         "sts": "hf_paraphrase.data.sources.graded:StsSource",
         "stsbenchmark": "hf_paraphrase.data.sources.graded:StsBenchmarkSource",
@@ -201,7 +200,6 @@ SOURCES = Registry(
         "pit2015": "hf_paraphrase.data.sources.graded:Pit2015Source",
         "msrp": "hf_paraphrase.data.sources.msrp:MsrpSource",
         "transfer": "hf_paraphrase.data.sources.transfer:TransferSource",
-        "bucc": "hf_paraphrase.data.sources.bucc:BuccSource",
         "comparable": "hf_paraphrase.studies.mining.comparable:prepare_comparable",
     },
 )

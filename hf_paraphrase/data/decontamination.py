@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..settings import Settings, setting
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .evaluation_sets import load_fingerprints
-from .fingerprints import DEFAULT_SHARE, SHORTEST_NGRAM, Fingerprints
+from .fingerprints import SHORTEST_NGRAM, Fingerprints
 
 
 @dataclass(kw_only=True)
@@ -30,18 +30,11 @@ class DecontaminationSettings(Settings):
         path=True,
     )
     decontaminate_ngrams: int = setting(
-        "words in an n-gram: rows of which a side shares most of its n-grams with an evaluation set, or contains a "
-        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        "words in an n-gram: rows of which a side shares 70 percent of its n-grams with an evaluation set, or has a "
+        "sentence of one in it, go as well; 8 is usual, 0 = whole sentences only",
         0,
         at_least=0,
         only_with="decontaminate",
-    )
-    decontaminate_share: float = setting(
-        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1",
-        DEFAULT_SHARE,
-        above=0,
-        at_most=1,
-        only_with="decontaminate_ngrams",
     )
 
     def check(self) -> None:
@@ -58,25 +51,24 @@ class DecontaminationSettings(Settings):
         """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
-        return Decontaminator(tuple(self.decontaminate), columns, self.decontaminate_ngrams, self.decontaminate_share)
+        return Decontaminator(tuple(self.decontaminate), columns, self.decontaminate_ngrams)
 
 
 @dataclass(frozen=True)
 class Decontaminator(BatchFunction):
     """Leaves out the rows of which a sentence is in an evaluation set.
 
-    Sets, n-grams and share are those of :func:`~.evaluation_sets.load_fingerprints`.
+    Sets and n-grams are those of :func:`~.evaluation_sets.load_fingerprints`.
     """
 
     sets: tuple[str, ...]
     columns: tuple[str, ...] = ("sentence1", "sentence2")
     ngrams: int = 0
-    share: float = DEFAULT_SHARE
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
         """The sets, read when they are first needed."""
-        return load_fingerprints(self.sets, ngrams=self.ngrams, share=self.share)
+        return load_fingerprints(self.sets, ngrams=self.ngrams)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""

@@ -19,20 +19,17 @@ from ..artefacts.files import written_whole
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, setting
-from .fingerprints import DEFAULT_SHARE, VERSION, Containment, Fingerprints, as_texts
-from .folder import DataFolder
+from .fingerprints import VERSION, Containment, Fingerprints, as_texts
 from .parquet_files import batches_of, open_parquet
 from .records import csv_records
 from .schema import is_text, usual_pair_columns
 from .sources.tmx import tmx_texts
-from .text_blocks import COMPRESSED, LineErrors, clean_returns, read_blocks
-from .text_files import PLAIN_OR_COMPRESSED, read_lines
+from .text_blocks import COMPRESSED, LineErrors, clean_returns, files_below, read_blocks
 
 LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
 _NOT_SENTENCES = {".md", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
 _NOT_DATA = re.compile(r"^(_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
-_SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
 
 
 class _NotText(InputError):
@@ -49,11 +46,11 @@ class FingerprintSettings(Settings):
 
     output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
     data: list[str] = setting(
-        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
+        "evaluation files or folders in any layout that --decontaminate reads, such as one sentence a line",
         [],
         path=True,
+        names=["--data", "--text"],
     )
-    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [], path=True)
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:
@@ -63,24 +60,15 @@ class FingerprintSettings(Settings):
             raise UsageError(
                 "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
             )
-        if not self.data and not self.text:
-            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or --text FILE")
+        if not self.data:
+            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or FILE")
 
 
 @recipe(FingerprintSettings)
 def fingerprint(settings: FingerprintSettings) -> Fingerprints:
-    """Writes a list of fingerprints of evaluation sets.
-
-    Returns:
-        The fingerprints of each set.
-    """
+    """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
-        for path in map(Path, settings.text):
-            number = read.add(str(path), pa.concat_arrays(list(read_lines(path, LineErrors()))))
-            if not number:
-                raise InputError("no line has four words or more", path=path, remedy="give one sentence a line")
-            log(f"{path}: {number:,} sentences of four words or more")
         if read.version_1:
             raise InputError(
                 "a list of version 1, which cannot become one of version 2",
@@ -88,33 +76,26 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
                 remedy="give the evaluation set itself",
             )
         every = np.unique(np.concatenate(list(read.sets.values())))
-        # Where both versions agree, the list is one of either.
-        lines = [LIST_HEADER] * read.is_new + [f"{number:016x}" for number in every.tolist()]
+        lines = [LIST_HEADER, *(f"{number:016x}" for number in every.tolist())]
         data = "".join(f"{line}\n" for line in lines).encode()
         with written_whole(output) as temporary:
             # Without a time the same list is the same file.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
-    use = "--decontaminate takes the file in place of the sets"
-    log(f"{len(every):,} different fingerprints in {settings.output}; {use}")
+    log(f"{len(every):,} fingerprints in {settings.output}; --decontaminate takes the file in place of the sets")
     return read
 
 
-def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: float = DEFAULT_SHARE) -> Fingerprints:
+def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Fingerprints:
     """Reads evaluation sets, or lists of fingerprints, and logs for each file how many sentences it has.
 
     Args:
         paths: Any of: a list of fingerprints (text of 16 hexadecimal digits a line); a text file of sentences, of
-            which every tab-separated field counts (STS, SICK, PIT-2015 and line-aligned corpora all fit); CSV, JSON,
-            JSON lines, a translation memory (.tmx), Parquet; a prepared data folder; or a folder of all these,
-            searched throughout, in which what is not read is logged.
-        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only. A list of
-            fingerprints is compared by whole sentences whatever this is.
-        share: The least share of the n-grams of a training sentence that must occur in a set.
-
-    Returns:
-        One set per file, named by its path from the folder that was given on.
+            which every tab-separated field counts; CSV, JSON, JSON lines, a translation memory (.tmx), Parquet; or a
+            folder of all these, searched throughout, in which what is not read is logged. Each file or data folder is
+            a set.
+        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only.
     """
-    read = Fingerprints({}, Containment(ngrams, share) if ngrams else None)
+    read = Fingerprints({}, Containment(ngrams) if ngrams else None)
     for path in map(Path, paths):
         total = 0
         for name, content in _read_path(path):
@@ -145,25 +126,17 @@ def _read_path(path: Path) -> Iterator[tuple[str, pa.Array | tuple[np.ndarray, i
         return
     root = path.resolve()
     unread: list[str] = []
-    for item in [root, *sorted(root.rglob("*"))]:
+    for item in files_below(root):
         inner = item.relative_to(root)
-        name = (Path(root.name) / inner).as_posix()
-        if any(part.startswith(".") for part in inner.parts):
-            continue
-        if item.is_dir():
-            if any((item / "data").glob(_SHARDS)):
-                folder = DataFolder(item)
-                columns = {split: _sentence_columns(folder.schema(split), item) for split in folder.splits}
-                yield name, _texts_in(batch for split in columns for batch in folder.batches(split, columns[split]))
-        elif item.match(_SHARDS) and item.parent.name == "data":
-            continue
-        elif any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES:
+        is_shard = item.suffix == ".parquet" and item.parent.name == "data"
+        name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
+        if any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES:
             unread.append(name)
-        elif item.is_file():
-            try:
-                yield name, _read_file(item)
-            except _NotText:
-                unread.append(name)
+            continue
+        try:
+            yield name, _read_file(item)
+        except _NotText:
+            unread.append(name)
     if unread:
         log(f"not read, for they are no sentences: {', '.join(unread)}")
 

@@ -28,7 +28,8 @@ from .same_text import words_of, words_of_all
 VERSION = 2
 SHORTEST_IN_WORDS = 4
 SHORTEST_NGRAM = 4
-DEFAULT_SHARE = 0.7
+SHARE = 0.7
+"""The least share of the n-grams of a sentence that must occur in a set."""
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 normalise = words_of
 normalise_all = words_of_all
@@ -36,11 +37,7 @@ Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
 
 
 def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Computes the fingerprints of many sentences.
-
-    Returns:
-        The fingerprints as numbers (sentences,), uint64, 0 where there is none; and which have one (sentences,), bool.
-    """
+    """Computes fingerprints (sentences,), uint64, 0 where there is none, and which have one (sentences,), bool."""
     return _fingerprints_of_words(words_of_all(texts))
 
 
@@ -70,18 +67,13 @@ def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
 class Containment:
     """The n-grams of several named evaluation sets, of normalised sentences.
 
-    A set matches a sentence if at least a share of the n-grams of the sentence occur in it (Chowdhery et al. 2022,
-    "PaLM", section 8, take 70 % of the 8-grams of an example), or if one of its sentences, of n words or more, stands
-    as a whole in the sentence. Sentences of fewer than n words have no n-gram, and are matched exactly only.
-
-    Args:
-        size: The number of words of an n-gram.
-        share: The least share of the n-grams of a sentence that must occur in a set, above 0 and at most 1.
+    A set matches a sentence if at least 70 % of the n-grams of the sentence occur in it (of 8-grams: Chowdhery et al.
+    2022, "PaLM", section 8), or if one of its sentences, of n words or more, stands as a whole in the sentence.
+    Sentences of fewer than n words have no n-gram, and are matched exactly only.
     """
 
-    def __init__(self, size: int, share: float = DEFAULT_SHARE) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.share = share
         self.names: list[str] = []
         self._sets_of: dict[str, set[str]] = {}
         self._begun_by: dict[str, list[tuple[str, str]]] = {}
@@ -107,7 +99,7 @@ class Containment:
             ngrams = self._ngrams(text)
             known = [ngram for ngram in ngrams if ngram in self._sets_of]
             shared = Counter(name for ngram in known for name in self._sets_of[ngram])
-            matched = {name for name, number in shared.items() if number >= self.share * len(ngrams)}
+            matched = {name for name, number in shared.items() if number >= SHARE * len(ngrams)}
             contained = (pair for ngram in known for pair in self._begun_by.get(ngram, ()))
             matched.update(name for name, sentence in contained if sentence in f" {text} ")
             for name in matched:
@@ -120,22 +112,15 @@ class Containment:
 
 
 class Fingerprints:
-    """The fingerprints of several named sets of sentences.
+    """The fingerprints of several named sets of sentences, uint64 numbers, and the n-grams of those that are known.
 
-    Args:
-        sets: For each set its fingerprints as uint64 numbers, in any order.
-        containment: The n-grams of those sets whose sentences are known; rows are then compared by them as well.
-
-    Attributes:
-        version_1: The names of the sets whose fingerprints are of version 1.
-        is_new: Whether a sentence has another fingerprint than in version 1.
+    `version_1` are the names of the sets whose fingerprints are of version 1.
     """
 
     def __init__(self, sets: Mapping[str, np.ndarray], containment: Containment | None = None) -> None:
         self.containment = containment
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
         self.version_1: set[str] = set()
-        self.is_new = False
 
     def add(self, name: str, texts: pa.Array) -> int:
         """Adds a set of sentences; returns how many have a fingerprint."""
@@ -143,7 +128,6 @@ class Fingerprints:
         numbers, has_one = _fingerprints_of_words(normal)
         if not has_one.any():
             return 0
-        self.is_new = self.is_new or not normal.equals(_of_version_1(texts, normal))
         self.add_numbers(name, numbers[has_one])
         if self.containment is not None:
             self.containment.add(name, normal)
@@ -176,20 +160,10 @@ class Fingerprints:
         labels = self.containment.label
         return [label for name in self.sets for label in (name, labels(name)) if label == name or name in by_ngrams]
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The number of different fingerprints in each set."""
-        return {name: len(values) for name, values in self.sets.items()}
-
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
-        """Finds for each set the rows of which any column holds a sentence of it.
+        """Finds for each set that matches any the rows (rows,), bool, of which any column holds a sentence of it.
 
-        Args:
-            columns: One or more columns of strings, all of length rows.
-
-        Returns:
-            Which rows (rows,), bool, a set matches, for those that match any; as `name (8-grams)` those that it
-            matches by n-grams and not exactly.
+        As `name (8-grams)` those come that a set matches by n-grams and not exactly.
         """
         rows_by_set: dict[str, np.ndarray] = {}
         by_ngrams: dict[str, np.ndarray] = {}
@@ -211,12 +185,7 @@ class Fingerprints:
         return matched
 
     def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows of which any column holds a sentence of the sets.
-
-        Returns:
-            Which rows are matched (rows,), bool; and for each set that matched any, how many rows it matched. A row in
-            several sets counts in each.
-        """
+        """Finds the rows (rows,), bool, of which any column holds a sentence of a set, and counts them by set."""
         matches = self.matches(columns)
         matched = np.zeros(len(columns[0]), dtype=bool)
         for rows in matches.values():

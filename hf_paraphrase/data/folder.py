@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.files import read_json_object
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from .parquet_files import BATCH_ROWS, batches_of, open_shard
@@ -35,32 +34,17 @@ _ORDER = {"train": 0, "validation": 1, "test": 2}
 class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
-    Args:
-        path: The folder or a Parquet file, or its address as fsspec knows it, such as s3://bucket/folder.
-
-    Attributes:
-        splits: The names of its splits, train first.
+    `path` is the folder or a Parquet file, or its address as fsspec knows it, such as s3://bucket/folder; `splits` are
+    the names of its splits, train first.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        is_file = self.path.is_file()
-        if is_file and not self.path.name.endswith(".parquet"):
-            raise InputError(
-                "this is a file, not a data folder",
-                path=self.path,
-                remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
-            )
-        if not is_file and not self.path.is_dir():
-            raise InputError(
-                "no such data folder",
-                path=self.path,
-                remedy="check the path, or make one with hf-paraphrase prepare, e.g. prepare pairs --dataset NAME",
-            )
+        if not self.path.is_dir() and not (self.path.is_file() and self.path.name.endswith(".parquet")):
+            problem = "this is a file, not a data folder" if self.path.is_file() else "no such data folder"
+            remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE or --dataset NAME"
+            raise InputError(problem, path=self.path, remedy=remedy)
         self._files = _parquet_files(self.path) or _converted_files(self.path)
-        if (self.path / "provenance.json").is_file():
-            # What is made of the data will take this into its own.
-            read_json_object(self.path / "provenance.json")
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
@@ -152,14 +136,7 @@ class DataFolder:
         batch_size: int = BATCH_ROWS,
         rows: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Streams a split as record batches, which end where a file ends.
-
-        Args:
-            split: The split.
-            columns: The columns to read, in this order; all by default.
-            batch_size: The most rows of a batch.
-            rows: Which rows to give (rows of the split,), bool; all by default.
-        """
+        """Streams columns of a split, or of those of its rows (rows of the split,), bool, as record batches."""
         begin = 0
         for path in self.shards(split):
             for batch in self._read(split, path, columns, batch_size=batch_size):
@@ -177,10 +154,7 @@ class DataFolder:
         return pa.Table.from_batches(self.batches(split, columns), schema=schema)
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
-        """Streams the rows `start` to `stop` of a split in tables of `batch_size`, reading the row groups it needs.
-
-        Where the row groups of the files end does not matter, so that several processes can each take their share.
-        """
+        """Streams the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
         pending: list[pa.Table] = []
         waiting = 0
         for table in self._pieces(split, start, stop, batch_size):
@@ -277,7 +251,7 @@ def write_split(
     rows_per_shard: int = ROWS_PER_SHARD,
     repeating: Sequence[str] | None = None,
 ) -> int:
-    """Streams record batches into the Parquet shards `data/SPLIT-*` of a folder; memory stays at one batch.
+    """Streams rows into the Parquet shards `data/SPLIT-*` of a folder; returns how many they are.
 
     Args:
         folder: The data folder.
@@ -286,9 +260,6 @@ def write_split(
         schema: The schema of the shards.
         rows_per_shard: A new shard begins once this many rows are in one.
         repeating: The columns whose values repeat, for which a dictionary is worth building; all by default.
-
-    Returns:
-        The number of rows written.
     """
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
@@ -302,10 +273,8 @@ def write_split(
                 if writer is not None:
                     writer.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
-                writer, in_shard = (
-                    pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary),
-                    0,
-                )
+                writer = pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary)
+                in_shard = 0
             if batch is not None and batch.num_rows:  # `datasets` cannot read a row group without rows
                 table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
                 writer.write_table(table.select(schema.names).cast(schema))

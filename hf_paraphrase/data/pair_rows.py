@@ -22,6 +22,7 @@ from .schema import require_columns, require_texts, usual_pair_columns
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
 _NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
+_TEXT_FILES = {".jsonl", ".json", ".csv"}
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
 """Where pairs come from: a data folder, a file of JSON lines, CSV or Parquet, a `Dataset` or `IterableDataset` of
 `datasets`, or dictionaries."""
@@ -30,12 +31,10 @@ PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
 class PairRows:
     """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
 
-    Bitext has `source` and `target`; back-translated pairs have a column `source` too, so it is a bitext only where
-    there are no such pairs. A row whose second side is a list, as in `{"query": …, "pos": [..], "neg": [..]}`, is a
-    pair for each of its texts. An iterator can be gone through once.
+    Bitext has `source` and `target`. A row whose second side is a list, as in `{"query": …, "pos": [..]}`, is a pair
+    for each of its texts. An iterator can be gone through once.
 
     Attributes:
-        path: The data folder, for messages; None for another source.
         columns: The names of the columns.
         sides: The names of the two with the sentences.
         negatives: The names of those with texts that are no paraphrase of the first side, or lists of them.
@@ -44,25 +43,24 @@ class PairRows:
     def __init__(self, source: PairSource, split: str = "train") -> None:
         self.split = split
         self.path = to_path(source) if isinstance(source, str | os.PathLike) else None
-        if self.path is not None and self.path.is_file():
-            source = _read_file(self.path)
-        self.folder = DataFolder.open(source) if isinstance(source, str | os.PathLike) else None
+        self.folder: DataFolder | None = None
         self._source: Any = source
-        names = getattr(source, "column_names", None)
-        if self.folder is not None:
+        names: Any = getattr(source, "column_names", None)
+        if self.path is not None and self.path.suffix in _TEXT_FILES:
+            self._source = _read_file(self.path)
+            names = self._source.column_names
+        elif self.path is not None:
+            self.folder = DataFolder(self.path)
             names = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
         elif isinstance(names, dict):
             raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
-        elif names is None and not isinstance(source, Iterable):
-            raise UsageError(
-                f"{type(source).__name__} is not a source of pairs",
-                remedy="give a data folder, a Dataset, or dictionaries",
-            )
         elif names is None:
-            first, self._source = _peeked(cast("Iterable[Mapping[str, Any]]", source))
-            names = first or ()
+            if not isinstance(source, Iterable):
+                remedy = "give a data folder, a Dataset, or dictionaries"
+                raise UsageError(f"{type(source).__name__} is not a source of pairs", remedy=remedy)
+            names, self._source = _peeked(cast("Iterable[Mapping[str, Any]]", source))
         present = list(names)
         is_bitext = {*_BITEXT_SIDES} <= {*present} and not {*present} & {*_SIDES}
         # The names in the source of sides that have other names than ours.
@@ -142,40 +140,25 @@ class PairRows:
 
 
 def _read_file(path: Path) -> pa.Table:
-    """Reads a file of JSON lines, CSV or Parquet whole."""
+    """Reads a file of JSON lines or CSV whole."""
     import pyarrow.csv
     import pyarrow.json
-    import pyarrow.parquet
 
-    readers = {
-        ".jsonl": pyarrow.json.read_json,
-        ".json": pyarrow.json.read_json,
-        ".csv": pyarrow.csv.read_csv,
-        ".parquet": pyarrow.parquet.read_table,
-    }
-    if path.suffix not in readers:
-        raise InputError(
-            "neither a data folder nor a file of JSON lines, CSV or Parquet",
-            path=path,
-            remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
-        )
     try:
-        return readers[path.suffix](path)
+        return (pyarrow.csv.read_csv if path.suffix == ".csv" else pyarrow.json.read_json)(path)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"cannot be read: {error}", path=path, remedy="check the file") from error
 
 
-def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterable[Mapping[str, Any]]]:
-    """Looks at the first row; what can be gone through only once is laid together again."""
+def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Iterable[str], Iterable[Mapping[str, Any]]]:
+    """Looks at the names in the first row; what can be gone through only once is laid together again."""
     stream = iter(rows)
-    first = next(stream, None)
-    if first is not None and not isinstance(first, Mapping):
+    first = next(stream, {})
+    if not isinstance(first, Mapping):
         raise UsageError(
             f"a pair is a {type(first).__name__}", remedy="give dictionaries with sentence1 and sentence2"
         )
-    if stream is not rows:
-        return first, rows
-    return first, stream if first is None else chain([first], stream)
+    return first, (chain([first], stream) if stream is rows and first else rows)
 
 
 def _blocks(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> Iterator[dict[str, list[Any]]]:
@@ -195,7 +178,7 @@ def iterate_pairs(
 
     Args:
         pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
-        max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
+        max_pairs: Take a random sample of N pairs of a data folder or a file, in its order; None for all.
         seed: Seed of the sample.
         split: The split of a data folder.
     """

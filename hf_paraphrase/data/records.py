@@ -43,14 +43,7 @@ def column_names(path: Path, kind: str) -> list[str]:
 
 
 def read_records(path: Path, kind: str, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams columns of a file as texts.
-
-    Args:
-        path: The file.
-        kind: `csv`, `jsonl` or `parquet`.
-        columns: For each column its name in the file.
-        errors: What to do about a malformed record.
-    """
+    """Streams columns of a `csv`, `jsonl` or `parquet` file as texts; `columns` are their names in the file."""
     readers = {"csv": _read_csv, "jsonl": _read_jsonl, "parquet": _read_parquet}
     return readers[kind](path, columns, errors)
 

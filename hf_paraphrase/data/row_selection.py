@@ -26,27 +26,18 @@ _SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
 
 
 def text_keys(*columns: pa.Array) -> np.ndarray:
-    """Hashes rows of strings to 64 bits: (rows,), uint64.
-
-    Equal rows have equal keys; two different rows of n share a key with a chance of about n² / 3.7e19.
-    """
-    blake2b = hashlib.blake2b
-    if len(columns) == 1:
-        digests = [blake2b(text.encode(), digest_size=8).digest() for text in columns[0].to_pylist()]
-    else:
+    """Hashes rows of strings to 64 bits: (rows,), uint64; draws follow the order of these keys."""
+    texts = columns[0].to_pylist()
+    if len(columns) > 1:
         # The lengths distinguish ("ab", "c") and ("a", "bc").
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
-        digests = [
-            blake2b("".join(f"{len(text)}:{text}" for text in row).encode(), digest_size=8).digest() for row in rows
-        ]
+        texts = ["".join(f"{len(text)}:{text}" for text in row) for row in rows]
+    digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
 def repeat_keys(*columns: pa.Array) -> np.ndarray:
-    """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`: (rows,), uint64.
-
-    The two differ only because draws follow the order of their keys: another hash would draw other rows.
-    """
+    """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`: (rows,), uint64."""
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         # Multiplying by an odd number in between distinguishes ("a", "b") and ("b", "a").
@@ -64,16 +55,10 @@ def first_occurrences(keys: np.ndarray) -> np.ndarray:
 
 
 def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """Draws rows for a held-out part so that no key is both in it and outside it.
+    """Draws rows for a held-out part (rows,), bool, so that no key is both in it and outside it.
 
-    Args:
-        keys: One key a row (rows,); rows of one key go together.
-        size: The number of rows wanted.
-        seed: Of the draw.
-        candidates: Which rows may be drawn (rows,), bool; all by default.
-
-    Returns:
-        Which rows are drawn (rows,), bool: `size` of them, or fewer where groups of equal rows do not fit.
+    Rows of one key (rows,) go together, so fewer than `size` are drawn where groups of equal rows do not fit. Only
+    candidates (rows,), bool, are drawn.
     """
     groups, numbers = np.unique(keys if candidates is None else keys[candidates], return_counts=True)
     drawn: list[int] = []
@@ -107,10 +92,6 @@ class RowStore(AbstractContextManager["RowStore"]):
     """Rows written once, in batches, to a temporary Arrow file, and then read in any selection and order.
 
     The file is not mapped into memory: the pages of a mapped file count as memory of the process.
-
-    Args:
-        schema: Of the rows.
-        folder: Where the file is made; the system's temporary folder by default.
     """
 
     def __init__(self, schema: pa.Schema, folder: Path | None = None) -> None:

@@ -15,15 +15,8 @@ PAIRS = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
 """What every paraphrase set has; more columns are allowed and kept."""
 
 BACK_TRANSLATED = pa.schema(
-    [
-        ("id", pa.string()),
-        *PAIRS,
-        ("source", pa.string()),
-        ("source_lang", pa.string()),
-        ("rank", pa.int32()),
-        ("log_prob", pa.float64()),
-        ("num_tokens", pa.int32()),
-    ]
+    [(name, pa.string()) for name in ("id", "sentence1", "sentence2", "source", "source_lang")]
+    + [("rank", pa.int32()), ("log_prob", pa.float64()), ("num_tokens", pa.int32())]
 )
 """Back-translated pairs: `sentence1` is the reference, `sentence2` the translation, `rank` 0 the best of the beam."""
 
@@ -56,12 +49,7 @@ def plain_name(name: str) -> str:
 
 
 def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
-    """Returns the columns that a list names one by one, separated by commas, or both.
-
-    Args:
-        given: The items of the list. One that is the name of a column stays whole: features of PPDB have commas.
-        present: The columns that there are.
-    """
+    """Returns the columns that a list names one by one, separated by commas, or both; a name may have commas."""
     present = set(present)
     names: list[str] = []
     for item in given:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, StrPath
 from .text_blocks import BLOCK_BYTES, COMPRESSED, check_readable, lines_of_blocks, lines_of_text
@@ -106,16 +107,15 @@ class SentenceCorpus:
             yield from map(list, lines_of_file(self.path))
             return
         for sides in self._sides():
-            yield [text for row in zip(*sides, strict=True) for text in row]
+            yield [text for row in zip(*(side.to_pylist() for side in sides), strict=True) for text in row]
 
-    def _sides(self) -> Iterator[list[list[str | None]]]:
+    def _sides(self) -> Iterator[list[Any]]:
         if self._kind is None:
             for batch in self._folder.batches(self.split, self.columns):
-                yield [batch.column(name).to_pylist() for name in self.columns]
+                yield batch.columns
             return
         from .records import read_records
         from .text_blocks import StrictLines
 
-        names = {name: name for name in self.columns}
-        for _, texts in read_records(self.path, self._kind, names, StrictLines()):
-            yield [texts[name].to_pylist() for name in self.columns]
+        for _, texts in read_records(self.path, self._kind, {name: name for name in self.columns}, StrictLines()):
+            yield list(texts.values())

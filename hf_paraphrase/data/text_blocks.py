@@ -25,14 +25,21 @@ from ..errors import InputError, OutputError, UsageError
 BLOCK_BYTES = 4 << 20
 SKIPPED_LINES = "skipped_lines.tsv"
 """The list of all malformed lines that `--on-error skip` left out, as a file beside the data."""
-_LISTED_LINES = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
 """What may be read, for the help texts of flags that take a text file."""
-_SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_PACKED = {
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "compressed (.gz)",
+    b"BZh91AY&SY": "compressed (.bz2)",
+    b"\xfd7zXZ\0": "compressed (.xz)",
+    b"\x28\xb5\x2f\xfd": "compressed (.zst)",
+}
+"""How files that are no text begin."""
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
 """How it begins: with its byte order mark, or with four characters of ASCII."""
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
@@ -40,17 +47,13 @@ _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work (`raise`), or it is left out, counted and listed (`skip`).
+    """What becomes of a malformed line: it ends the work (`raise`), or it is left out, counted and recorded (`skip`).
 
-    Attributes:
-        record: Called with the file, the line and the reason of each line left out.
-        first: The first ten lines left out, as messages with file and line.
-        left_out: Well-formed records that give no row, counted by the reason.
+    `left_out` counts well-formed records that give no row by the reason.
     """
 
     policy: str = "raise"
     record: Callable[[Path, int, str], object] | None = None
-    first: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     _lines: set[tuple[Path, int]] = field(default_factory=set)
     _aligned_with: dict[Path, Path] = field(default_factory=dict)
@@ -74,8 +77,6 @@ class LineErrors:
         if self.policy == "raise":
             remedy = f"{remedy}, or leave such lines out: --on-error skip"
             raise InputError(text, path=path, line=line, remedy=remedy)
-        if len(self.first) < _LISTED_LINES:
-            self.first.append(str(InputError(text, path=path, line=line)))
         if self.record is not None:
             self.record(path, line, text)
         self._lines.add((self._aligned_with.get(path, path), line))
@@ -147,6 +148,13 @@ def lines_of_bytes(path: Path) -> Iterator[bytes]:
         yield from block.split(b"\n")
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """Lists all files below a folder in a fixed order, hidden ones left out."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
+
+
 def check_readable(path: Path) -> None:
     """Checks, before any long work, that a file is there and not empty."""
     if not next(read_blocks(path), b"").removeprefix(_BYTE_ORDER_MARK):
@@ -209,9 +217,8 @@ def _whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
         mark = b""
     if last := b"".join(rest).removeprefix(mark):
         if not has_line_feed and b"\r" in last[:-1]:
-            returns = last.count(b"\r")
             raise InputError(
-                f"{returns:,} carriage return{'s' if returns > 1 else ''} and no line feed, which alone ends a line",
+                "carriage returns and no line feed, which alone ends a line",
                 path=path,
                 remedy="convert its line ends, for example with tr '\\r' '\\n'",
             )
@@ -220,20 +227,10 @@ def _whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
 
 def refuse_packed(block: bytes, path: str | Path) -> None:
     """Refuses archives, Parquet files, and compressed files whose name does not say so."""
-    if block.startswith(b"PAR1"):
-        raise InputError(
-            "a Parquet file, not text", path=path, remedy="give text, or a data folder where one may be given"
-        )
-    for signature, suffix in _SIGNATURES.items():
+    for signature, kind in _PACKED.items():
         if block.startswith(signature):
-            raise InputError(
-                "compressed, which its name does not say", path=path, remedy=f"unpack it, or add {suffix} to its name"
-            )
-    kind = "zip" if block.startswith((b"PK\x03\x04", b"PK\x05\x06")) else "tar" if block[257:262] == b"ustar" else None
-    if kind is not None:
-        raise InputError(
-            f"a {kind} archive, not text", path=path, remedy="unpack it, and give the file that holds the lines"
-        )
+            remedy = "unpack it, or give it the suffix of its compression"
+            raise InputError(f"{kind}, not text", path=path, remedy=remedy)
 
 
 def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors) -> list[str | None]:

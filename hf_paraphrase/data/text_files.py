@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, setting
-from .schema import plain_name
+from .schema import plain_name, usual_pair_columns
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
@@ -30,17 +30,6 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 """Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
 
 _LONGEST_RECORD_LINES = 100
-_NUMBERED = ("sentence", "sent", "text", "string", "question")
-_ROLES = (
-    "premise hypothesis anchor positive reference translation paraphrase original source target src tgt trg mt ref"
-)
-_VALUES = "score similarity relatedness relatedness_score rating grade label labels gold_label quality is_duplicate"
-_OTHERS = "id idx index pair_id pairid guid lang language source_lang target_lang src_lang tgt_lang split"
-USUAL_NAMES = frozenset(
-    [*_NUMBERED, *_ROLES.split(), *_VALUES.split(), *_OTHERS.split()]
-    + [f"{name}{mark}" for name in _NUMBERED for mark in ("1", "2", "_1", "_2", "_a", "_b", "a", "b", "1_id", "2_id")]
-)
-"""What columns of pairs are called in data sets, in lower case, with `_` for spaces and hyphens."""
 _DOUBLED_QUOTES = r'(^|\t)"([^"\t]|"")*""([^"\t]|"")*"(\t|$)'
 
 
@@ -49,8 +38,8 @@ class HeaderSettings(Settings):
     """What the first line of a file given as `--tsv` is."""
 
     header: str = setting(
-        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if each of its "
-        "fields is the usual name of a column, such as sentence1, source, score, or a name in --columns",
+        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if its fields "
+        "are names in --columns, or two of them usual names of the sides, such as sentence1 and sentence2",
         "auto",
         choices=["auto", "yes", "no"],
         only_with="tsv",
@@ -58,12 +47,9 @@ class HeaderSettings(Settings):
 
 
 def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
-    """Streams the lines of a plain or compressed file in blocks, without their line ends.
+    """Streams the lines of a plain or compressed file in blocks; one that is not UTF-8 and is skipped is null.
 
-    Args:
-        path: The file; its suffix names the compression.
-        errors: What to do about a line that is not UTF-8; a line that is left out is null, so numbering is kept.
-        encoding: `utf-8`, or `latin-1` for the old sets that are known to be in it.
+    The encoding is `utf-8`, or `latin-1` for the old sets that are known to be in it.
     """
     first_line = 1
     for block in whole_lines(path):
@@ -126,9 +112,7 @@ def read_fields(
     errors: LineErrors,
     *,
     header_lines: int = 0,
-    encoding: str = "utf-8",
     remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
-    last_takes_tabs: bool = False,
     may_be_quoted: bool = False,
 ) -> Iterator[Block]:
     r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
@@ -138,22 +122,20 @@ def read_fields(
         columns: The fields in their order; `_` names one to leave out. Fields named `_` at the end may be absent.
         errors: What to do about a line with too few or too many fields, or one that is not UTF-8.
         header_lines: Lines at the beginning to leave out; line numbers count them.
-        encoding: As for :func:`read_lines`.
         remedy: What to do about a line with the wrong number of fields, for the message.
-        last_takes_tabs: Whether further tabs belong to the text of the last field.
         may_be_quoted: Whether lines that can only be CSV with tabs and quotes are looked for, and are malformed.
     """
     most = len(columns)
     fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
     expected = str(most) if fewest == most else f"{fewest} to {most}"
     first_line = 1
-    stream = read_lines(path, errors, encoding=encoding)
+    stream = read_lines(path, errors)
     for lines in _without_quoted(stream, path, range(fewest, most + 1), errors) if may_be_quoted else stream:
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
         num_fields = count_fields(lines, "\t")
-        good = (num_fields >= fewest) & (last_takes_tabs | (num_fields <= most))
+        good = (num_fields >= fewest) & (num_fields <= most)
         for index in np.flatnonzero(~good & (num_fields > 0)):
             number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
             errors.handle(
@@ -162,7 +144,7 @@ def read_fields(
                 first_line + int(index),
                 remedy,
             )
-        fields = Fields(lines if good.all() else lines.filter(pa.array(good)), "\t", most if last_takes_tabs else None)
+        fields = Fields(lines if good.all() else lines.filter(pa.array(good)), "\t")
         named = {name: fields.column(index) for index, name in enumerate(columns) if name != "_"}
         yield np.flatnonzero(good).astype(np.int64) + first_line, named
         first_line += len(lines)
@@ -174,10 +156,10 @@ def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
 
 
 class Fields:
-    """Lines split at a separator, into at most so many fields."""
+    """Lines split at a separator."""
 
-    def __init__(self, lines: pa.Array, separator: str, most: int | None = None) -> None:
-        self._fields = pc.split_pattern(lines, separator, max_splits=None if most is None else most - 1)
+    def __init__(self, lines: pa.Array, separator: str) -> None:
+        self._fields = pc.split_pattern(lines, separator)
         self.starts = self._fields.offsets.to_numpy()[:-1]
 
     def column(self, index: int) -> pa.Array:
@@ -195,25 +177,20 @@ def read_tsv(
     """Streams the named fields of a tab-separated file; a header is left out, logged and counted as `header`."""
     header_names = header_of(path, [*columns, *names]) if header == "auto" else None
     if header_names is not None:
-        log(
-            f"{path}: the first line, `{' | '.join(header_names)}`, "
-            "names the fields and is left out (--header no keeps it)"
-        )
+        names_shown = " | ".join(header_names)
+        log(f"{path}: the first line, `{names_shown}`, names the fields and is left out (--header no keeps it)")
     lines = int(header == "yes" or header_names is not None)
     errors.left_out["header"] += lines
     yield from read_fields(path, columns, errors, header_lines=lines, may_be_quoted=True)
 
 
 def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
-    """Returns the names in the first line of a tab-separated file; None if it has anything but names of columns.
-
-    That is asked narrowly, for a row that is lost is worse than a header that is kept: there are two fields at least,
-    all different, and each is one of :data:`USUAL_NAMES` or of the names given, but for the case of its letters.
-    """
+    """Returns the names in the first line of a file, if both sides are there by a usual name or all among `names`."""
     fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
     plain = [plain_name(field) for field in fields]
-    known = USUAL_NAMES.union(map(plain_name, names))
-    return fields if len(fields) > 1 and len(set(plain)) == len(plain) and known.issuperset(plain) else None
+    named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
+    is_header = named or {"source", "target"}.issubset(plain) or usual_pair_columns(plain)
+    return fields if is_header and len(set(plain)) == len(plain) else None
 
 
 def _without_quoted(

@@ -20,14 +20,9 @@ _TRUTH = {"true": "1", "false": "0"}
 
 @dataclass(frozen=True)
 class Field:
-    """One column.
+    """One column; `_` leaves it out, and integers may be written 1.0, True and False.
 
-    Attributes:
-        name: Its name; `_` leaves it out.
-        kind: `pa.string()`, `pa.float64()` or `pa.int64()`, which takes 1.0, True and False too.
-        pattern: A regular expression (RE2) that a text must match as a whole.
-        example: What the field looks like, for the message.
-        may_be_null: Whether a number may be missing, where the file has a null or a blank.
+    A text must match the whole `pattern` (RE2); the message has the `example`. A number that may be null may be blank.
     """
 
     name: str

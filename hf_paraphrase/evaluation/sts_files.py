@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ..data.parquet_files import open_parquet, table_of
 from ..data.sources.graded import SET_NAMES, recognise_graded_file
-from ..data.sources.source import files_below
+from ..data.text_blocks import files_below
 from ..data.text_files import StrictLines
 from ..errors import InputError, no_folder
 from .graded_set import GradedSet

@@ -260,7 +260,6 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
         "checked": [to_path(path).name for path in settings.decontaminate],
         "contamination": choice.contamination,
         "ngrams": settings.decontaminate_ngrams,
-        "share": settings.decontaminate_share,
         "seed": settings.seed,
     }
     return Card("filtered", values)

@@ -2,15 +2,12 @@ r"""Builds character-trigram tokenizers: every window of three characters is a t
 
 As in ParaNMT-50M (Wieting and Gimpel 2018, section 4.1, "Trigram"; Wieting et al. 2016, "Charagram"): a text gets one
 space before and one behind it, and all windows of three characters, spaces included, are its tokens, `the cat` being
-` th`, `the`, `he `, `e c`, ` ca`, `cat`, `at `. Before that comes NFKC, lower case if asked for, and white space is
-collapsed. A text of n characters has n tokens; an empty one none.
+` th`, `the`, `he `, `e c`, ` ca`, `cat`, `at `, after NFKC, lower case if asked for, and with collapsed white space.
 
-No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out.
-Each character c is written as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1`
-wherever the character before is x, and `\2` wherever the next is x, by x. Characters three positions apart are then
-the row of windows, and the tokens are what they look like. So a plain `tokenizer.json` gives the exact tokens in
-every program that reads such files, but slowly: one rule for each different character of the vocabulary, a few
-microseconds each. `SentenceEncoder` and `trigram_vocabulary` compute the same with array operations instead.
+No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out:
+each character c as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1` wherever the
+character before is x, and `\2` wherever the next is x, by x. So a plain `tokenizer.json` gives the exact tokens in
+every program that reads such files, but slowly. `SentenceEncoder` and `trigram_vocabulary` use array operations.
 """
 
 from __future__ import annotations
@@ -41,10 +38,8 @@ _CHARACTER_BITS = 21
 class CharacterWindows(NamedTuple):
     """The windows of three characters of several texts, each with a space before it and one behind.
 
-    Attributes:
-        points: The code points of all texts in a row, with a space before each and behind all, uint8 or uint32.
-        centres: The place in the row of the middle character of each window (windows,), int64.
-        offsets: Text i has the windows from `offsets[i]` up to `offsets[i + 1]`, int64 (texts + 1,).
+    `points` are the code points of all texts in a row, `centres` (windows,) the places of the middle characters in it;
+    text i has the windows from `offsets[i]` up to `offsets[i + 1]`.
     """
 
     points: NDArray[np.unsignedinteger]
@@ -69,11 +64,7 @@ class TrigramRules(NamedTuple):
 def trigram_vocabulary(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = 200_000
 ) -> list[str]:
-    """Lists the character trigrams of a text, the most frequent first and in order of code points among equals.
-
-    200,000 are those of Wieting et al. (2019, "Simple and Effective Paraphrastic Similarity from Parallel
-    Translations"); `max_size=None` takes all, as ParaNMT-50M does.
-    """
+    """Lists the character trigrams of a text, the most frequent first and in order of code points among equals."""
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
 
@@ -103,8 +94,8 @@ def build_character_trigram_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Builds a tokenizer over a list of trigrams in the order of their ids, e.g. that of :func:`trigram_vocabulary`.
 
-    With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019).
-    Otherwise each of them is the token `[UNK]`, id 1, with one trained vector, as in ParaNMT-50M. Id 0 is `[PAD]`.
+    With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019);
+    otherwise each of them is the token `[UNK]`, id 1, as in ParaNMT-50M. Id 0 is `[PAD]`.
     """
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
@@ -170,8 +161,7 @@ def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, 
 def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     """Recognises a tokenizer that :func:`build_character_trigram_tokenizer` made; None for any other.
 
-    Padding and truncation set on it are passed over. Further added tokens are allowed if they are cut out of the raw
-    text wherever they stand and touch nothing beside it.
+    Further added tokens are allowed if they are cut out of the raw text wherever they stand.
     """
     from tokenizers.models import BPE, WordLevel
 
@@ -180,18 +170,15 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     for token in tokenizer.get_added_tokens_decoder().values():
         if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
             return None
-    if tokens_around(tokenizer) != ([], []):
-        return None
     vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
     skip_unknown = isinstance(tokenizer.model, BPE)
     special = {PAD_TOKEN} if skip_unknown else {PAD_TOKEN, UNKNOWN_TOKEN}
     trigrams = {text: number for text, number in vocabulary.items() if text not in special}
-    if any(len(text) != 3 for text in trigrams):
+    if tokens_around(tokenizer) != ([], []) or any(len(text) != 3 for text in trigrams):
         return None
     if skip_unknown:
         model = json.loads(tokenizer.model.__getstate__())
-        plain = model["ignore_merges"] and not model["merges"] and not model["dropout"] and not model["byte_fallback"]
-        if not plain or model["unk_token"] is not None:
+        if not model["ignore_merges"] or model["merges"] or model["unk_token"] is not None:
             return None
     elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
         return None

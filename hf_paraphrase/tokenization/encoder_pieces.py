@@ -30,16 +30,10 @@ _MARK = "\U00010000"
 def train_encoder_bpe(
     sentences: Iterable[str], vocabulary_size: int, *, lower_case: bool = True, min_frequency: int = 2
 ) -> PreTrainedTokenizerFast:
-    """Learns a byte-pair encoding (Sennrich, Haddow and Birch 2016).
+    """Learns a byte-pair encoding (Sennrich, Haddow and Birch 2016) from sentences, which are streamed.
 
-    Args:
-        sentences: The text; it is streamed.
-        vocabulary_size: The greatest number of pieces, the two special ones included.
-        lower_case: Whether text is lower-cased before it is split; the tokenizer does it by itself.
-        min_frequency: Two pieces are merged if they stand side by side so often.
-
-    Returns:
-        A fast tokenizer in which id 0 is `[PAD]` and id 1 is `[UNK]`.
+    The greatest number of pieces includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if they stand side
+    by side `min_frequency` times.
     """
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import BPE
@@ -65,11 +59,6 @@ def train_encoder_unigram(
     The library's trainer considers only strings that two different words have in common, so that the most frequent
     word of all would be cut up if no longer one contained it. Therefore it is shown each word once more with a letter
     behind it, whose piece is removed in the end: this makes every word a candidate.
-
-    Args:
-        sentences: The text; it is streamed.
-        vocabulary_size: The greatest number of pieces, the two special ones included.
-        lower_case: As for :func:`train_encoder_bpe`.
     """
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import Unigram

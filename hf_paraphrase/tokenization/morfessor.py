@@ -1,4 +1,4 @@
-"""Morfessor Baseline: learnt from text or read from a segmentation, and carried over to a fast tokenizer.
+"""Morfessor Baseline, learnt from text and carried over to a fast tokenizer.
 
 Morfessor Baseline (Creutz and Lagus 2002; Virpioja et al. 2013) finds the lexicon of morphs that describes a list of
 words, and itself, in the fewest bits. Its training is that of the package `morfessor`. Its Viterbi search without
@@ -10,18 +10,14 @@ every word.
 from __future__ import annotations
 
 import math
-import os
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
@@ -41,8 +37,6 @@ LONGEST = 30
 """Characters in a morph at most: the `maxlen` of Morfessor's search, which finds no longer one."""
 _LAST_RESORT = -1e5
 _WORDS = r"[^\W_]+|[^\w\s]|_"
-_COUNT = re.compile(r"[0-9]{1,18}")
-_REMEDY = "write a count, a space, and the morphs of one word with ` + ` between them, e.g. `12 talo + ssa`"
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Morphs:
         counts: The morphs, i.e. the constructions that are not split further, with their number of tokens.
         boundaries: The number of word tokens, which is that of word boundaries.
         words: The number of different words that were learnt from.
-        rounds: How often training went over all words; 0 for what was read.
+        rounds: How often training went over all words.
     """
 
     counts: dict[str, int]
@@ -96,18 +90,15 @@ def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter
 def learn_morphs(
     counts: Mapping[str, int],
     *,
-    corpus_weight: float = 1.0,
     dampening: str = "none",
     min_frequency: int = 1,
     seed: int = 0,
     progress: Callable[[int, float], object] = lambda number, cost: None,
 ) -> Morphs:
-    """Trains Morfessor Baseline by its recursive algorithm, to the end.
+    """Trains Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
 
     Args:
-        counts: The words and how often each occurs.
-        corpus_weight: The weight of the cost of the words against that of the lexicon: above 1 splits less, below 1
-            more.
+        counts: The words with their frequencies.
         dampening: A key of :data:`DAMPENINGS`.
         min_frequency: Words that occur less often are left out.
         seed: Of the order in which the words are gone over, which is drawn again in every round.
@@ -121,7 +112,7 @@ def learn_morphs(
     check_installed()
     from morfessor.baseline import BaselineModel
 
-    model = BaselineModel(corpusweight=corpus_weight)
+    model = BaselineModel()
     with _quiet_and_seeded(seed):
         cost = model.load_data(data)
         rounds = 0
@@ -136,55 +127,15 @@ def learn_morphs(
     return Morphs(dict(model.get_constructions()), sum(count for count, _ in data), len(data), rounds)
 
 
-def read_morphs(path: str | os.PathLike[str]) -> Morphs:
-    """Reads a segmentation as `morfessor-train --save-segmentation` writes it: text, plain or .gz, .bz2, .xz.
-
-    Each line holds a count, a space, and the morphs of one word with ` + ` between them; lines that begin with `#` are
-    comments. Morfessor's binary models are pickles, which run whatever code they hold, and are not read.
-    """
-    path = Path(path)
-    counts: Counter[str] = Counter()
-    words: set[str] = set()
-    boundaries = 0
-    for number, line in numbered_lines(path):
-        if line.startswith("#"):
-            continue
-        count, _, rest = line.rstrip().partition(" ")
-        morphs = rest.split(" + ")
-        if _COUNT.fullmatch(count) is None or int(count) < 1:
-            raise InputError(f"`{count[:40]}` is not a count", path=path, line=number, remedy=_REMEDY)
-        if not all(morphs) or any(character.isspace() for morph in morphs for character in morph):
-            raise InputError(f"`{rest}` is not a segmented word", path=path, line=number, remedy=_REMEDY)
-        word = "".join(morphs)
-        if word in words:
-            raise InputError(f"`{word}` occurs twice", path=path, line=number, remedy="keep one of the lines")
-        words.add(word)
-        boundaries += int(count)
-        for morph in morphs:
-            counts[morph] += int(count)
-    if not words:
-        raise InputError("the file has no segmented words", path=path, remedy=_REMEDY)
-    return Morphs(dict(sorted(counts.items())), boundaries, len(words))
-
-
 def morfessor_tokenizer(
     morphs: Morphs, alphabet: Iterable[str] = (), *, lower_case: bool = True
 ) -> PreTrainedTokenizerFast:
     """Carries a Morfessor Baseline model over to a fast tokenizer.
 
-    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, with these exceptions: a run
-    of characters that are neither morphs nor in the alphabet is one `[UNK]`; of several segmentations with equal cost
-    either may win; and words of more than some 5,000 characters that contain characters which are not morphs.
-
-    Args:
-        morphs: The model.
-        alphabet: Characters to know though they are not morphs, e.g. those of rare words that were left out of
-            training; those of the morphs are known in any case.
-        lower_case: Whether text is lower-cased before it is split; the tokenizer does it by itself.
-
-    Returns:
-        A fast tokenizer in which id 0 is `[PAD]`, id 1 is `[UNK]`, and the morphs follow, the most frequent first and
-        in alphabetical order among equals, then the rest of the alphabet. Decoding puts a space between all morphs.
+    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that a run of characters
+    that are neither morphs nor in the alphabet is one `[UNK]`; of several segmentations with equal cost either may
+    win. Id 0 is `[PAD]`, id 1 is `[UNK]`, then come the morphs, the most frequent first, and the rest of the
+    alphabet: characters to know though they are not morphs, e.g. those of rare words that were left out of training.
     """
     from tokenizers.models import Unigram
 

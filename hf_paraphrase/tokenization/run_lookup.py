@@ -49,11 +49,7 @@ _runs_of = re.compile(" *[^ ]+| +").findall
 
 
 class RunLookup:
-    """Computes the ids that a tokenizer gives, for many texts at once.
-
-    Made by :meth:`for_tokenizer`. Several threads may use it at a time. It needs `tokenizers` and NumPy, and Arrow for
-    many texts.
-    """
+    """Computes the ids that a tokenizer gives, for many texts at once; several threads may use it at a time."""
 
     def __init__(self, tokenizer: Tokenizer, *, before: Sequence[int] = (), behind: Sequence[int] = ()) -> None:
         self.tokenizer = tokenizer
@@ -123,10 +119,7 @@ class RunLookup:
     def _gathered(
         self, known: _KnownRuns, texts: Sequence[str], codes: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
-        """Gathers the ids of texts from the codes of their runs (runs,), of which each text begins at a border.
-
-        Texts that have a run beside others which must stand alone are passed to the tokenizer.
-        """
+        """Gathers the ids of texts from the codes of their runs (runs,), of which each text begins at a border."""
         token_ids = known.ids_of(codes, borders)
         alone = np.flatnonzero(codes & _ALONE)
         whole = np.zeros(len(texts), np.bool_)

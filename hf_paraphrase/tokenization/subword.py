@@ -46,17 +46,10 @@ def train_bpe_tokenizer(
     Typographic quotes and dashes become plain ones, as in the normalised text that models are trained on. A space is
     part of the unit that follows it (`▁word`) and punctuation is split off without one, so that decoding
     is exact: joining units and turning `▁` into a space restores that text, which Moses' detokeniser only guesses.
-    The end token is appended to every sequence, source and target.
-
-    Args:
-        texts: Sentences of both sides.
-        vocab_size: Upper bound on the number of units, the four special ones included.
-        lowercase: Whether to lower-case (part of the tokenizer, so a saved folder does it by itself).
-        max_length: `model_max_length` of the tokenizer, in units.
+    The end token is appended to every sequence. `vocab_size` bounds the units, the four special ones included.
     """
     return PreTrainedTokenizerFast(
-        tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase),
-        **_settings(max_length),
+        tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase), **_settings(max_length)
     )
 
 

@@ -13,12 +13,7 @@ _TOKENS_PER_COUNT = 1 << 22
 
 
 class TokenIds(NamedTuple):
-    """The token ids of several texts, laid end to end.
-
-    Attributes:
-        ids: int64 (tokens,).
-        offsets: int64 (texts + 1,); text i has the ids from `offsets[i]` up to `offsets[i + 1]`.
-    """
+    """The token ids of several texts, laid end to end: text i has those from `offsets[i]` up to `offsets[i + 1]`."""
 
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -60,12 +55,7 @@ class TokenIds(NamedTuple):
         return TokenIds(self.of_texts(rows), np.concatenate([np.zeros(1, np.int64), self.lengths[rows].cumsum()]))
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Makes a batch of some texts in the order of `rows` (rows,), padded on the right.
-
-        Returns:
-            The ids, int64, and which of them are of the text, bool, both (rows, length). A batch of nothing but empty
-            texts still has a column.
-        """
+        """Pads some texts on the right: the ids and which of them are of the text, both (rows, length at least 1)."""
         lengths = self.lengths[rows]
         mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
         ids = np.full(mask.shape, pad_token_id, np.int64)
@@ -80,12 +70,7 @@ class TokenIds(NamedTuple):
         return TokenIds(ids, offsets[::2])
 
     def merged(self, others: TokenIds, rows: NDArray[np.bool_]) -> TokenIds:
-        """Puts other texts between these.
-
-        Args:
-            others: The other texts.
-            rows: Where they are to stand (texts of both,).
-        """
+        """Puts other texts between these; `rows` (texts of both,), bool, says where they are to stand."""
         order = np.empty(len(rows), np.int64)
         order[~rows] = np.arange(len(self.offsets) - 1)
         order[rows] = len(self.offsets) - 1 + np.arange(len(others.offsets) - 1)

@@ -99,28 +99,24 @@ def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None) -> TokenId
 
 
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:
-    """Makes a list of one text or several; arrays and columns of strings are as good as lists.
-
-    A tokenizer would take a pair of strings for two sentences to be joined, and the letters of a string for texts.
-    """
+    """Makes a list of one text or several; arrays and columns of strings are as good as lists."""
+    # A tokenizer would take a pair of strings for two sentences to be joined, and the letters of a string for texts.
     if isinstance(texts, str):
         texts = [texts]
     if isinstance(texts, bytes | Mapping | Set) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         raise TypeError(f"texts is {_described(texts)}, not a string or a sequence of strings")
     # The items of an Arrow array are no strings of Python.
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
-    if all(issubclass(kind, str) for kind in set(map(type, listed))):
-        try:
-            "".join(listed).encode()  # takes little beside tokenising
-        except UnicodeEncodeError:
-            # `tokenizers` calls such a text no input at all, and does not say which one it is.
-            place = next(place for place, text in enumerate(listed) if _HALF_A_PAIR.search(text))
-            raise TypeError(
-                f"texts[{place}] is {_described(listed[place])}, which holds half a surrogate pair"
-            ) from None
-        return listed
-    place = next(place for place, text in enumerate(listed) if not isinstance(text, str))
-    raise TypeError(f"texts[{place}] is {_described(listed[place])}, not a string")
+    if not all(issubclass(kind, str) for kind in set(map(type, listed))):
+        place = next(place for place, text in enumerate(listed) if not isinstance(text, str))
+        raise TypeError(f"texts[{place}] is {_described(listed[place])}, not a string")
+    try:
+        "".join(listed).encode()  # takes little beside tokenising
+    except UnicodeEncodeError:
+        # `tokenizers` calls such a text no input at all, and does not say which one it is.
+        place = next(place for place, text in enumerate(listed) if _HALF_A_PAIR.search(text))
+        raise TypeError(f"texts[{place}] is {_described(listed[place])}, which holds half a surrogate pair") from None
+    return listed
 
 
 def _described(value: Any) -> str:

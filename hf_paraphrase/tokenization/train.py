@@ -18,7 +18,7 @@ from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_line
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
-from .morfessor import check_installed, count_words, learn_morphs, morfessor_tokenizer, read_morphs
+from .morfessor import check_installed, count_words, learn_morphs, morfessor_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -72,15 +72,6 @@ class TrainTokenizerSettings(Settings):
         None,
         at_least=1,
         only_with={"kind": ("word", "bpe", "morfessor")},
-        excludes="segmentation",
-    )
-    corpus_weight: float | None = setting(
-        "of morfessor: weight of the cost of the words against that of the lexicon; above 1 splits words less, below "
-        "1 more [default: 1]",
-        None,
-        above=0,
-        only_with={"kind": "morfessor"},
-        excludes="segmentation",
     )
     dampening: str | None = setting(
         "of morfessor: how often a word counts that occurs n times: none (n), log (log2(n + 1), rounded) or ones (1) "
@@ -88,14 +79,6 @@ class TrainTokenizerSettings(Settings):
         None,
         choices=["none", "log", "ones"],
         only_with={"kind": "morfessor"},
-        excludes="segmentation",
-    )
-    segmentation: str | None = setting(
-        "of morfessor: a segmentation to take instead of learning one, as `morfessor-train --save-segmentation` "
-        "writes it (`12 talo + ssa`); the text then is what vocabulary and tokens are measured on",
-        None,
-        only_with={"kind": "morfessor"},
-        path=True,
     )
     seed: int = seed_setting("of morfessor: seed of the order in which it goes over the words")
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
@@ -122,13 +105,11 @@ class TrainTokenizerSettings(Settings):
         check_license(self.license)
         if not self.text and not self.pairs:
             raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR…")
-        if self.min_frequency is None and self.kind != "unigram" and self.segmentation is None:
+        if self.min_frequency is None and self.kind != "unigram":
             self.min_frequency = 1 if self.kind == "morfessor" else 2
         if self.kind == "morfessor":
-            if self.segmentation is None:
-                check_installed()
-                self.corpus_weight = 1.0 if self.corpus_weight is None else self.corpus_weight
-                self.dampening = self.dampening or "none"
+            check_installed()
+            self.dampening = self.dampening or "none"
             return
         if self.vocabulary_size is None:
             self.vocabulary_size = _SIZES[self.kind]
@@ -155,9 +136,8 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             sentence_count += 1
             yield sentence
 
-    segmentation = [] if settings.segmentation is None else [settings.segmentation]
-    inputs = [*settings.text, *settings.pairs, *segmentation]
-    for path in (*settings.text, *segmentation):
+    inputs = [*settings.text, *settings.pairs]
+    for path in settings.text:
         check_readable(Path(path))
     with Artefact(
         settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
@@ -187,8 +167,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "title": name,
             "name": name,
             "description": KINDS[settings.kind],
-            "sources": ", ".join(to_path(item).name for item in inputs if item not in segmentation),
-            "segmentation": None if settings.segmentation is None else to_path(settings.segmentation).name,
+            "sources": ", ".join(to_path(item).name for item in inputs),
         }
         artefact.finish(results=results, card=Card("tokenizer", card, kind="model_cards", report=True))
     log(
@@ -247,27 +226,16 @@ def _learn_morphs(
     counts = count_words(sentences, lower_case=settings.lower_case)
     if not counts:
         raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
-    if settings.segmentation is not None:
-        morphs = read_morphs(settings.segmentation)
-        upper = next((morph for morph in morphs.counts if morph != morph.lower()), None)
-        if settings.lower_case and upper is not None:
-            raise InputError(
-                f"the morph `{upper}` is not in lower case, as the text will be",
-                path=settings.segmentation,
-                remedy="give --lower-case false, or a segmentation of lower-cased words",
-            )
-    else:
-        if max(counts.values()) < (settings.min_frequency or 1):
-            raise InputError(f"no word occurs {settings.min_frequency} times", remedy="lower --min-frequency")
-        log(f"learning morphs from {len(counts):,} different words")
-        morphs = learn_morphs(
-            counts,
-            corpus_weight=settings.corpus_weight or 1.0,
-            dampening=settings.dampening or "none",
-            min_frequency=settings.min_frequency or 1,
-            seed=settings.seed,
-            progress=lambda number, cost: log(f"round {number}: {cost:,.0f} nats"),
-        )
+    if max(counts.values()) < (settings.min_frequency or 1):
+        raise InputError(f"no word occurs {settings.min_frequency} times", remedy="lower --min-frequency")
+    log(f"learning morphs from {len(counts):,} different words")
+    morphs = learn_morphs(
+        counts,
+        dampening=settings.dampening or "none",
+        min_frequency=settings.min_frequency or 1,
+        seed=settings.seed,
+        progress=lambda number, cost: log(f"round {number}: {cost:,.0f} nats"),
+    )
     tokenizer = morfessor_tokenizer(morphs, "".join(counts), lower_case=settings.lower_case)
     sizes = {
         "words": len(counts),

@@ -1,13 +1,8 @@
 """Character trigrams to ids for a whole block of texts at once, in array operations.
 
-The rules of a character-trigram tokenizer are slow where the `tokenizers` library carries them out, one text and one
-rule at a time. Here the characters of all texts are in one row, and the ids of all windows are taken from one table.
-The ids are exactly those of `tokenizers`:
-
-* The tokenizer must be one that :mod:`~hf_paraphrase.tokenization.character_trigram` builds, recognised by the JSON
-  of its parts. Any other is left to `tokenizers`.
-* A text that is not plain ASCII is normalised (NFKC, lower case, white space) by the same normalisers of `tokenizers`.
-* A text that holds the text of a special token is given to `tokenizers` whole.
+The characters of all texts are in one row, and the ids of all windows are taken from one table. The ids are exactly
+those of `tokenizers`: only a tokenizer that :mod:`.character_trigram` builds is taken, a text that is not plain ASCII
+is normalised by the same normalisers, and one that holds the text of a special token is given to `tokenizers` whole.
 """
 
 from __future__ import annotations
@@ -33,10 +28,7 @@ _CODE_POINTS = 0x110000
 
 
 class TrigramLookup:
-    """Computes the ids that a character-trigram tokenizer gives, for many texts at once.
-
-    Made by :meth:`for_tokenizer`. It reads nothing but its arguments, so several threads may use it at a time.
-    """
+    """Computes the ids that a character-trigram tokenizer gives, for many texts at once."""
 
     def __init__(self, tokenizer: Tokenizer, rules: TrigramRules) -> None:
         self.tokenizer = tokenizer
@@ -69,10 +61,7 @@ class TrigramLookup:
         return None if rules is None else cls(tokenizer, rules)
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts, without padding or truncation.
-
-        It takes some sixty bytes of memory for each character, so pass texts in blocks.
-        """
+        """Computes the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
         row = "\n".join(texts)
         present = [text for text in self._special if text in row]
         if not present:

@@ -70,13 +70,9 @@ def build_word_level_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Builds a tokenizer over a list of words, e.g. that of a vector file or of :func:`sentence_vocabulary`.
 
-    Args:
-        words: The words in the order of their ids, which begin at 2; repeated words and the names of the special
-            tokens are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`.
-        lower_case: Whether text is lower-cased before it is split.
-        contractions: Whether English contractions are split in the manner of the Penn Treebank.
-        treebank: Whether all is split in its manner, contractions among it.
-        digits: One of :data:`DIGITS`: whether each digit, of any script, stays, becomes a 0 or is left out.
+    The words have ids from 2 in their order; repeated ones are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`. Text is
+    lower-cased, English contractions or everything split in the manner of the Penn Treebank, and each digit, of any
+    script, treated as one of :data:`DIGITS` says.
     """
     vocabulary = {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     for word in words:
@@ -115,11 +111,7 @@ def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTo
 def reachable_words(
     words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, treebank: bool = False
 ) -> list[str]:
-    """Keeps the words that a tokenizer with these settings can produce.
-
-    `London` is out of reach where text is lower-cased, and `New York` wherever text is split at spaces; in a
-    vocabulary they would only take up room.
-    """
+    """Keeps the words that a tokenizer with these settings can produce: not `London` where text is lower-cased."""
     tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank)
     kept = []
     for word in words:
@@ -133,11 +125,7 @@ def reachable_words(
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]) -> None:
-    """Saves a tokenizer so that transformers 4 and 5 both open it.
-
-    Version 5 writes a class name that version 4 does not know; the older name opens in both. A tokenizer of a class of
-    its own keeps its name.
-    """
+    """Saves a tokenizer so that transformers 4 and 5 both open it: 4 does not know the class name that 5 writes."""
     tokenizer.save_pretrained(folder)
     if not tokenizer.is_fast:
         return

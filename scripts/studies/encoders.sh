@@ -24,7 +24,7 @@ people shared "shared translations"
 people wikipedia "more simplifications" splits simplifications
 done_already "$WORK/ppdb" || { make_data phrases --data "$DATA" --held-out "$WORK/ppdb_held_out.tsv" --most 20000 \
   --output "$WORK/ppdb.tsv" && hf-paraphrase prepare pairs --tsv "$WORK/ppdb.tsv" "${avoid[@]}" --output "$WORK/ppdb"; }
-done_already "$WORK/held_out" || hf-paraphrase prepare ppdb --file "$WORK/ppdb_held_out.tsv" --layout annotated \
+done_already "$WORK/held_out" || hf-paraphrase prepare ppdb --file "$WORK/ppdb_held_out.tsv" \
   --output "$WORK/held_out"
 
 # 2. Back-translations of Tatoeba: a French model, and its best translation that differs from the reference.

@@ -36,8 +36,8 @@ hf-paraphrase evaluate --suite paraphrase --data "$work/all" --model "$work/wa_m
 # Table 6: as many tokens of PPDB as those pairs have.
 if [ -n "$ppdb" ]; then
   tokens=$(python -c "import json; print(json.load(open('$work/pairs/provenance.json'))['results']['tokens'])")
-  hf-paraphrase prepare ppdb --file "$ppdb" --lang "$lang" --max-tokens "$tokens" --output "$work/ppdb_lists"
-  hf-paraphrase filter --pairs "$work/ppdb_lists" --negatives 1 --output "$work/ppdb"
+  hf-paraphrase prepare ppdb --file "$ppdb" --lang "$lang" --output "$work/ppdb_all"
+  hf-paraphrase filter --pairs "$work/ppdb_all" --max-tokens "$tokens" --negatives 1 --output "$work/ppdb"
   hf-paraphrase train-encoder --config "$configs/paper_003_gran.yaml" --pairs "$work/ppdb" --tokenizer "$work/morphs" --output "$work/gran_ppdb"
   hf-paraphrase evaluate --suite paraphrase --data "$work/all" --model "$work/gran_ppdb" --output "$work/table_6.json"
 fi

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +34,7 @@ def test_card_and_provenance_say_what_was_done(files):
     (files / "a.en").write_text(
         "".join(f"this is sentence {i}\n" for i in range(59)) + "see sentence 9 and no more now\n"
     )
-    words = ["--decontaminate", str(files / "eval.txt"), "--decontaminate-ngrams", "4", "--decontaminate-share", "0.9"]
+    words = ["--decontaminate", str(files / "eval.txt"), "--decontaminate-ngrams", "4"]
     assert main(bitext(files, *words, "--license", "cc-by-2.0")) == 0
     record = json.loads((files / "out" / "provenance.json").read_text())
     assert record["command"] == "hf-paraphrase prepare bitext"
@@ -45,31 +44,28 @@ def test_card_and_provenance_say_what_was_done(files):
     card = (files / "out" / "README.md").read_text()
     for text in ("license: cc-by-2.0", "| eval.txt | 1 |", "| eval.txt (4-grams) | 1 |", "| contaminated | 2 |"):
         assert text in card
-    assert "at least 90 % of the 4-grams" in card and str(files) not in card
+    assert "at least 70 % of the 4-grams" in card and str(files) not in card
 
 
-def test_every_rule_is_in_the_funnel_on_standard_error_in_the_card_and_in_the_provenance(files, capsys):
+def test_every_rule_is_on_standard_error_in_the_card_and_in_the_provenance(files, capsys):
     (files / "a.fr").write_text("oui\nOK\nun deux trois\nun\nun\n" + "phrase\n" * 55)
     (files / "a.en").write_text("yes\nok\none two three\none\none\n" + "".join(f"s{i}\n" for i in range(55)))
     words = ["--drop-identical", "--max-length", "2", "--drop-duplicates", "pair"]
     assert main(bitext(files, *words)) == 0
-    error = capsys.readouterr().err
-    for line in ("read  100.0%  60", "identical_sides 1 59"):
-        assert any(set(line.split()) <= set(re.split(r"[| ]+", row)) for row in error.split("\n")), line
+    assert "train: 57 rows of 60 lines (identical_sides 1, too_long 1, duplicate 1)" in capsys.readouterr().err
     card = (files / "out" / "README.md").read_text()
-    assert "| identical_sides | 1 | 59 |\n| too_long | 1 | 58 |\n| duplicate | 1 | 57 |" in card
+    assert "| identical_sides | 1 |\n| too_long | 1 |\n| duplicate | 1 |\n| rows | 57 |" in card
     counts = json.loads((files / "out" / "provenance.json").read_text())["results"]["counts"]["train"]
     assert (counts["identical_sides"], counts["too_long"], counts["duplicate"], counts["rows"]) == (1, 1, 1, 57)
 
 
-def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_opens(files, tmp_path, capsys):
+def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_opens(files, tmp_path):
     (files / "a.tsv").write_bytes(b"a\tb\n" + b"no tab\n" * 30 + b"x\ty\tz\n\xff\tb\nlast\tone\n")
     assert main(bitext(files, "--tsv", str(files / "a.tsv"), "--on-error", "skip")) == 0
     listed = (files / "out" / "skipped_lines.tsv").read_text().splitlines()
     assert listed[0] == "file\tline\treason"
     assert sorted(int(line.split("\t")[1]) for line in listed[1:]) == list(range(2, 34))
     assert all(line.split("\t")[0] == str(files / "a.tsv") for line in listed[1:])
-    assert capsys.readouterr().err.count("a.tsv:") == 10
     assert "skipped_lines.tsv" in (files / "out" / "README.md").read_text()
     assert len(load_dataset(str(files / "out"), split="train", cache_dir=str(tmp_path / "cache"))) == 2
     assert main(bitext(files, output="clean")) == 0
@@ -139,9 +135,6 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
     assert DataFolder(output / "bitext").table("validation").num_rows == 20
     record = json.loads((output / "provenance.json").read_text())
     assert record["results"]["counts"]["validation"] == 20 and len(record["inputs"]) == 2
-    words = ["prepare", "bucc", "--data-dir", output, "--lang", "fr", "--output", tmp_path / "bucc"]
-    assert main(list(map(str, words))) == 0
-    assert DataFolder(tmp_path / "bucc").table("test").num_rows == 8
     assert "Near-duplicates" in (output / "README.md").read_text()
     assert "8 pairs hidden in them" in capsys.readouterr().err
 

@@ -70,7 +70,7 @@ def test_a_text_file_in_place_of_a_data_folder_is_told_how_to_become_one(tmp_pat
     words = ["train-encoder", "--pairs", str(tmp_path / "train.en"), "--output", str(tmp_path / "m")]
     assert main(words) == 2
     err = capsys.readouterr().err
-    assert "train.en: neither a data folder nor a file of JSON lines, CSV or Parquet" in err
+    assert "train.en: this is a file, not a data folder" in err
     assert "hf-paraphrase prepare pairs --tsv" in err
 
 

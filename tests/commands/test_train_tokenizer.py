@@ -55,16 +55,18 @@ def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path)
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5
 
 
-def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
-    (tmp_path / "segmentation.txt").write_text("# Output\n9 sleep + s\n3 the\n2 dog\n1 cat\n")
-    flags = ("--segmentation", tmp_path / "segmentation.txt", "--output", tmp_path / "out")
-    assert run("--kind", "morfessor", "--text", text, *flags) == 0
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
-    assert tokenizer.tokenize("The dogs sleep") == ["the", "dog", "s", "sleep"]
-    record = json.loads((tmp_path / "out" / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["text.gz", "segmentation.txt"]
-    assert record["results"]["morphs"] == 5 and record["results"]["rounds"] == 0
-    assert "from the segmentation `segmentation.txt`" in (tmp_path / "out" / "README.md").read_text()
+def test_the_sizes_before_and_after_segmentation_stand_in_message_provenance_and_card(text, tmp_path, capsys):
+    output = tmp_path / "morphs"
+    assert run("--kind", "morfessor", "--text", text, "--output", output) == 0
+    record = json.loads((output / "provenance.json").read_text())
+    results, morphs = record["results"], record["results"]["morphs"]
+    # the cat a dog sleeps doesn ' t play . x y z
+    assert results["words"] == results["learnt_words"] == 13 and 0 < morphs <= 13 and results["rounds"] > 1
+    assert record["settings"]["min_frequency"] == 1 and record["settings"]["dampening"] == "none"
+    assert f"13 different words before segmentation, {morphs} morphs after it" in capsys.readouterr().err
+    card = (output / "README.md").read_text()
+    assert "| words before segmentation | 13 different ones |" in card and f"| morphs | {morphs}, learnt" in card
+    assert "Unsupervised Discovery of Morphemes" in card
 
 
 @pytest.mark.parametrize(
@@ -77,14 +79,11 @@ def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
         (["--text", "good", "--kind", "morfessor", "--min-frequency", "99"], "good: no word occurs 99 times"),
         (["--text", "good", "--kind", "bpe", "--treebank-words"], "--treebank-words"),
         (["--text", "good", "--kind", "unigram", "--min-frequency", "5"], "--min-frequency"),
-        (["--text", "good", "--kind", "morfessor", "--segmentation", "good"], "good:1: `The` is not a count"),
-        (["--text", "good", "--kind", "morfessor", "--segmentation", "upper"], "upper: the morph `Talo` is not in"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, named):
     monkeypatch.chdir(tmp_path)
     contents = {"blank": b" \n\n", "good": "\n".join(LINES).encode()}
-    contents["upper"] = b"3 Talo + ssa\n"
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     assert run(*words, "--output", "out") == 2

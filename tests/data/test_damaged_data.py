@@ -69,11 +69,3 @@ def test_text_that_is_not_utf_8_is_reported_with_its_file_and_not_where_it_is_wa
     with pytest.raises(InputError, match="Invalid UTF8") as refused:
         READERS[reader](folder)
     assert refused.value.path == str(shard(folder))
-
-
-@pytest.mark.parametrize("content", ["[]", "{"])
-def test_a_damaged_provenance_is_found_when_the_data_are_opened_not_when_the_work_is_done(folder, content):
-    (folder / "provenance.json").write_text(content)
-    with pytest.raises(InputError, match=r"damaged") as caught:
-        DataFolder(folder).schema("train")
-    assert caught.value.path == str(folder / "provenance.json")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import random
 from math import log
 
@@ -15,7 +14,6 @@ from hf_paraphrase.tokenization.morfessor import (
     count_words,
     learn_morphs,
     morfessor_tokenizer,
-    read_morphs,
     word_splitter,
 )
 
@@ -51,18 +49,7 @@ def tokenizer(morphs):
     return morfessor_tokenizer(morphs, lower_case=True)
 
 
-def test_morphs_and_their_counts_are_those_of_a_morfessor_model_with_the_same_segmentation(morphs, tmp_path):
-    lines = []
-    model = baseline.BaselineModel()
-    model.load_segmentations(
-        [(3, "talossa", ("talo", "ssa")), (2, "talo", ("talo",)), (5, "autossa", ("auto", "ssa"))]
-    )
-    for count, _, pieces in model.get_segmentations():
-        lines.append(f"{count} {' + '.join(pieces)}\n")
-    (tmp_path / "s.gz").write_bytes(gzip.compress(("# Output from Morfessor\n" + "".join(lines)).encode()))
-    read = read_morphs(tmp_path / "s.gz")
-    assert read.counts == dict(model.get_constructions()) == {"talo": 5, "ssa": 8, "auto": 5}
-    assert (read.tokens, read.boundaries, read.words) == (model.tokens, 10, 3)
+def test_a_model_keeps_the_words_that_it_was_learnt_from(morphs):
     assert morphs.boundaries == sum(WORDS.values()) and morphs.words == len(WORDS)
 
 
@@ -79,8 +66,7 @@ def test_learning_shrinks_the_vocabulary_and_repeats_with_its_seed_and_leaves_th
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_heavier_corpus_splits_less_and_words_that_are_too_rare_do_not_count(morphs):
-    assert len(learn_morphs(WORDS, corpus_weight=50).counts) > len(morphs.counts)
+def test_words_that_are_too_rare_do_not_count():
     rare = learn_morphs({**WORDS, "xyzzyx": 1}, min_frequency=2)
     assert "xyzzyx" not in "".join(rare.counts) and rare.words == sum(count >= 2 for count in WORDS.values())
 
@@ -130,26 +116,6 @@ def test_words_are_counted_as_they_will_be_cut():
     assert count_words(["Talo talo"], lower_case=False) == {"Talo": 1, "talo": 1}
 
 
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        ("12 talo + ssa\nx talo\n", "s:2: `x` is not a count"),
-        pytest.param("1" + "0" * 5_000 + " talo\n", "is not a count", id="huge"),
-        ("0 talo\n", "s:1: `0` is not a count"),
-        ("3 talo +  + ssa\n", "s:1: "),
-        ("3 talo ssa\n", "s:1: `talo ssa` is not a segmented word"),
-        ("3 talo + ssa\n\n1 talos + sa\n", "s:3: `talossa` occurs twice"),
-        ("# nothing\n", "no segmented words"),
-        ("", "empty"),
-    ],
-)
-def test_malformed_segmentations_are_named_by_line(tmp_path, content, named):
-    (tmp_path / "s").write_text(content)
-    with pytest.raises(InputError) as caught:
-        read_morphs(tmp_path / "s")
-    assert named in str(caught.value)
-
-
 def test_no_words_no_morphs_and_a_missing_package_are_refused(monkeypatch):
     with pytest.raises(InputError, match="no text"):
         learn_morphs({})
@@ -160,35 +126,3 @@ def test_no_words_no_morphs_and_a_missing_package_are_refused(monkeypatch):
     monkeypatch.setattr("hf_paraphrase.tokenization.morfessor.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the package morfessor"):
         learn_morphs({"a": 1})
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize(("folder", "name"), [("fin-eng", "fin"), ("deu-eng", "deu")])
-def test_real_words_seen_and_unseen_are_segmented_as_morfessor_does_but_for_ties(real_data_dir, folder, name):
-    path = real_data_dir / "manythings" / folder / f"{name}.txt.gz"
-    lines = [line.split("\t")[1] for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
-    counts = count_words(lines[:: len(lines) // 1000])
-    kept = {}
-    create = baseline.BaselineModel.load_data
-
-    def load(model, *arguments, **settings):
-        kept["model"] = model
-        return create(model, *arguments, **settings)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(baseline.BaselineModel, "load_data", load)
-        morphs = learn_morphs(counts)
-    model = kept["model"]
-    assert morphs.counts == dict(model.get_constructions()) and morphs.tokens == model.tokens
-    assert morphs.boundaries == model._corpus_coding.boundaries
-    alphabet = {letter for word in counts for letter in word}
-    tokenizer = morfessor_tokenizer(morphs, alphabet)
-    words = [word for word in count_words(lines[::30]) if set(word) <= alphabet]
-    assert sum(word not in counts for word in words) > 1000
-    different = 0
-    for word, ids in zip(words, tokenizer(words)["input_ids"], strict=True):
-        expected, found = model.viterbi_segment(word, addcount=0)[0], tokenizer.convert_ids_to_tokens(ids)
-        if found != expected:
-            different += 1
-            assert cost(morphs, found) == pytest.approx(cost(morphs, expected), rel=1e-12)
-    assert different <= len(words) / 5000 + 2

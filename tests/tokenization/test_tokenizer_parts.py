@@ -5,12 +5,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, processors
 from tokenizers import normalizers as norm
 from tokenizers import pre_tokenizers as pre
 
-from hf_paraphrase.tokenization.tokenizer_parts import (
-    keeps_runs_apart,
-    runs_are_separable,
-    splits_runs,
-    tokens_around,
-)
+from hf_paraphrase.tokenization.tokenizer_parts import runs_are_separable, tokens_around
 
 CLS, SEP = ("[S]", 1), ("[E]", 2)
 
@@ -112,9 +107,3 @@ def test_an_added_token_that_may_cross_two_runs_is_not_safe(token, safe):
     made = tokenizer()
     made.add_tokens([token])
     assert runs_are_separable(made) == safe
-
-
-def test_a_setting_that_this_version_of_tokenizers_does_not_have_is_not_safe():
-    assert keeps_runs_apart({"type": "Lowercase"}) and not keeps_runs_apart({"type": "Lowercase", "locale": "tr"})
-    assert splits_runs({"type": "Whitespace"}) and not splits_runs({"type": "Whitespace", "glue": True})
-    assert not keeps_runs_apart({"type": "Transliterate"}) and not splits_runs({"type": "Sentences"})

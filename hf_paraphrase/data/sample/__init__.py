@@ -34,12 +34,7 @@ class SamplePair:
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """Two English sentences.
-
-    Attributes:
-        label: 1 if people translated both into the same French sentence; 0 for a sentence that looks like the first
-            and that no chain of translations links to it.
-    """
+    """Two English sentences: label 1 if people translated both into the same French sentence, 0 for a look-alike."""
 
     sentence1: str
     sentence2: str

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
-from ...settings import seed_setting, setting
-from ..cleaning import LENGTH_UNITS, CleaningRules, clean
+from ...settings import flag, seed_setting, setting
+from ..cleaning import CleaningRules, clean
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
 from ..languages import check_language, primary_language
@@ -22,7 +22,7 @@ from ..schema import BITEXT
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
 from .gettext_catalogue import find_catalogues, read_catalogues
-from .preparation import funnel_rows, recipe_of
+from .preparation import recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Selection, Source
 from .tmx import read_tmx
 
@@ -88,21 +88,12 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     drop_identical: bool = setting(
         "leave out training rows whose sides are the same but for case, white space and invisible characters", False
     )
-    min_length: int = setting(
-        "least length of a side of a training row, in --length-unit; 0 = no limit", 0, at_least=0
-    )
-    max_length: int = setting(
-        "greatest length of a side of a training row, in --length-unit; 0 = no limit", 0, at_least=0
-    )
+    min_length: int = setting("least words on a side of a training row; 0 = no limit", 0, at_least=0)
+    max_length: int = setting("most words on a side of a training row; 0 = no limit", 0, at_least=0)
     max_length_ratio: float = setting(
-        "greatest ratio of the longer side of a training row to the shorter, in --length-unit; 0 = no limit",
+        "greatest ratio of the words of the longer side of a training row to those of the shorter; 0 = no limit",
         0.0,
         at_least=0,
-    )
-    length_unit: str = setting(
-        "what lengths count: words between white space, or characters (Chinese, Japanese, Thai, …)",
-        "words",
-        choices=LENGTH_UNITS,
     )
     drop_duplicates: str = setting(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
@@ -116,11 +107,6 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         name = to_path(self.gettext or self.tmx or self.tsv or self.source_file or "").name
         return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
 
-    @property
-    def unit(self) -> str:
-        """What is counted under `lines` for the training rows: lines, translation units or messages."""
-        return "translation units" if self.tmx is not None else "messages" if self.gettext is not None else "lines"
-
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         check_language(self.source_lang, "--source-lang")
@@ -131,50 +117,37 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
                 "give either --source-file and --target-file, or --tsv, --tmx or --gettext", remedy="one of them"
             )
         for prefix in ("", "validation_", "test_"):
-            self._check_both(f"{prefix}source_file", f"{prefix}target_file")
-        if self.max_length_ratio and not self.max_length_ratio >= 1:
-            raise UsageError(
-                f"--max-length-ratio {self.max_length_ratio} is below 1", remedy="give 1 or more, or 0 for no limit"
-            )
-        if self.max_length and self.min_length > self.max_length:
-            raise UsageError(
-                f"--min-length {self.min_length} is above --max-length {self.max_length}", remedy="nothing fits both"
-            )
+            names = (f"{prefix}source_file", f"{prefix}target_file")
+            first, second = (getattr(self, name) for name in names)
+            if (first is None) != (second is None):
+                given, missing = map(flag, reversed(names) if first is None else names)
+                raise UsageError(f"{given} needs {missing}", remedy="give both sides")
+            if first is not None and Path(first).resolve() == Path(second).resolve():
+                raise UsageError(
+                    f"{' and '.join(map(flag, names))} are the same file", path=first, remedy="give both sides"
+                )
         super().check()
-
-    def _check_both(self, *names: str) -> None:
-        flags = ["--" + name.replace("_", "-") for name in names]
-        first, second = (getattr(self, name) for name in names)
-        if (first is None) != (second is None):
-            given, missing = reversed(flags) if first is None else flags
-            raise UsageError(f"{given} needs {missing}", remedy="give both sides")
-        if first is not None and Path(first).resolve() == Path(second).resolve():
-            raise UsageError(f"{flags[0]} and {flags[1]} are the same file", path=first, remedy="give both sides")
 
     def parts(self) -> list[Part]:
         """Returns the training part, and those that are given as files."""
         files, read = self._training_files()
+        rules = CleaningRules(self.drop_identical, self.min_length, self.max_length, self.max_length_ratio)
         selection = Selection(
             repeats=_REPEATS[self.drop_duplicates],
             sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
             shuffle=self.shuffle,
             seed=self.seed,
         )
-        parts = [self._part("train", files, read, self._rules(), training=True, selection=selection)]
+        parts = [self._part("train", files, read, rules, training=True, selection=selection)]
         for split in HELD_OUT:
             source, target = getattr(self, f"{split}_source_file"), getattr(self, f"{split}_target_file")
             if source is not None and target is not None:
                 parts.append(self._part(split, *_aligned(source, target), CleaningRules()))
         return parts
 
-    def looked_at(self) -> list[Path]:
-        """Lists all raw files but the catalogues, of which a faulty one may be left out whole."""
-        given = [path for part in self.parts() if part.split != "train" for path in part.files]
-        return given if self.gettext is not None else self.files()
-
     def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
         """Returns the languages, the columns, and what each rule left."""
-        read = {part: (found, funnel_rows(found)) for part, found in counts.items() if "lines" in found}
+        read = {part: found for part, found in counts.items() if "lines" in found}
         names = list(dict.fromkeys(path.name for path in self.files()))
         # provenance.json has them all.
         more = [f"and {len(names) - _LISTED_FILES} more"] if len(names) > _LISTED_FILES else []
@@ -182,22 +155,13 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             "source_lang": self.source_lang,
             "target_lang": self.target_lang,
             "files": names[:_LISTED_FILES] + more,
-            "unit": self.unit,
+            "unit": "lines",
             "columns": BITEXT.names,
             "splits": folder.sizes(),
             "rules": read,
             "drawn": [part for part in counts if part not in read],
             "seed": self.seed,
         }
-
-    def _rules(self) -> CleaningRules:
-        return CleaningRules(
-            drop_identical=self.drop_identical,
-            min_length=self.min_length,
-            max_length=self.max_length,
-            max_length_ratio=self.max_length_ratio,
-            length_unit=self.length_unit,
-        )
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: CleaningRules, **options: Any) -> Part:
         languages = (self.source_lang, self.target_lang)
@@ -211,44 +175,33 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             compared=("target",),
             clean=partial(_cleaned, prefix, languages, rules),
             repeating=REPEATING,
-            remedy="loosen the rules" if split == "train" else None,
             **options,
         )
 
     def _training_files(self) -> tuple[list[Path], OpenBlocks]:
         """Returns the training files, and what opens them."""
+        codes = (self.source_lang, self.target_lang)
         if self.tsv is not None:
-            path = Path(self.tsv)
-            codes = (self.source_lang, self.target_lang)
-            return [path], partial(read_tsv, path, self._field_names(), header=self.header, names=codes)
+            names = [name.strip() for name in self.columns.split(",")]
+            if sorted(name for name in names if name != "_") != ["source", "target"]:
+                raise UsageError(
+                    f"--columns `{self.columns}` must name source and target once each, and `_` for other fields",
+                    remedy="e.g. --columns target,source for a file with English first",
+                )
+            return [Path(self.tsv)], partial(read_tsv, Path(self.tsv), names, header=self.header, names=codes)
         if self.tmx is not None:
-            path = Path(self.tmx)
-            return [path], partial(read_tmx, path, self.source_lang, self.target_lang)
+            return [Path(self.tmx)], partial(read_tmx, Path(self.tmx), *codes)
         if self.gettext is not None:
-            lang, english = self._gettext_languages()
-            catalogues = find_catalogues(Path(self.gettext), lang)
-            return catalogues, partial(read_catalogues, catalogues, lang, english)
+            english = [primary_language(code) == "en" for code in codes]
+            if sum(english) != 1:
+                raise UsageError(
+                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}",
+                    remedy="one of --source-lang and --target-lang must be en",
+                )
+            catalogues = find_catalogues(Path(self.gettext))
+            lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
+            return catalogues, partial(read_catalogues, catalogues, lang, english_column)
         return _aligned(self.source_file or "", self.target_file or "")
-
-    def _field_names(self) -> list[str]:
-        names = [name.strip() for name in self.columns.split(",")]
-        if sorted(name for name in names if name != "_") != ["source", "target"]:
-            raise UsageError(
-                f"--columns `{self.columns}` must name source and target once each, and `_` for other fields",
-                remedy="e.g. --columns target,source for a file with English first",
-            )
-        return names
-
-    def _gettext_languages(self) -> tuple[str, str]:
-        """Returns the language of the translations, and the name of the English column."""
-        english = [primary_language(code) == "en" for code in (self.source_lang, self.target_lang)]
-        if sum(english) != 1:
-            raise UsageError(
-                f"the messages of gettext catalogues are English, but the languages are {self.source_lang} and "
-                f"{self.target_lang}",
-                remedy="one of --source-lang and --target-lang must be en",
-            )
-        return (self.target_lang, "source") if english[0] else (self.source_lang, "target")
 
 
 prepare_bitext = recipe_of("bitext", BitextSource)

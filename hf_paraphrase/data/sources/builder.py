@@ -1,4 +1,4 @@
-"""The `datasets` builder of any source: `SourceBuilder("opusparcus", "fr.80", data_dir="opusparcus_v1")`.
+"""The `datasets` builder of any source: `SourceBuilder("opusparcus", lang="fr", data_dir="opusparcus_v1")`.
 
     builder.download_and_prepare()
     pairs = builder.as_dataset(split="train")
@@ -36,13 +36,9 @@ class SourceConfig(datasets.BuilderConfig):
 
 
 class SourceBuilder(datasets.ArrowBasedBuilder):
-    """Builds one configuration of a source.
+    """Builds one configuration, the first without a name, of a source of `hf_paraphrase.registry.SOURCES`.
 
-    Args:
-        source: Its name in `hf_paraphrase.registry.SOURCES`.
-        config_name: The configuration, as the source names it; its default one without a name.
-        cache_dir: The cache of `datasets`.
-        settings: The flags of `prepare SOURCE` as keywords.
+    The `settings` are the flags of `prepare SOURCE` as keywords.
     """
 
     BUILDER_CONFIG_CLASS = SourceConfig
@@ -51,7 +47,6 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
         self, source: str, config_name: str | None = None, cache_dir: str | None = None, **settings: Any
     ) -> None:
         source_class: type[Source] = SOURCES[source]
-        name, self._configuration = source_class.choose(config_name, settings)
         for field in dataclasses.fields(source_class):
             if default_of(field) is dataclasses.MISSING and field.name not in settings:
                 raise UsageError(f"no {flag(field.name)}", remedy=f"give {field.metadata.get('help', field.name)}")
@@ -61,10 +56,11 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
                 paths = [str(Path(path).resolve()) for path in (value if many else [value])]
                 settings[field.name] = paths if many else paths[0]
         self._source = source_class(**settings)
+        self._configuration = config_name or self._source.parts()[0].configuration
         super().__init__(
             cache_dir=cache_dir,
             dataset_name=source,
-            config_name=name,
+            config_name=self._configuration,
             # It shall not give the rows of what a file held before.
             hash=_input_state(self._source.inputs()),
             source=source,
@@ -77,9 +73,8 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         with self._opened() as rows:
-            first = next(iter(rows.parts))
-            self.info.features = part_features(rows.schema(first), rows.parts[first])
             parts = rows.parts.items()
+            self.info.features = part_features(next(iter(rows.parts.values())))
             return [datasets.SplitGenerator(name=part.split, gen_kwargs={"name": name}) for name, part in parts]
 
     def _generate_tables(self, name: str) -> Iterator[tuple[tuple[int, int], pa.Table]]:
@@ -100,9 +95,9 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
             raise
 
 
-def part_features(schema: pa.Schema, part: Part) -> datasets.Features:
+def part_features(part: Part) -> datasets.Features:
     """Returns the features of a part: its schema, with the names of classes where it has any."""
-    features = datasets.Features.from_arrow_schema(schema)
+    features = datasets.Features.from_arrow_schema(part.schema)
     for column, names in part.class_names.items():
         features[column] = datasets.ClassLabel(names=list(names))
     return features

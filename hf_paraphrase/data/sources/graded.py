@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 from ...errors import InputError
 from ...settings import setting
-from ..text_files import LineErrors, first_line_of, read_lines
+from ..text_blocks import LineErrors, files_below
+from ..text_files import first_line_of, read_lines
 from ..typed_fields import Field, read_tables, read_typed_fields
-from .source import LineErrorSettings, NothingThereError, Part, Source, files_below, source_folder
+from .source import LineErrorSettings, NothingThereError, Part, Source, source_folder
 
 MAXIMUM_SCORE = 5.0
 SET_NAMES: dict[str, tuple[str, ...]] = {
@@ -60,12 +61,8 @@ Rows = Callable[[Path, LineErrors], Iterator[Row]]
 class GradedFile:
     """A file that belongs to a graded set.
 
-    Attributes:
-        family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
-            that is not a test set.
-        files: All files that are read for it.
-        rows: Reads the set; None if only the scores are there and the sentences are not.
-        lacks: `sentences` or `scores` where these are missing; reading a set without scores is an error.
+    `family` is the benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
+    that is not a test set. `rows` reads the set; `lacks` says whether `sentences` or `scores` are not there.
     """
 
     family: str
@@ -103,20 +100,18 @@ def recognise_graded_file(path: Path) -> GradedFile | None:
 def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     if match["set"].upper() == "ALL":
         return None  # the concatenation of a year's sets
-    year = match["year"] or _year_of(path.parent)
-    if year is None:
+    family = _family_of(path.parent, match["year"])
+    if family is None:
         raise InputError(
             "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
         )
-    part = _part_of(path.parent)
-    family = f"STS{year}" + ("" if part is None else f" {part}")
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
-    name = next((name for name in SET_NAMES.get(f"STS{year}", ()) if name.lower() == plain.lower()), plain)
+    name = next((name for name in SET_NAMES.get(family[:5], ()) if name.lower() == plain.lower()), plain)
     if match["kind"].lower() == "gs":
-        sentences = _counterpart(path, "gs", "input", year)
+        sentences = _counterpart(path, "gs", "input", family)
         return GradedFile(family, name, path, STS, lacks="sentences") if sentences is None else None
-    gold = _counterpart(path, "input", "gs", year)
+    gold = _counterpart(path, "input", "gs", family)
     if gold is not None:
         return GradedFile(family, name, path, STS, (path, gold), partial(_read_semeval, gold))
     scored = re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3])) is not None
@@ -124,38 +119,29 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     return GradedFile(family, name, path, STS, (path,), rows, "" if scored else "scores")
 
 
-def _year_of(folder: Path) -> str | None:
-    """Reads the year from the nearest folder that names one."""
-    resolved = folder.resolve()
-    years = (_STS_FOLDER.search(parent.name) for parent in (resolved, *resolved.parents))
-    return next((year["year"] for year in years if year), None)
-
-
-def _part_of(folder: Path) -> str | None:
-    """Returns `train` or `trial` where a folder, up to the one that names the year, is for that; None for a test."""
+def _family_of(folder: Path, year: str | None) -> str | None:
+    """Returns `STS12`, or `STS12 train` for a part that is no test, by the folders up to that with the year."""
     names = [folder.name]
-    resolved = folder.resolve()
-    for parent in (resolved, *resolved.parents):
+    for parent in (folder.resolve(), *folder.resolve().parents):
         names.append(parent.name)
-        if _STS_FOLDER.search(parent.name):
+        if found := _STS_FOLDER.search(parent.name):
+            year = year or found["year"]
             break
-    return next((part[1].lower() for name in names if (part := _NOT_A_TEST.search(name))), None)
+    part = next((part[1].lower() for name in names if (part := _NOT_A_TEST.search(name))), None)
+    return None if year is None else f"STS{year}" + ("" if part is None else f" {part}")
 
 
 def _other_name(path: Path, kind: str, other: str) -> Path:
     return path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
 
 
-def _counterpart(path: Path, kind: str, other: str, year: str) -> Path | None:
-    """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same year."""
+def _counterpart(path: Path, kind: str, other: str, family: str) -> Path | None:
+    """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same family."""
     beside = _other_name(path, kind, other)
     if beside.is_file():
         return beside
-    wanted = (year, _part_of(path.parent))
-    for folder in sorted(path.absolute().parent.parent.iterdir()):
-        if (folder / beside.name).is_file() and (_year_of(folder), _part_of(folder)) == wanted:
-            return folder / beside.name
-    return None
+    siblings = (folder / beside.name for folder in sorted(path.absolute().parent.parent.iterdir()))
+    return next((file for file in siblings if file.is_file() and _family_of(file.parent, None) == family), None)
 
 
 _SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
@@ -237,10 +223,9 @@ def _read_columns(names: Sequence[str], header_lines: int, path: Path, errors: L
 def _read_pit(path: Path, errors: LineErrors) -> Iterator[Row]:
     """Reads PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
 
-    The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting, the
-    debatable ones too (Xu, Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)`
-    of five annotators in field 5: the score is the share of yes. The label is 1 from three votes on, 0 up to one, and
-    null between, where the pair is debatable.
+    The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting (Xu,
+    Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)` of five annotators in
+    field 5: the score is the share of yes, the label 1 from three votes on, 0 up to one, null where it is debatable.
     """
     labels = path.with_suffix(".label")
     if path.name == "test.data" and not labels.is_file():
@@ -273,24 +258,24 @@ class GradedSource(Source, LineErrorSettings):
     """What graded sets share: a folder below which their files are, a split each."""
 
     TAGS: ClassVar[tuple[str, ...]] = ("semantic-textual-similarity",)
+    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
     FAMILY: ClassVar[str] = ""
 
     data_dir: str
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there, each with its sets in the order of the papers."""
-        sets = self._sets()
-        if not sets:
-            where = next(field.metadata["help"] for field in fields(self) if field.name == "data_dir")
-            raise NothingThereError(
-                f"no file of {self.TITLE} is below this folder", path=self.data_dir, remedy=f"--data-dir is {where}"
-            )
         by_split: dict[str, list[GradedFile]] = {}
-        for graded in sets.values():
-            by_split.setdefault(self.split_of(graded), []).append(graded)
-        order = list(dict.fromkeys(_SPLITS.values()))
+        for (split, _), graded in self._sets().items():
+            by_split.setdefault(split, []).append(graded)
+        if not by_split:
+            raise NothingThereError(
+                f"no file of {self.TITLE} is below this folder",
+                path=self.data_dir,
+                remedy="--help names the files that belong below --data-dir",
+            )
         parts = []
-        for split in sorted(by_split, key=lambda name: (order.index(name) if name in order else 0, name)):
+        for split in sorted(by_split, key=lambda name: (self.PARTS.index(name) if name in self.PARTS else 0, name)):
             names = SET_NAMES.get(split, ())
             files = sorted(
                 by_split[split],
@@ -300,15 +285,6 @@ class GradedSource(Source, LineErrorSettings):
             parts.append(Part(split, files[0].schema, paths, partial(_all, files)))
         return parts
 
-    def missing(self) -> list[str]:
-        """Names the splits that are not there."""
-        present = {part.split for part in self.parts()}
-        return [split for split in dict.fromkeys(_SPLITS.values()) if split not in present]
-
-    def split_of(self, graded: GradedFile) -> str:
-        """Names the split that a file belongs to."""
-        return _SPLITS[graded.name]
-
     def _sets(self) -> dict[tuple[str, str], GradedFile]:
         """Finds the sets of the benchmark by split and name; a set that is there twice is an error."""
         sets: dict[tuple[str, str], GradedFile] = {}
@@ -316,7 +292,8 @@ class GradedSource(Source, LineErrorSettings):
             graded = recognise_graded_file(path)
             if graded is None or graded.rows is None or not graded.family.startswith(self.FAMILY):
                 continue
-            key = (self.split_of(graded), graded.name if self.FAMILY == "STS1" else "")
+            is_semeval = self.FAMILY == "STS1"
+            key = (graded.family.replace(" ", "_"), graded.name) if is_semeval else (_SPLITS[graded.name], "")
             if key in sets:
                 raise InputError(
                     f"{graded.family} {graded.name} occurs twice, also as {sets[key].path}",
@@ -360,10 +337,6 @@ class StsSource(GradedSource):
         present = {f"{graded.family} {graded.name}" for graded in self._sets().values()}
         names = (f"{family} {name}" for family, names in SET_NAMES.items() for name in names)
         return [name for name in names if name not in present]
-
-    def split_of(self, graded: GradedFile) -> str:
-        """Names the split by the year."""
-        return graded.family.replace(" ", "_")
 
 
 @dataclass(kw_only=True)

@@ -37,6 +37,7 @@ class MsrpSource(Source, LineErrorSettings):
     URL: ClassVar[str] = "https://www.microsoft.com/en-us/download/details.aspx?id=52398"
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TEMPLATE: ClassVar[str] = "msrp"
+    PARTS: ClassVar[tuple[str, ...]] = tuple(_FILES)
 
     data_dir: str = setting(
         "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt are", path=True
@@ -48,8 +49,3 @@ class MsrpSource(Source, LineErrorSettings):
             Part(split, SCHEMA, [path], partial(read_tables, path, FIELDS, header_lines=1))
             for split, path in find_files(self.data_dir, _FILES).items()
         ]
-
-    def missing(self) -> list[str]:
-        """Names the files that are not there."""
-        found = find_files(self.data_dir, _FILES)
-        return [name for split, name in _FILES.items() if split not in found]

@@ -1,24 +1,17 @@
-"""Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages.
+"""Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages, from the files of the distribution.
 
-Configurations of the builder are named by the language: `fr` has all splits; `fr.80` takes as many training pairs
-as are estimated to be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on
-which the two annotators differed. Training pairs that are also development or test pairs, in either order, are left
-out and counted; `--decontaminate` looks for single sentences too, of four words or more.
-
-Raw files are those of the distribution. Parquet files of the Hub have the columns `lang`, `sent1`, `sent2`,
-`annot_score`, `gem_id`; they are found at any depth, the split is the last of `train`, `validation` and `test` in the
-path, and a component such as `fr` or `fr.90` names the language and the estimated quality of the training pairs.
-Complete annotated parts (`validation.full`) are taken where they are beside shortened ones.
+The configuration `labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
+differed. Training pairs that are also development or test pairs, in either order, are left out and counted;
+`--decontaminate` looks for single sentences too, of four words or more.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,12 +20,10 @@ import pyarrow.compute as pc
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ..fingerprints import is_among
-from ..records import column_names, read_records
 from ..row_selection import repeat_keys
 from ..text_blocks import LineErrors
-from ..text_files import Block
-from ..typed_fields import Field, read_tables, typed
-from .source import NothingThereError, Part, Read, Source, TrainingSettings, find_files, source_folder
+from ..typed_fields import Field, read_tables
+from .source import Part, Read, Source, TrainingSettings, find_files
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")
 _RANKING = {
@@ -50,16 +41,8 @@ SCHEMA = pa.schema(
 UNDECIDED = 2.5
 """The mean score of a pair that one annotator took for a paraphrase and the other did not."""
 
-_RAW_FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
+_FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
-_SYNONYMS = {
-    "id": ("gem_id", "id", "pair_id"),
-    "sentence1": ("sent1", "sentence1"),
-    "sentence2": ("sent2", "sentence2"),
-    "score": ("annot_score", "score"),
-}
-_SPLIT = re.compile(r"(?<![a-z])(train|validation|dev|test)(?P<full>[._]full)?(?![a-z])")
-_LANGUAGE = re.compile(r"(de|en|fi|fr|ru|sv)(?:[._-](?P<quality>\d+))?")
 
 PUBLISHED = {
     "de": {90: 1_000_000, 80: 4_000_000, 70: 6_000_000, 60: 12_000_000},
@@ -86,94 +69,44 @@ class OpusparcusSource(Source, TrainingSettings):
     LICENSE: ClassVar[str] = "cc-by-nc-4.0"
     URL: ClassVar[str] = "https://huggingface.co/datasets/GEM/opusparcus"
     TEMPLATE: ClassVar[str] = "opusparcus"
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "labelled")
+    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
-    data_dir: str = setting(
-        "the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files", path=True
-    )
+    data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on", path=True)
     lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
     quality: int | None = setting(
         "take the training pairs, best first, of which this percentage is estimated to be good; published are 90, 80, "
         "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
         None,
     )
-    first: int = setting("take this many training pairs, best first; 0 = all", 0, at_least=0, excludes="quality")
 
     @property
     def title(self) -> str:
         """The name, with the language."""
         return f"Opusparcus 1.0 ({self.lang})"
 
-    def limit(self) -> int | None:
-        """Returns the number of training pairs to take; None for all."""
-        return (self.first or None) if self.quality is None else pairs_at_quality(self.lang, self.quality)
-
     def parts(self) -> list[Part]:
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
-        sources = self._sources()
-        if not sources:
-            raise InputError(
-                f"no Opusparcus files for {self.lang} below this folder",
-                path=self.data_dir,
-                remedy=f"expected {self.lang}/train/{self.lang}-train.txt.bz2, dev and test, or Parquet files",
-            )
-        if "train" not in sources and (self.quality is not None or self.first or self.decontaminate):
+        files = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _FILES.items()})
+        if "train" not in files and (self.quality is not None or self.decontaminate):
             raise InputError(
                 f"no training pairs of {self.lang} below this folder",
                 path=self.data_dir,
-                remedy="--quality, --first and --decontaminate concern the training part only",
+                remedy="--quality and --decontaminate concern the training part only",
             )
-        judged = [read for split, (_, read) in sources.items() if split != "train"]
+        most = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
+        judged = {name: partial(_read, path, name, self.lang, None) for name, path in files.items() if name != "train"}
         parts = []
-        for split, (files, read) in sources.items():
+        for split, path in files.items():
             if split == "train":
-                parts.append(Part(split, SCHEMA, files, partial(_without_judged, read, judged), training=True))
+                read = partial(_without_judged, partial(_read, path, split, self.lang, most), list(judged.values()))
+                parts.append(Part(split, SCHEMA, [path], read, training=True))
             else:
-                parts.append(Part(split, SCHEMA, files, read))
+                parts.append(Part(split, SCHEMA, [path], judged[split]))
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
-        for split, (files, read) in sources.items():
-            if split != "train":
-                read = partial(_labelled_only, read)
-                parts.append(Part(split, schema, files, read, configuration="labelled", may_be_empty=True))
+        for split, read in judged.items():
+            read = partial(_labelled_only, read)
+            parts.append(Part(split, schema, [files[split]], read, configuration="labelled", may_be_empty=True))
         return parts
-
-    def missing(self) -> list[str]:
-        """Names the splits that are not there."""
-        present = {part.split for part in self.parts()}
-        return [split for split in _RAW_FILES if split not in present]
-
-    def _sources(self) -> dict[str, tuple[list[Path], Read]]:
-        """Finds the files of each split, raw ones before Parquet, and what reads them."""
-        selected: int | None = None
-        read_files: Callable[..., Iterator[pa.Table]] = _read_raw
-        try:
-            found = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _RAW_FILES.items()})
-            files = {split: [path] for split, path in found.items()}
-        except NothingThereError:
-            files, selected = _hub_files(source_folder(self.data_dir), self.lang, self.quality)
-            read_files = _read_hub
-        sources: dict[str, tuple[list[Path], Read]] = {}
-        for split, paths in files.items():
-            # A folder such as fr.90 holds the selection already.
-            most = self.limit() if split == "train" and selected is None else None
-            read = partial(read_files, paths, split, self.lang)
-            sources[split] = (paths, partial(_described, read, split, self.lang, most))
-        return sources
-
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Reads language, quality and configuration off a name such as `fr.80` or `fr.labelled`."""
-        name = config_name or settings.get("lang") or ""
-        lang, _, rest = name.partition(".")
-        if lang not in LANGUAGES or not (rest in {"", "labelled"} or re.fullmatch(r"\d{1,9}", rest)):
-            raise UsageError(
-                f"no configuration `{name}`", remedy="a language (de, en, fi, fr, ru, sv), e.g. fr, fr.80, fr.labelled"
-            )
-        if settings.setdefault("lang", lang) != lang:
-            raise UsageError(f"the configuration is `{name}`, but lang is `{settings['lang']}`", remedy="give one")
-        if rest.isdecimal() and settings.setdefault("quality", int(rest)) != int(rest):
-            raise UsageError(f"the configuration is `{name}`, but quality is {settings['quality']}", remedy="give one")
-        return name, "labelled" if rest == "labelled" else "default"
 
 
 def pairs_at_quality(lang: str, quality: int) -> int:
@@ -183,30 +116,22 @@ def pairs_at_quality(lang: str, quality: int) -> int:
         qualities = ", ".join(str(percent) for percent in sorted(pairs_by_quality, reverse=True))
         raise UsageError(
             f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}",
-            remedy="take one of these, or --first N",
+            remedy="take one of these, or give --first N to filter",
         )
     return pairs_by_quality[quality]
 
 
-def _read_raw(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
-    letter = _LETTERS[split]
-    fields = [
-        Field("id", pattern=rf"{lang}-{letter}[0-9]+", example=f"{lang}-{letter}12"),
-        Field("sentence1"),
-        Field("sentence2"),
-    ]
+def _read(path: Path, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads the first rows, and adds the language and for annotated rows the label, which is null at 2.5."""
+    identifier = f"{lang}-{_LETTERS[split]}"
+    fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12")]
+    fields += [Field("sentence1"), Field("sentence2")]
     if split == "train":
         fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    for path in files:
-        yield from read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again")
-
-
-def _described(read: Read, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Takes the first rows, and adds the language and for annotated rows the label, which is null at 2.5."""
     taken = 0
-    for table in read(errors):
+    for table in read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
         if most is not None:
             table = table.slice(0, most - taken)
         taken += table.num_rows
@@ -248,65 +173,3 @@ def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:
         decided = table.column("label").is_valid()
         errors.left_out["undecided"] += table.num_rows - int(pc.sum(decided).as_py() or 0)
         yield table.filter(decided)
-
-
-def _hub_files(folder: Path, lang: str, quality: int | None) -> tuple[dict[str, list[Path]], int | None]:
-    """Finds the Parquet files of one language.
-
-    Returns:
-        For each split its files in order, and the quality of the training pairs if their folder is one of `quality`;
-        where there are folders of other qualities only, those of the lowest, which hold all pairs of the others.
-    """
-    shards: dict[tuple[str, bool], list[tuple[int, Path]]] = {}
-    for path in sorted(folder.rglob("*.parquet")):
-        inner = path.relative_to(folder)
-        languages = [match for part in inner.parts[:-1] if (match := _LANGUAGE.fullmatch(part))]
-        splits = [match for part in inner.parts for match in _SPLIT.finditer(part)]
-        # The folder itself may be that of a language.
-        if splits and (not languages or languages[-1][1] == lang):
-            split = "validation" if splits[-1][1] == "dev" else splits[-1][1]
-            stated = int(languages[-1]["quality"] or 0) if languages else 0
-            shards.setdefault((split, bool(splits[-1]["full"])), []).append((stated, path))
-    files: dict[str, list[Path]] = {}
-    selected: int | None = None
-    for split in ("train", "validation", "test"):
-        found = shards.get((split, True)) or shards.get((split, False)) or []
-        qualities = {stated for stated, _ in found}
-        # The annotated parts are the same in all of them.
-        wanted = min(qualities - {0}, default=0)
-        if split == "train" and quality is not None and quality in qualities:
-            wanted = selected = quality
-        if found:
-            files[split] = [path for stated, path in found if stated == wanted]
-    return files, selected
-
-
-def _read_hub(files: Sequence[Path], split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
-    """Streams the rows of one language and split."""
-    fields = [Field("id", pattern=".+"), Field("sentence1", pattern="(?s).*"), Field("sentence2", pattern="(?s).*")]
-    if split != "train":
-        fields.append(Field("score", pa.float64(), low=1, high=4))
-    for path in files:
-        present = column_names(path, "parquet")
-        names = {field.name: _name_in(present, field.name) for field in fields}
-        names |= {"lang": "lang"} if "lang" in present else {}
-        blocks = _of_language(read_records(path, "parquet", names, errors), lang, errors)
-        for _, table in typed(blocks, fields, path, errors, "fix the file"):
-            yield table
-
-
-def _of_language(blocks: Iterable[Block], lang: str, errors: LineErrors) -> Iterator[Block]:
-    """Leaves out the rows of other languages, whose values need not be right, and the column `lang`."""
-    for lines, texts in blocks:
-        if (languages := texts.pop("lang", None)) is None:
-            yield lines, texts
-            continue
-        own = pc.fill_null(pc.equal(languages, lang), False)
-        errors.left_out["other_language"] += len(own) - own.true_count
-        yield lines[own.to_numpy(zero_copy_only=False)], {name: column.filter(own) for name, column in texts.items()}
-
-
-def _name_in(present: Sequence[str], name: str) -> str:
-    """Finds the name of a column in a file of the Hub; the first of its names if it is not there."""
-    names = _SYNONYMS.get(name, (name,))
-    return next((known for known in names if known in present), names[0])

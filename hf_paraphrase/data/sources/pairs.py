@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -69,7 +69,6 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
     )
     split: str = setting("the name of the split", "train")
     lang: str = setting("language code of the sentences", "en", names=["--lang", "--language"])
-    skip_header: bool = setting("the same as --header yes", False, only_with="tsv", excludes="header")
 
     @property
     def kind(self) -> str:
@@ -107,11 +106,9 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
 
     def parts(self) -> list[Part]:
         """Returns the one part; its schema has `sentence1`, `sentence2`, then the other columns in their order."""
-        schema = None if self.kind == "dataset" else pa.schema([(field.name, field.kind) for field in self._fields()])
         files = [] if self.kind == "dataset" else [self.path]
-        rules = ("header", "malformed", "empty_side")
-        remedy = "check --columns and the file"
-        return [Part(self.split, schema, files, self._read, training=True, rules=rules, remedy=remedy)]
+        schema = pa.schema([(field.name, field.kind) for field in self._columns[1]])
+        return [Part(self.split, schema, files, self._read, training=True)]
 
     def inputs(self) -> list[str | Path]:
         """Lists what is read; a data set of the Hub is no file."""
@@ -137,38 +134,46 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
             "rules": counts[self.split],
         }
 
-    def _fields(self) -> list[Field]:
-        names = [name for name, _ in self._names() if name not in {"_", *PAIRS.names}]
-        return [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *names)]
+    @cached_property
+    def _columns(self) -> tuple[dict[str, str], list[Field]]:
+        """The names of the columns in the file, and the fields to make."""
+        schema = self._first.schema if self.kind == "dataset" else None
+        if schema is not None and not is_given(self, "columns"):
+            return _all_columns(schema, self.dataset)
+        names = dict(self._names())
+        others = [name for name in names if name not in {"_", *PAIRS.names}]
+        fields = [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
+        if schema is not None and (absent := [theirs for theirs in names.values() if theirs not in schema.names]):
+            raise InputError(
+                f"no column `{absent[0]}`",
+                path=self.dataset,
+                remedy=f"name the columns, e.g. --columns sentence1=…; there are {', '.join(schema.names)}",
+            )
+        return names, fields
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
-        fields, names = self._fields(), dict(self._names())
+        names, fields = self._columns
         if self.kind == "tsv":
-            header = "yes" if self.skip_header else self.header
-            blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=header)
+            blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=self.header)
         elif self.kind == "dataset":
-            tables = self._opened()
-            first = next(tables, None)
-            if first is None:
-                raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
-            if not is_given(self, "columns"):
-                names, fields = _all_columns(first.schema, self.dataset)
-            if absent := [theirs for theirs in names.values() if theirs not in first.column_names]:
-                raise InputError(
-                    f"no column `{absent[0]}`",
-                    path=self.dataset,
-                    remedy=f"name the columns, e.g. --columns sentence1=…; there are {', '.join(first.column_names)}",
-                )
-            blocks = numbered_texts(chain([first], tables), names, self.dataset)
+            blocks = numbered_texts(self._tables(), names, self.dataset)
         else:
             if not is_given(self, "columns"):
-                names |= usual_pair_columns(column_names(self.path, self.kind))
+                names = names | usual_pair_columns(column_names(self.path, self.kind))
             blocks = read_records(self.path, self.kind, names, errors)
         remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
         return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
 
-    def _opened(self) -> Iterator[pa.Table]:
-        """Streams the rows of a data set as tables."""
+    @cached_property
+    def _first(self) -> pa.Table:
+        """The first rows of the data set."""
+        first = next(self._tables(), None)
+        if first is None:
+            raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
+        return first
+
+    def _tables(self) -> Iterator[pa.Table]:
+        """Streams the rows of the data set as tables."""
         import datasets
 
         try:

@@ -23,20 +23,12 @@ from ..decontamination import DecontaminationSettings
 from ..fingerprints import normalise_all
 from ..folder import DataFolder
 from ..row_selection import text_keys
-from ..schema import BITEXT
+from ..schema import BITEXT, PAIRS
 from ..text_blocks import LineErrors
 from .preparation import card_columns, recipe_of
 from .source import OriginSettings, Part, SampleSettings, Source
 
-PIVOT = pa.schema(
-    [
-        ("sentence1", pa.string()),
-        ("sentence2", pa.string()),
-        ("source", pa.string()),
-        ("source_lang", pa.string()),
-        ("num_pivots", pa.int64()),
-    ]
-)
+PIVOT = pa.schema([*PAIRS, ("source", pa.string()), ("source_lang", pa.string()), ("num_pivots", pa.int64())])
 """Pivot pairs: the two sentences share the translation `source`, and `num_pivots` translations in all."""
 
 _COLUMNS = ["source", "target", "source_lang", "target_lang"]
@@ -51,9 +43,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
 
     bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language", path=True)
     split: str = setting("the split of the bitexts to take", "train")
-    max_pairs_per_source: int = setting(
-        "greatest number of pairs from one source sentence; 0 = no limit", 0, at_least=0
-    )
+    max_pairs_per_source: int = setting("most pairs from one source sentence; 0 = no limit", 0, at_least=0)
     ranked: bool = setting(
         "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False
     )
@@ -63,15 +53,10 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         """The names of the bitexts."""
         return f"Pivot pairs ({', '.join(self._names())})"
 
-    @property
-    def unit(self) -> str:
-        """What is counted under `lines`."""
-        return "candidate pairs"
-
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""
-        rules, compared = ("over_limit", "repeated"), ("sentence1", "sentence2")
-        return [Part("train", PIVOT, (), self._read, training=True, texts=(), compared=compared, rules=rules)]
+        compared = ("sentence1", "sentence2")
+        return [Part("train", PIVOT, (), self._read, training=True, texts=(), compared=compared)]
 
     def inputs(self) -> list[str | Path]:
         """Lists the bitexts and the evaluation sets."""
@@ -96,26 +81,13 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
             "rules": counts["train"],
         }
 
-    def results(self) -> dict[str, Any]:
-        """Returns the size of the bitexts, and how many of their source sentences were shared."""
-        return {"bitext_rows": self._counts["rows"], "shared_sources": self._counts["sources"]}
-
     def _names(self) -> list[str]:
         return [to_path(folder).resolve().name for folder in self.bitext]
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
-        self._counts: dict[str, int]
-        pairs, self._counts = pivot_pairs(
-            [DataFolder(folder) for folder in self.bitext],
-            split=self.split,
-            max_pairs_per_source=self.max_pairs_per_source,
-            ranked=self.ranked,
-        )
-        if not pairs.num_rows:
-            raise InputError(
-                "no two target sentences share a source sentence", path=self.bitext[0], remedy="add bitexts"
-            )
-        errors.left_out.update({name: self._counts[name] for name in ("over_limit", "repeated")})
+        folders = [DataFolder(folder) for folder in self.bitext]
+        pairs, left_out = pivot_pairs(folders, self.split, self.max_pairs_per_source, ranked=self.ranked)
+        errors.left_out.update(left_out)
         yield pairs
 
 
@@ -123,24 +95,17 @@ prepare_pivot = recipe_of("pivot", PivotSource)
 
 
 def pivot_pairs(
-    folders: Sequence[DataFolder], *, split: str = "train", max_pairs_per_source: int = 0, ranked: bool = False
+    folders: Sequence[DataFolder], split: str = "train", max_pairs_per_source: int = 0, *, ranked: bool = False
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Finds all pairs of different target sentences that share a source sentence.
+    """Finds all pairs of different target sentences that share a source sentence, each unordered pair once.
 
     The bitexts are read twice, with 8 bytes a row kept between: only rows whose source sentence occurs more than once
-    are held in memory. Sentences with the same words are one sentence, the first of them.
-
-    Args:
-        folders: Prepared bitexts; their target sides must be of one language.
-        split: The split to take of each; held-out parts stay out of training data by leaving it at `train`.
-        max_pairs_per_source: The greatest number of pairs from one source sentence, the first ones; 0 for no limit.
-        ranked: Put the pairs with the most shared translations first, as Opusparcus puts those first that are the most
-            likely paraphrases (Creutz 2018, with a finer measure); equal ones stay in their order.
+    are held in memory. Sentences with the same words are one sentence, the first of them. Ranked pairs with the most
+    shared translations come first, as Opusparcus puts those first that are the most likely paraphrases (Creutz 2018,
+    with a finer measure); others in the order in which their source sentences first occur.
 
     Returns:
-        The pairs in the schema PIVOT, each unordered pair once, in the order in which their source sentences first
-        occur unless they are ranked; and counts: `rows` read, `sources` shared by several sentences, `candidates`
-        (pairs before the next two rules), `over_limit`, `repeated` (found through another source before) and `pairs`.
+        The pairs, and how many were left out: `over_limit`, and `repeated` (found through another source before).
     """
     keys = _source_keys(folders, split)
     _, groups, sizes = np.unique(keys, return_inverse=True, return_counts=True)
@@ -148,27 +113,24 @@ def pivot_pairs(
     for language, source, target, form in _rows(folders, split, sizes[groups] > 1):
         if form and source:
             sentences.setdefault((language, source), {}).setdefault(form, target)
-    counts = {"rows": len(keys), "sources": 0, "candidates": 0, "over_limit": 0, "repeated": 0}
+    over_limit = 0
     examples: list[tuple[str, str, str, str]] = []
     pivots: dict[frozenset[str], int] = {}
     for (language, source), forms in sentences.items():
         number = len(forms) * (len(forms) - 1) // 2
         most = min(max_pairs_per_source or number, number)
-        counts["sources"] += number > 0
-        counts["candidates"] += number
-        counts["over_limit"] += number - most
+        over_limit += number - most
         for first, second in islice(combinations(forms, 2), most):
             pair = frozenset((first, second))
             if pair not in pivots:
                 examples.append((forms[first], forms[second], source, language))
             pivots[pair] = pivots.get(pair, 0) + 1
-    counts["pairs"] = len(examples)
-    counts["repeated"] = sum(pivots.values()) - len(pivots)
     # Pairs were found and first counted in the same order.
     numbers = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
     columns = [list(column) for column in zip(*examples, strict=True)] or [[]] * 4
     table = pa.table([*columns, numbers], schema=PIVOT)
-    return (table.take(np.argsort(-numbers, kind="stable")) if ranked else table), counts
+    left_out = {"over_limit": over_limit, "repeated": int(numbers.sum()) - len(numbers)}
+    return (table.take(np.argsort(-numbers, kind="stable")) if ranked else table), left_out
 
 
 def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:

@@ -1,18 +1,8 @@
-"""The Paraphrase Database, 1.0 and 2.0.
-
-Three layouts are read. `rules`: the database itself, every pack (lexical, one-to-many, many-to-one, phrasal,
-syntactic) and size; `lexical`: a head and its paraphrases on a line, as used for retrofitting word vectors;
-`annotated`: the sample with human scores.
-
-Rules have features, `name=value name=value …`, which become columns of numbers. Which there are differs between
-releases, and a column's type only shows when all values are seen: so rules are read twice.
-"""
+"""The Paraphrase Database, 1.0 and 2.0, every pack and size, and its annotated sample with human scores."""
 
 from __future__ import annotations
 
-import re
-import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,30 +14,23 @@ import pyarrow.compute as pc
 
 from ...errors import InputError, UsageError
 from ...settings import setting
-from ..cleaning import count_words
 from ..languages import check_language
 from ..schema import PAIRS
 from ..text_files import PLAIN_OR_COMPRESSED, Fields, LineErrors, count_fields, first_line_of, read_lines
-from ..typed_fields import FLOAT, Field, read_tables
-from .source import Part, Read, Source, TrainingSettings
+from ..typed_fields import Field, read_tables
+from .source import Part, Source, TrainingSettings
 
-LAYOUTS = ("auto", "rules", "lexical", "annotated")
 _SEPARATOR = " ||| "
-_RULE = pa.schema([*PAIRS, ("lhs", pa.string()), ("alignment", pa.string()), ("entailment", pa.string())])
-_LEXICAL = pa.schema([*PAIRS, ("rank", pa.int64())])
+_RULE = pa.schema([*PAIRS, *((name, pa.string()) for name in ("lhs", "features", "alignment", "entailment"))])
 _ANNOTATED = pa.schema([*PAIRS, ("score", pa.float64()), ("lhs", pa.string()), ("votes", pa.list_(pa.float64()))])
 _REMEDY = "fix the line, or fetch the file again"
-_ABSENT = frozenset({"NA", "nan", "NaN", "null", "None", ""})
-"""Values that stand for a missing number."""
-_RESERVED = {*_RULE.names, "label", "features"}
-_NUMBER = re.compile(FLOAT)
 
 
 @dataclass(kw_only=True)
 class PpdbSource(Source, TrainingSettings):
-    """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, its lexical lists, or its annotated sample."""
+    """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, or of its annotated sample."""
 
-    SUMMARY: ClassVar[str] = "PPDB 1.0 and 2.0: the database, its lexical lists, its annotated sample"
+    SUMMARY: ClassVar[str] = "PPDB 1.0 and 2.0: the database, its annotated sample"
     TITLE: ClassVar[str] = "PPDB: The Paraphrase Database"
     DESCRIPTION: ClassVar[str] = "PPDB: paraphrases of words and phrases found by bilingual pivoting."
     LICENSE: ClassVar[str] = "cc-by-3.0"
@@ -55,15 +38,6 @@ class PpdbSource(Source, TrainingSettings):
     TEMPLATE: ClassVar[str] = "ppdb"
 
     file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
-    layout: str = setting(
-        "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
-        "auto: detect from the first line",
-        "auto",
-        choices=LAYOUTS,
-    )
-    max_tokens: int = setting(
-        "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0, at_least=0
-    )
     lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
 
     def check(self) -> None:
@@ -76,70 +50,17 @@ class PpdbSource(Source, TrainingSettings):
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
         files = tuple(map(Path, self.file))
-        layouts = {_recognise(path) if self.layout == "auto" else self.layout for path in files}
-        if len(layouts) > 1:
-            raise InputError(
-                f"files of several layouts: {', '.join(sorted(layouts))}",
-                path=files[0],
-                remedy="prepare each by itself",
-            )
-        layout = layouts.pop()
-        if layout == "annotated":
-            if self.max_tokens or self.decontaminate:
-                raise UsageError(
-                    "--max-tokens and --decontaminate do not apply to the annotated sample", path=files[0]
-                )
+        annotated = {_SEPARATOR not in first_line_of(path) for path in files}
+        if len(annotated) > 1:
+            raise InputError("rules and an annotated sample", path=files[0], remedy="prepare each by itself")
+        if annotated == {True}:
+            if self.decontaminate:
+                raise UsageError("--decontaminate does not apply to the annotated sample", path=files[0])
             return [Part("test", _ANNOTATED, files, partial(_read_annotated, files))]
-        rules = layout == "rules"
-        read = partial(_limited, partial(_read_rules if rules else _read_lexical, files), self.max_tokens)
-        return [Part("train", None if rules else _LEXICAL, files, read, training=True)]
-
-
-def _limited(read: Read, most: int, errors: LineErrors) -> Iterator[pa.Table]:
-    """Takes rows until they have so many tokens; the row that reaches the limit counts."""
-    taken = 0
-    for table in read(errors):
-        if most:
-            lengths = sum(count_words(table.column(name).combine_chunks()) for name in PAIRS.names)
-            reached = np.cumsum(lengths) + taken
-            table = table.slice(0, int(np.searchsorted(reached, most)) + 1)
-            taken = int(reached[-1]) if len(reached) else taken
-        yield table
-        if most and taken >= most:
-            return
-
-
-def _recognise(path: Path) -> str:
-    """Detects the layout from the first line."""
-    first = first_line_of(path)
-    return "rules" if _SEPARATOR in first else "annotated" if "\t" in first else "lexical"
+        return [Part("train", _RULE, files, partial(_read_rules, files), training=True)]
 
 
 def _read_rules(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads rules twice: for their features and the types of these, then for the rows."""
-    numeric: dict[str, bool] = {}
-    has_entailment = False
-    for table, features in _rules(files, LineErrors("skip")):
-        has_entailment |= table.column("entailment").null_count < table.num_rows
-        for row in features:
-            for name, value in row.items():
-                numeric[name] = numeric.get(name, True) and (value in _ABSENT or _NUMBER.match(value) is not None)
-    columns = column_names(numeric)
-    for table, features in _rules(files, errors):
-        for name, column in columns.items():
-            values = [row.get(name) for row in features]
-            kind = pa.float64() if numeric[name] else pa.string()
-            table = table.append_column(column, pa.array(map(_number, values) if numeric[name] else values, kind))
-        yield table if has_entailment else table.drop_columns(["entailment"])
-
-
-def _number(text: str | None) -> float | None:
-    """Returns a number; one too great for a float is as good as missing."""
-    value = None if text is None or text in _ABSENT else float(text)
-    return value if value is not None and np.isfinite(value) else None
-
-
-def _rules(files: Iterable[Path], errors: LineErrors) -> Iterator[tuple[pa.Table, list[dict[str, str]]]]:
     """Reads `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
     for path in files:
         first_line = 1
@@ -149,66 +70,12 @@ def _rules(files: Iterable[Path], errors: LineErrors) -> Iterator[tuple[pa.Table
             for row in np.flatnonzero(~good & (counts > 0)):
                 wanted = f"fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected"
                 errors.handle(f"{counts[row]} {wanted}", path, first_line + int(row), _REMEDY)
+            first_line += len(lines)
             fields = Fields(lines.filter(pa.array(good)), _SEPARATOR)
-            numbers = np.flatnonzero(good) + first_line
-            first_line += len(lines)
             last = pc.if_else(pa.array(counts[good] == 6), pa.array(fields.starts + 5), pa.scalar(None, pa.int64()))
-            lhs, first, second, texts, alignment = map(fields.column, range(5))
+            lhs, first, second, features, alignment = map(fields.column, range(5))
             sides = (pc.utf8_trim_whitespace(side) for side in (first, second))
-            table = pa.table([*sides, lhs, alignment, fields.take(last)], schema=_RULE)
-            features = [
-                _features(text, path, int(number), errors)
-                for text, number in zip(texts.to_pylist(), numbers, strict=True)
-            ]
-            fits = [row is not None for row in features]
-            yield table.filter(pa.array(fits, pa.bool_())), [row for row in features if row is not None]
-
-
-def _features(text: str, path: Path, line: int, errors: LineErrors) -> dict[str, str] | None:
-    """Splits `name=value name=value …`, each at its last `=`; None for a malformed one, which is reported."""
-    features: dict[str, str] = {}
-    for item in text.split():
-        name, _, value = item.rpartition("=")
-        if not name or name in features:
-            problem = f"feature `{name}` occurs twice" if name else f"`{item}` is not a feature"
-            errors.handle(problem, path, line, "expected name=value, each name once")
-            return None
-        features[name] = value
-    return features
-
-
-def column_names(features: Iterable[str]) -> dict[str, str]:
-    """Names a column for each feature: letters, digits and `_` only, so that `filter --keep` can use it.
-
-    `PPDB2.0Score` becomes `PPDB2_0Score`, `p(e|f,LHS)` becomes `p_e_f_LHS`, and `-logp(LHS|e1)` `minus_logp_LHS_e1`.
-    """
-    columns: dict[str, str] = {}
-    for name in features:
-        plain = re.sub(r"[^0-9A-Za-z]+", "_", re.sub("^-", "minus_", name)).strip("_") or "feature"
-        if plain[0].isdigit():
-            plain = f"feature_{plain}"
-        column, number = plain, 2
-        while column in _RESERVED or column in columns.values():
-            column, number = f"{plain}_{number}", number + 1
-        columns[name] = column
-    return columns
-
-
-def _read_lexical(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads `head paraphrase1 paraphrase2 …`: as many pairs as the head has paraphrases."""
-    for path in files:
-        first_line = 1
-        for lines in read_lines(path, errors):
-            rows = []
-            for number, line in enumerate(lines.to_pylist(), start=first_line):
-                # Not `split()`, for which the control characters that some entries consist of are white space.
-                head, *paraphrases = re.split(r"[ \t]+", (line or "").strip(string.whitespace))
-                rows += [(head, paraphrase, rank) for rank, paraphrase in enumerate(paraphrases)]
-                if line is not None and not paraphrases:
-                    errors.handle("no head with paraphrases", path, number, _REMEDY)
-            first_line += len(lines)
-            columns = zip(*rows, strict=True) if rows else ((), (), ())
-            yield pa.table(list(map(list, columns)), schema=_LEXICAL)
+            yield pa.table([*sides, lhs, features, alignment, fields.take(last)], schema=_RULE)
 
 
 def _read_annotated(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:

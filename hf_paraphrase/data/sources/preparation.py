@@ -16,23 +16,18 @@ from ...errors import UsageError, choice_of
 from ...messages import log
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
-from ...tables import format_table
-from ..fingerprints import DEFAULT_SHARE
 from ..folder import DataFolder, write_split
 from ..text_blocks import SKIPPED_LINES
 from .rows import SourceRows
-from .source import OutputSettings, Part, Source
+from .source import OutputSettings, Source
 
 
 def prepare(source: str, **settings: Any) -> Any:
-    """Turns raw files into a data folder.
+    """Turns raw files into a data folder, which is returned; of `comparable` the task.
 
     Args:
         source: The kind, as in `prepare SOURCE`; `hf_paraphrase.registry.SOURCES` has them all.
         settings: The flags of `prepare SOURCE` as keywords, e.g. `data_dir=…, output=…`.
-
-    Returns:
-        The :class:`~hf_paraphrase.data.folder.DataFolder` that was made; of `comparable` the task.
     """
     return preparation(source)(**settings)
 
@@ -78,20 +73,15 @@ def _prepare(name: str, source: Any) -> DataFolder:
     ) as artefact:
         staging = artefact.staging
         with (
-            tqdm(desc="read", unit=f" {source.unit}", unit_scale=True) as bar,
+            tqdm(desc="read", unit=" lines", unit_scale=True) as bar,
             SourceRows(source, work=staging, progress=bar.update, listing=staging / SKIPPED_LINES) as rows,
         ):
             for shards in rows.names():
-                schema, repeating = rows.schema(shards), rows.parts[shards].repeating
-                write_split(staging, shards, rows.tables(shards), schema, repeating=repeating)
+                part = rows.parts[shards]
+                write_split(staging, shards, rows.tables(shards), part.schema, repeating=part.repeating)
         counts = {shards: rows.counts[shards] for shards in rows.parts}
         folder = DataFolder(staging)
-        results = {
-            "counts": counts,
-            "missing": source.missing(),
-            "contamination": rows.contamination,
-            "malformed": rows.malformed,
-        }
+        results = {"counts": counts, "missing": source.missing(), "contamination": rows.contamination}
         values = {
             "command": command,
             "title": source.title,
@@ -99,16 +89,11 @@ def _prepare(name: str, source: Any) -> DataFolder:
             "license": getattr(source, "license", source.LICENSE or None),
             "skipped": (staging / SKIPPED_LINES).is_file(),
             "ngrams": getattr(source, "decontaminate_ngrams", 0),
-            "share": getattr(source, "decontaminate_share", DEFAULT_SHARE),
             "checked": rows.checked,
         }
-        own = source.card(folder, counts) or _published(source, folder, rows.parts)
+        own = source.card(folder, counts) or _published(source, folder, rows)
         settings: dict[str, Any] = source.record() | ({"url": source.URL} if source.URL else {})
-        artefact.finish(
-            results=results | source.results(),
-            card=Card(source.TEMPLATE, results | values | own),
-            settings=settings,
-        )
+        artefact.finish(results=results, card=Card(source.TEMPLATE, results | values | own), settings=settings)
     _report(source, results)
     return DataFolder(source.output)
 
@@ -119,35 +104,12 @@ def _report(source: Any, results: Mapping[str, Any]) -> None:
         log("not there: " + ", ".join(results["missing"]))
     for split, counts in results["counts"].items():
         left_out = [f"{rule} {count:,}" for rule, count in counts.items() if rule not in {"lines", "rows"} and count]
-        if len(left_out) > 1 and split == "train":
-            log(_funnel_table(counts, source.unit))
-        origin = f" of {counts['lines']:,} {source.unit}" if "lines" in counts else " drawn"
+        origin = f" of {counts['lines']:,} lines" if "lines" in counts else " drawn"
         log(f"{split}: {counts['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if results["contamination"]:
         matched = ", ".join(f"{name} {count:,}" for name, count in results["contamination"].items())
         log(f"rows found in evaluation sets: {matched}")
-    if results["malformed"]:
-        log("skipped, first of them:\n" + "\n".join(f"  {line}" for line in results["malformed"]))
     log(f"data folder: {source.output}")
-
-
-def funnel_rows(counts: Mapping[str, int]) -> list[tuple[str, int, int]]:
-    """Lists each rule with the number of records that it left out or moved, and how many were left after it."""
-    left = counts["lines"]
-    table = []
-    for rule, count in counts.items():
-        if rule not in {"lines", "rows"}:
-            left -= count
-            table.append((rule, count, left))
-    return table
-
-
-def _funnel_table(counts: Mapping[str, int], unit: str) -> str:
-    total = counts["lines"]
-    table = [["read", "", f"{total:,}", "100.0%"]]
-    for rule, count, left in funnel_rows(counts):
-        table.append([rule, f"{count:,}", f"{left:,}", f"{left / max(1, total):.1%}"])
-    return format_table(["rule", "left out", unit, "share"], table).rstrip()
 
 
 def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
@@ -156,24 +118,23 @@ def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
     return [{"name": field.name, "dtype": spelling[field.type]} for field in schema]
 
 
-def _published(source: Source, folder: DataFolder, parts: Mapping[str, Part]) -> dict[str, Any]:
+def _published(source: Source, folder: DataFolder, rows: SourceRows) -> dict[str, Any]:
     """Returns what the card of a published set says: its YAML head, its fields with an example, and every count."""
     from .builder import part_features
 
     sizes = {str(size["name"]): size for size in folder.sizes()}
     configurations: dict[str, dict[str, Any]] = {}
-    for name, part in parts.items():
-        features = part_features(folder.schema(name), part)
+    for name, part in rows.parts.items():
+        features = part_features(part)
         # No underscore: datasets spells its features for YAML in a method that is its own.
         empty = {"name": part.configuration, "columns": list(features), "features": features._to_yaml_list()}
         configuration = configurations.setdefault(part.configuration, empty | {"splits": []})
         configuration["splits"].append(sizes[name] | {"name": part.split, "path": f"data/{name}-*"})
-    first = next(iter(parts))
-    example = next(folder.batches(first, folder.schema(first).names)).slice(0, 1).to_pylist()[0]
+    example = next(folder.batches(next(iter(rows.parts)))).slice(0, 1).to_pylist()[0]
     return {
         "front_matter": _front_matter(source, list(configurations.values())),
         "configurations": list(configurations.values()),
-        "files": list(dict.fromkeys(path.name for part in parts.values() for path in part.files)),
+        "files": list(dict.fromkeys(path.name for part in rows.parts.values() for path in part.files)),
         "example": json.dumps(example, ensure_ascii=False),
         "description": source.DESCRIPTION,
         "citation": source.CITATION,

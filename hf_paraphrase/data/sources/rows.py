@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...errors import InputError
-from ..batch_function import available_cores, mapped_in_order
+from ..batch_function import available_cores, mapped_in_order, no_progress
 from ..decontamination import DecontaminationSettings
 from ..fingerprints import Fingerprints, normalise_all
 from ..row_selection import RowStore, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
@@ -33,12 +33,7 @@ _ORDER = {"train": 0, "validation": 1, "test": 2}
 
 @dataclasses.dataclass
 class _Block:
-    """What became of a table that was read.
-
-    Attributes:
-        keys: 64-bit keys of the rows (rows,), uint64, by what they are for: `repeats` or `drawn`.
-        contaminated: For each evaluation set which rows it matches (rows,), bool.
-    """
+    """What became of a table: rows, counts by rule, keys of the rows, and which rows each evaluation set matches."""
 
     lines: int
     rows: pa.Table
@@ -57,7 +52,6 @@ class SourceRows(AbstractContextManager["SourceRows"]):
             `to_validation`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the others. For a drawn
             part: `rows`. A part is there once all its tables were taken.
         contamination: For each evaluation set, how many training rows it matched.
-        malformed: The first lines left out under `on_error="skip"`.
         checked: The evaluation sets that the training rows were checked against.
     """
 
@@ -67,7 +61,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         *,
         configuration: str | None = None,
         work: Path | None = None,
-        progress: Callable[[int], object] | None = None,
+        progress: Callable[[int], object] = no_progress,
         listing: Path | None = None,
     ) -> None:
         source.check()
@@ -79,25 +73,25 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         most, seed = getattr(source, "max_pairs", None), getattr(source, "seed", 0)
         if most is not None:
             parts = [_sampled(part, most, seed) if part.training else part for part in parts]
-        drawn = [(part, name) for part in parts for name in part.selection.sizes]
-        self._drawn_from = {dataclasses.replace(part, split=name).name: part.name for part, name in drawn}
-        held_out = [dataclasses.replace(part, split=name, files=(), training=False) for part, name in drawn]
-        ordered = sorted([*parts, *held_out], key=lambda part: _ORDER.get(part.split, 3)) if held_out else parts
-        self.parts = {part.name: part for part in ordered}
+        self.parts = {part.name: part for part in parts}
+        self._drawn_from: dict[str, Part] = {}
+        for part in parts:
+            for split in part.selection.sizes:
+                drawn = dataclasses.replace(part, split=split, files=(), training=False)
+                self.parts[drawn.name], self._drawn_from[drawn.name] = drawn, part
+        if self._drawn_from:
+            self.parts = dict(sorted(self.parts.items(), key=lambda item: _ORDER.get(item[1].split, 3)))
         self.counts: dict[str, dict[str, int]] = {}
         self.contamination: dict[str, int] = {}
-        self.malformed: list[str] = []
         decontaminator = source.decontaminator() if isinstance(source, DecontaminationSettings) else None
         self._evaluation_sets = None if decontaminator is None else decontaminator.fingerprints
         self.checked = [] if self._evaluation_sets is None else self._evaluation_sets.names
         self._work = work
-        self._progress = progress or (lambda rows: None)
+        self._progress = progress
         self._stack = ExitStack()
         self._skipped = self._stack.enter_context(SkippedLines(listing))
         self._stores: dict[str, RowStore] = {}
         self._rows: dict[str, np.ndarray] = {}
-        # Streams of which the first table was looked at.
-        self._begun: dict[str, tuple[pa.Table, Iterator[pa.Table]]] = {}
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
@@ -106,34 +100,15 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         """Lists the parts in the order in which they are best read: small files, which may be faulty, come first."""
         return sorted(self.parts, key=lambda name: self.parts[name].training or name in self._drawn_from)
 
-    def schema(self, name: str) -> pa.Schema:
-        """Returns the schema of the rows of a part."""
-        part = self.parts[self._drawn_from.get(name, name)]
-        if part.schema is not None:
-            return part.schema
-        if part.selection:
-            return self._stored(part).schema
-        if name not in self._begun:
-            tables = self._stream(part)
-            self._begun[name] = (next(tables), tables)
-        return self._begun[name][0].schema
-
     def tables(self, name: str) -> Iterator[pa.Table]:
         """Streams the rows of a part in their order; takes its files to the end."""
-        part = self.parts[self._drawn_from.get(name, name)]
-        if part.selection:
-            yield from self._stored(part).gather(self._rows[name])
-        elif name in self._begun:
-            first, others = self._begun.pop(name)
-            yield first
-            yield from others
-        else:
+        part = self._drawn_from.get(name, self.parts[name])
+        if not part.selection:
             yield from self._stream(part)
-
-    def _stored(self, part: Part) -> RowStore:
+            return
         if part.name not in self._stores:
             self._select(part)
-        return self._stores[part.name]
+        yield from self._stores[part.name].gather(self._rows[name])
 
     def _stream(self, part: Part) -> Iterator[pa.Table]:
         """Gives the rows of a part on as they are read."""
@@ -165,21 +140,15 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     def _close(self, part: Part, errors: LineErrors, removed: dict[str, int], rows: int) -> None:
         """Counts what became of the lines of a part, and refuses one without rows."""
-        # What a reader counts under a rule of the list stands in its place there, what cleaning counts behind them.
-        rules = {"lines": 0, **{rule: 0 for rule in part.rules if rule != "empty_side"}, **errors.left_out}
-        if "malformed" in part.rules:
-            rules["malformed"] = errors.count
-        if "empty_side" in part.rules:
-            rules["empty_side"] = 0
-        counts = self.counts[part.name] = rules | removed | {"rows": rows}
+        counts = {"lines": 0, "malformed": errors.count, **errors.left_out, **removed, "rows": rows}
         counts["lines"] = sum(counts.values())
-        self.malformed += [text for text in errors.first if text not in self.malformed]
+        self.counts[part.name] = counts
         if not rows and not part.may_be_empty:
             gone = [f"{name} {count}" for name, count in counts.items() if count and name not in {"lines", "rows"}]
             raise InputError(
                 f"no row of {part.name} is left ({', '.join(gone) or 'none was there'})",
                 path=next(iter(part.files), None),
-                remedy=part.remedy,
+                remedy="check the file and the flags, or loosen the rules",
             )
 
     def _count_contaminated(self, rows_by_set: dict[str, np.ndarray], stay: np.ndarray) -> np.ndarray:
@@ -195,29 +164,25 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     def _select(self, part: Part) -> None:
         """Stores the rows of a part, and decides which of them stay, which are drawn, and in which order they come."""
         selection = part.selection
-        keys: dict[str, list[np.ndarray]] = {}
+        keys: dict[str, list[np.ndarray]] = {"repeats": [], "drawn": []}
         contaminated: dict[str, list[np.ndarray]] = {}
-        store: RowStore | None = None
-        number = 0
+        store = self._stores[part.name] = self._stack.enter_context(RowStore(part.schema, self._work))
         errors, removed = self._errors(), Counter[str]()
         for block in self._blocks(part, errors, removed):
-            if store is None:
-                store = self._stores[part.name] = self._stack.enter_context(RowStore(block.rows.schema, self._work))
-            store.append(block.rows)
             for name, values in block.keys.items():
-                keys.setdefault(name, []).append(values)
+                keys[name].append(values)
             for name, rows in block.contaminated.items():
-                contaminated.setdefault(name, []).append(number + np.flatnonzero(rows))
-            number += block.rows.num_rows
+                contaminated.setdefault(name, []).append(len(store) + np.flatnonzero(rows))
+            store.append(block.rows)
         counts: dict[str, int] = {}
-        stay = np.ones(number, dtype=bool)
-        if selection.repeats and number:
-            stay = first_occurrences(np.concatenate(keys.pop("repeats")))
+        stay = np.ones(len(store), dtype=bool)
+        if selection.repeats and len(store):
+            stay = first_occurrences(np.concatenate(keys["repeats"]))
             counts["duplicate"] = int((~stay).sum())
         if selection.sizes:
-            stay = self._draw(part, np.concatenate([np.empty(0, np.uint64), *keys.get("drawn", [])]), stay, counts)
+            stay = self._draw(part, np.concatenate([np.empty(0, np.uint64), *keys["drawn"]]), stay, counts)
         if self._evaluation_sets is not None and part.training:
-            masks = {name: np.zeros(number, dtype=bool) for name in contaminated}
+            masks = {name: np.zeros(len(store), dtype=bool) for name in contaminated}
             for name, found in contaminated.items():
                 masks[name][np.concatenate(found)] = True
             matched = self._count_contaminated(masks, stay)
@@ -260,7 +225,7 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
     if selection.repeats:
         keys["repeats"] = repeat_keys(*(rows.column(name).combine_chunks() for name in selection.repeats))
     if selection.sizes:
-        keys["drawn"] = text_keys(normalise_all(rows.column(selection.drawn_by).combine_chunks()))
+        keys["drawn"] = text_keys(normalise_all(rows.column("target").combine_chunks()))
     contaminated: dict[str, np.ndarray] = {}
     if evaluation_sets is not None:
         columns = part.texts if part.compared is None else part.compared
@@ -269,7 +234,7 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
 
 
 def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
-    table = table if part.schema is None else fitted(table, part.schema)
+    table = fitted(table, part.schema)
     if not part.texts:
         return table, {}
     filled = np.ones(table.num_rows, dtype=bool)

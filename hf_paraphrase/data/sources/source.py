@@ -8,7 +8,7 @@ folder of `prepare SOURCE`) and `builder` (for `datasets`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from ...artefacts.cards import check_license
 from ...artefacts.provenance import is_url
-from ...errors import InputError, UsageError, choice_of, no_folder
+from ...errors import InputError, UsageError, no_folder
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
-from ..text_blocks import COMPRESSED, LineErrors, check_readable
+from ..text_blocks import COMPRESSED, LineErrors, check_readable, files_below
 
 Read = Callable[[LineErrors], Iterable[pa.Table]]
 """Reads the files of a part into tables of its schema; a column that is missing is null."""
@@ -36,14 +36,13 @@ class Selection:
 
     Attributes:
         repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
-        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn.
-        drawn_by: The column of which no text shall be in two parts.
+        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn; no text of the
+            column `target` is in two parts.
         sample: The most rows that stay; None for all.
     """
 
     repeats: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
-    drawn_by: str = "target"
     shuffle: bool = False
     sample: int | None = None
     seed: int = 0
@@ -57,19 +56,17 @@ class Part:
     """One split of one configuration of a source.
 
     Attributes:
-        schema: Of its rows; None if only the files tell, for which :attr:`read` gives tables of one schema.
         training: Whether rows that occur in evaluation sets are to be left out.
         texts: The columns that must not be empty.
         compared: The columns that are looked up in evaluation sets; those of `texts` if None.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
         repeating: The columns whose values repeat, for `write_split`.
-        rules: The rules that are listed first, even where they left nothing out.
-        may_be_empty: Whether a part without rows is not a sign of a wrong file; the remedy is for one that is.
+        may_be_empty: Whether a part without rows is not a sign of a wrong file.
     """
 
     split: str
-    schema: pa.Schema | None
+    schema: pa.Schema
     files: Sequence[Path]
     read: Read
     configuration: str = "default"
@@ -80,9 +77,7 @@ class Part:
     clean: Clean | None = None
     selection: Selection = Selection()
     repeating: tuple[str, ...] | None = None
-    rules: tuple[str, ...] = ("malformed", "empty_side")
     may_be_empty: bool = False
-    remedy: str | None = None
 
     @property
     def name(self) -> str:
@@ -114,10 +109,7 @@ class SampleSettings(Settings):
     """How much is made of a large corpus."""
 
     max_pairs: int | None = setting(
-        "keep a random sample of N training pairs, drawn when all rules are done and held-out parts are taken "
-        "away; for a first try",
-        None,
-        at_least=1,
+        "keep a random sample of N of the training pairs that all rules leave; for a first try", None, at_least=1
     )
 
 
@@ -134,9 +126,7 @@ class OriginSettings(Settings):
         "the licence of the sentences for the card, as the Hub spells it, e.g. cc-by-2.0", None
     )
     url: str | None = setting(
-        "where the raw data come from, for the card and those of what is made from them; of a data set of the Hub "
-        "https://huggingface.co/datasets/NAME",
-        None,
+        "where the raw data come from, for the cards; of the Hub https://huggingface.co/datasets/NAME", None
     )
 
     def check(self) -> None:
@@ -153,10 +143,9 @@ class Source(Settings):
 
     Attributes:
         SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        LICENSE: As the Hub spells it; empty if none is stated.
         FIELDS: What each column is, for the card.
         TEMPLATE: The template of the card in `dataset_cards/`.
-        CONFIGURATIONS: The names of the configurations, the default one first.
+        PARTS: The names of the parts that the whole source has.
     """
 
     SUMMARY: ClassVar[str] = ""
@@ -170,7 +159,7 @@ class Source(Settings):
     TAGS: ClassVar[tuple[str, ...]] = ("paraphrase",)
     FIELDS: ClassVar[Mapping[str, str]] = {}
     TEMPLATE: ClassVar[str] = "source"
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default",)
+    PARTS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def title(self) -> str:
@@ -182,26 +171,18 @@ class Source(Settings):
         """The codes of the languages: that of the setting `lang`, if there is one."""
         return (self.lang,) if hasattr(self, "lang") else self.LANGUAGES
 
-    @property
-    def unit(self) -> str:
-        """What is counted under `lines`."""
-        return "lines"
-
     def parts(self) -> list[Part]:
         """Lists the parts that are there."""
         raise NotImplementedError
 
     def missing(self) -> list[str]:
         """Names what belongs to the source and is not there."""
-        return []
+        present = {part.name for part in self.parts()}
+        return [name for name in self.PARTS if name not in present]
 
     def files(self) -> list[Path]:
         """Lists the raw files, each once."""
         return list(dict.fromkeys(path for part in self.parts() for path in part.files))
-
-    def looked_at(self) -> list[Path]:
-        """Lists the raw files that must be there and hold something before anything is read."""
-        return self.files()
 
     def inputs(self) -> list[str | Path]:
         """Lists everything that is read, for `provenance.json`."""
@@ -210,28 +191,12 @@ class Source(Settings):
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         super().check()
-        for path in self.looked_at():
+        for path in self.files():
             check_readable(path)
 
     def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any] | None:
         """Returns what a template of the user needs besides what all cards say; None for that of a published set."""
         return None
-
-    def results(self) -> dict[str, Any]:
-        """Returns what else is worth recording in `provenance.json` once everything is read."""
-        return {}
-
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """Finds the configuration that a name stands for; may add to the settings what the name implies.
-
-        Returns:
-            The name for the cache, and the configuration of the parts.
-        """
-        name = config_name or cls.CONFIGURATIONS[0]
-        if name in cls.CONFIGURATIONS or len(cls.CONFIGURATIONS) == 1:
-            return name, name if name in cls.CONFIGURATIONS else cls.CONFIGURATIONS[0]
-        raise UsageError(f"no configuration `{name}`", remedy=choice_of(name, cls.CONFIGURATIONS))
 
 
 class NothingThereError(InputError):
@@ -246,20 +211,8 @@ def source_folder(data_dir: str) -> Path:
     return folder
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Lists all files below a folder in a fixed order, hidden ones left out."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            yield path
-
-
 def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Finds files by their names, plain or compressed, at any depth; capitals do not matter.
-
-    Args:
-        data_dir: The folder.
-        names: For each key the file's name without the suffix of a compression.
-    """
+    """Finds files by their names (without the suffix of a compression) at any depth; capitals do not matter."""
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     paths: dict[str, Path] = {}

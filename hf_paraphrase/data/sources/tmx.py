@@ -52,9 +52,8 @@ def single_line(text: str) -> str:
 def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors) -> Iterator[Block]:
     """Streams the pairs of a translation memory in two languages as `source` and `target`, numbered from 1.
 
-    A language matches whatever its region (`fr-FR` is `fr`). A unit with several variants in one of the two languages
-    gives every combination. Units that lack one of the languages are counted as `other_languages`; one with a variant
-    of unstated language is malformed, and named by its number.
+    A language matches whatever its region. A unit with several variants in a language gives every combination; one
+    that lacks a language counts under `other_languages`; one with a variant of unstated language is malformed.
     """
     languages: Counter[str] = Counter()
     number = unit_number = 0

@@ -51,7 +51,7 @@ class TransferSource(Source, LineErrorSettings):
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TAGS: ClassVar[tuple[str, ...]] = ("sentence-embeddings",)
     TEMPLATE: ClassVar[str] = "transfer"
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("mr", "cr", "subj", "mpqa", "trec")
+    PARTS: ClassVar[tuple[str, ...]] = ("mr.train", "cr.train", "subj.train", "mpqa.train", "trec.train", "trec.test")
 
     data_dir: str = setting(
         "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on are", path=True
@@ -81,12 +81,6 @@ class TransferSource(Source, LineErrorSettings):
                 read = partial(_read_questions, path)
                 parts.append(Part(split, TREC, [path], read, "trec", texts=("text",), class_names=classes))
         return parts
-
-    def missing(self) -> list[str]:
-        """Names the sets that are not there."""
-        present = {(part.configuration, part.split) for part in self.parts()}
-        sets = [(name, "train") for name in _BINARY_FILES] + [("trec", split) for split in _TREC_FILES]
-        return [f"{name} {split}" for name, split in sets if (name, split) not in present]
 
 
 def _read_classes(paths: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:

@@ -21,35 +21,34 @@ import pyarrow.compute as pc
 from ...errors import InputError
 from ...settings import setting
 from ..records import read_objects
-from ..text_blocks import COMPRESSED, LineErrors, read_blocks
+from ..text_blocks import LineErrors, read_blocks
 from ..typed_fields import Field, read_tables, typed
 from .rows import fitted
 from .source import LineErrorSettings, Part, Source, find_files
 
-_SIDES = tuple(Field(f"sentence{side}", pattern="(?s).*", example="text") for side in (1, 2))
-_GRADE = Field("grade", pattern=r"[1-4][<>is]*|x", example="2, 4, 4>i")
-_NO_GRADE = "x"
-_FOLD = Field("fold", pa.int64(), may_be_null=True)
-_SIMILARITY = Field("lexical_similarity", pa.float64(), may_be_null=True)
+_FIELDS = {
+    "sentence1": Field("sentence1", pattern="(?s).*", example="text"),
+    "sentence2": Field("sentence2", pattern="(?s).*", example="text"),
+    "grade": Field("grade", pattern=r"[1-4][<>is]*|x", example="2, 4, 4>i"),
+    "source": Field("source"),
+    "lexical_similarity": Field("lexical_similarity", pa.float64(), may_be_null=True),
+    "fold": Field("fold", pa.int64(), may_be_null=True),
+    "document": Field("document"),
+}
 _ITEM = {
     "sentence1": "txt1", "sentence2": "txt2", "grade": "label", "source": "source",
     "lexical_similarity": "lex-similarity", "fold": "fold", "document": "goeswith",
 }  # fmt: skip
 """What the columns are called in the files."""
-
-
-def _schema(*names: str) -> pa.Schema:
-    kinds = {"score": pa.float64(), "lexical_similarity": pa.float64(), "fold": pa.int64()}
-    return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
-
-
-SCHEMA = _schema("sentence1", "sentence2", "score", "grade", "source", "lexical_similarity", "fold", "document")
+_NO_GRADE = "x"
+_SCHEMA = [(name, field.kind) for name, field in _FIELDS.items()]
+SCHEMA = pa.schema([*_SCHEMA[:2], ("score", pa.float64()), *_SCHEMA[2:]])
 """`score` is the grade without its flags, 1 to 4; what a file does not tell is null."""
-REWRITES = _schema("sentence1", "sentence2", "fold", "document")
-
-_CORPUS = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
+REWRITES = pa.schema([*_SCHEMA[:2], *_SCHEMA[5:]])
 _FILES = {
-    **{f"default/{split}": name for split, name in _CORPUS.items()},
+    "default/train": "train.json",
+    "default/validation": "dev.json",
+    "default/test": "test.json",
     "opus_parsebank/validation": "opus-pb-dev.json",
     "opus_parsebank/test": "opus-pb-test.json",
     "sample/train": "opus-parsebank-sample-annotated.tsv",
@@ -67,7 +66,7 @@ class TurkuSource(Source, LineErrorSettings):
     LICENSE: ClassVar[str] = "cc-by-sa-4.0"
     URL: ClassVar[str] = "https://github.com/TurkuNLP/Turku-paraphrase-corpus"
     TEMPLATE: ClassVar[str] = "turku"
-    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "opus_parsebank", "sample", "rewrites")
+    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
@@ -91,35 +90,15 @@ class TurkuSource(Source, LineErrorSettings):
                 rewrites.append(Part(split, REWRITES, [path], read, "rewrites", may_be_empty=True))
         return parts + rewrites
 
-    def missing(self) -> list[str]:
-        """Names the files of the corpus itself that are not there."""
-        present = {
-            path.stem if path.suffix in COMPRESSED else path.name for part in self.parts() for path in part.files
-        }
-        return [name for name in _CORPUS.values() if name not in present]
-
-    @classmethod
-    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
-        """The configuration `rewrites` reads the rewritten pairs without a second flag."""
-        if config_name == "rewrites":
-            settings["rewrites"] = True
-        return super().choose(config_name, settings)
-
 
 def _read_tsv(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    fields = [
-        _GRADE,
-        Field("source"),
-        Field("lexical_similarity", pa.float64()),
-        *map(Field, ("sentence1", "sentence2")),
-    ]
+    fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
     for table in read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY):
         yield _graded(table, errors)
 
 
 def _read_json(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    fields = [*_SIDES, _GRADE, Field("source"), _SIMILARITY, _FOLD, Field("document")]
-    for table in _tables(_items(path, errors), path, fields, errors):
+    for table in _tables(_items(path, errors), path, list(_FIELDS), errors):
         yield _graded(table, errors)
 
 
@@ -132,15 +111,16 @@ def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
             else:
                 errors.handle(f"item {number}: rewrites are not pairs of texts", path, number, _REMEDY)
 
-    yield from _tables(pairs(), path, [*_SIDES, _FOLD, Field("document")], errors)
+    yield from _tables(pairs(), path, REWRITES.names, errors)
 
 
 def _tables(
-    items: Iterator[tuple[int, dict[str, Any]]], path: Path, fields: list[Field], errors: LineErrors
+    items: Iterator[tuple[int, dict[str, Any]]], path: Path, columns: list[str], errors: LineErrors
 ) -> Iterator[pa.Table]:
-    names = {field.name: _ITEM[field.name] for field in fields}
+    names = {name: _ITEM[name] for name in columns}
     whole = ((number, dict.fromkeys(names.values()) | item) for number, item in items)
-    return (table for _, table in typed(read_objects(whole, path, names, errors), fields, path, errors, _REMEDY))
+    blocks = read_objects(whole, path, names, errors)
+    return (table for _, table in typed(blocks, [_FIELDS[name] for name in columns], path, errors, _REMEDY))
 
 
 def _graded(table: pa.Table, errors: LineErrors) -> pa.Table:

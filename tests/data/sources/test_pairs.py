@@ -241,7 +241,7 @@ def test_all_layouts_give_the_same_rows(tmp_path):
     [
         ({}, UsageError, "give one of --tsv"),
         ({"csv": "a.csv", "jsonl": "a.csv"}, UsageError, "give one of --tsv"),
-        ({"csv": "a.csv", "skip_header": True}, UsageError, "--skip-header"),
+        ({"csv": "a.csv", "header": "yes"}, UsageError, "--header"),
         ({"tsv": "a.csv", "columns": "sentence1,sentence2,sentence2"}, UsageError, "--columns"),
         ({"csv": "a.csv", "columns": "sentence1=,sentence2"}, UsageError, "name=theirs"),
         ({"csv": "a.csv", "columns": "sentence1,_"}, UsageError, "sentence1 and sentence2"),

@@ -3,11 +3,8 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase.data.sources.ppdb import PpdbSource, column_names
+from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -28,23 +25,12 @@ def one(tmp_path):
     return path
 
 
-def test_version_two_has_entailment_and_a_missing_value_is_null(tmp_path):
+def test_rules_of_both_versions_keep_their_fields(one, tmp_path):
     path = tmp_path / "ppdb-2.0-s-lexical"
     path.write_text(TWO)
-    rule = {"sentence1": "car", "sentence2": "auto", "lhs": "[NN]", "alignment": "0-0"}
-    features = {"PPDB2_0Score": 5.25, "minus_logp_LHS_e1": 0.01, "AGigaSim": None}
-    assert rows(path)[0] == [{**rule, "entailment": "ForwardEntailment", **features}]
-
-
-def test_column_names_are_words_that_filter_takes_and_never_collide():
-    names = column_names(["PPDB2.0Score", "p(e|f)", "p(e f)", "-p", "label", "1st", "|"])
-    assert list(names.values()) == ["PPDB2_0Score", "p_e_f", "p_e_f_2", "minus_p", "label_2", "feature_1st", "feature"]
-
-
-def test_the_budget_of_tokens_goes_over_all_files(one, tmp_path):
-    found, _ = rows([one, one], max_tokens=60)
-    assert len(found) == 12
-    assert found[:10] == rows(one)[0]
+    fields = {"lhs": "[NN]", "features": "PPDB2.0Score=5.25 -logp(LHS|e1)=0.01 AGigaSim=NA", "alignment": "0-0"}
+    assert rows(path)[0] == [{"sentence1": "car", "sentence2": "auto", **fields, "entailment": "ForwardEntailment"}]
+    assert rows(one)[0][3]["sentence2"] == "b 3 c" and rows(one)[0][3]["entailment"] is None
 
 
 @pytest.mark.parametrize(
@@ -52,9 +38,7 @@ def test_the_budget_of_tokens_goes_over_all_files(one, tmp_path):
     [
         ("[NP] ||| a ||| b", "3 fields where 5 or 6"),
         (TWO.strip() + " ||| x", "7 fields where 5 or 6"),
-        ("[NP] ||| a ||| b ||| f=1 oops ||| 0-0", "`oops` is not a feature"),
-        ("[NP] ||| a ||| b ||| f=1 f=2 ||| 0-0", "feature `f` occurs twice"),
-        ("[NP] ||| a\xff ||| b ||| f=1 ||| 0-0", "not UTF-8"),
+        ("[NP] ||| a\xff ||| b ||| AGigaSim=1 ||| 0-0", "not UTF-8"),
     ],
 )
 def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path, line, message):
@@ -67,61 +51,21 @@ def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path, line, message):
     assert len(found) == 2 and corpus.counts["train"]["malformed"] == 1
 
 
-def test_the_lexical_layout_gives_a_pair_for_each_paraphrase(tmp_path):
-    path = tmp_path / "ppdb-xl.retrofitting.txt"
-    path.write_text("big large huge\r\nsmall little\n")
-    found = [(row["sentence1"], row["sentence2"], row["rank"]) for row in rows(path)[0]]
-    assert found == [("big", "large", 0), ("big", "huge", 1), ("small", "little", 0)]
-    path.write_text("big large\nalone\n")
-    with pytest.raises(InputError, match="no head with paraphrases") as caught:
-        rows(path)
-    assert caught.value.line == 2
-
-
 def test_the_annotated_sample_is_a_graded_set(tmp_path):
     path = tmp_path / "sample.tsv"
     path.write_text("3.5\t[NP]\tthis video\tthe movie\t3.0,4.0\n")
     found, corpus = rows(path)
     assert list(corpus.parts) == ["test"]
     assert list(found[0].values()) == ["this video", "the movie", 3.5, "[NP]", [3.0, 4.0]]
-    with pytest.raises(UsageError, match="do not apply"):
-        rows(path, max_tokens=3)
+    with pytest.raises(UsageError, match="does not apply"):
+        rows(path, decontaminate=["x"])
     for line, message in (("nan\t[X]\ta\tb\t1", "score `nan`"), ("1\t[X]\ta\tb\t1.2.3", "votes `1.2.3`")):
         path.write_text(f"1\t[X]\ta\tb\t1\n{line}\n")
         with pytest.raises(InputError, match=message):
-            rows(path, layout="annotated")
+            rows(path)
 
 
-def test_layouts_are_not_mixed_and_a_wrong_one_is_an_error(one, tmp_path):
-    lexical = tmp_path / "l"
-    lexical.write_text("big large\n")
-    with pytest.raises(InputError, match="several layouts: lexical, rules"):
-        rows([one, lexical])
-    with pytest.raises(InputError, match="1 fields where 5 or 6"):
-        rows(lexical, layout="rules")
-
-
-FEATURE_NAME = st.sampled_from(["PPDB2.0Score", "p(e|f,LHS)", "-logp(LHS|e1)", "Abstract", "x=y"])
-VALUE = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(repr), st.sampled_from(["NA", "word", "1e2"]))
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    features=st.lists(st.dictionaries(FEATURE_NAME, VALUE, max_size=5), min_size=1, max_size=6),
-    block=st.sampled_from([1, 100, 1 << 20]),
-)
-def test_features_are_those_of_a_naive_reading_whatever_the_block_size(tmp_path, features, block):
-    path = tmp_path / "p"
-    lines = [" ".join(f"{name}={value}" for name, value in row.items()) for row in features]
-    path.write_text("".join(f"[X] ||| a{i} ||| b ||| {line} ||| \n" for i, line in enumerate(lines)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        found, _ = rows(path, layout="rules")
-    known = {name for row in features for name in row}
-    assert len(found[0]) == len(known) + 4
-    for name in known:
-        values = [row.get(name) for row in features]
-        expected = values
-        if "word" not in values:
-            expected = [None if value in (None, "NA") else float(value) for value in values]
-        assert [row[column_names([name])[name]] for row in found] == expected
+def test_layouts_are_not_mixed(one, tmp_path):
+    (tmp_path / "sample").write_text("3.5\t[NP]\tthis video\tthe movie\t3.0,4.0\n")
+    with pytest.raises(InputError, match="rules and an annotated sample"):
+        rows([one, tmp_path / "sample"])

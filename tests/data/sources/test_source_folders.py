@@ -32,7 +32,6 @@ TURKU = [
     {"txt1": "Ei .", "txt2": "Joo .", "label": "2", "fold": 4, "goeswith": None, "rewrites": []},
 ]
 SAMPLE = "label\tsource\tlex\ta\tb\n4>i\tpb\t0.5\tMoi\tHei\nx\tpb\t0.5\tA\tB\n"
-BUCC_SIDE = "{0}-000000001\tun {0}\n{0}-000000002\tdeux {0}\n{0}-000000003\ttrois {0}\n"
 
 # For each source: its raw files, the flags, and for each configuration and split the number of rows.
 SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str], int]]] = {
@@ -55,11 +54,6 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
         {"ppdb-2.0-s-all.gz": gzip.compress(RULES.encode())},
         ["--file", "ppdb-2.0-s-all.gz"],
         {("", "train"): 1},
-    ),
-    "simpwiki": (
-        {"normal.aligned": "T\t0\ta b c\nU\t1\td\n", "simple.aligned": "T\t0\ta b\nU\t3\te\n"},
-        ["--normal", "normal.aligned", "--simple", "simple.aligned"],
-        {("", "train"): 2},
     ),
     "sts": (
         {
@@ -127,21 +121,6 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
         ["--data-dir", "raw"],
         {("mr", "train"): 3, ("trec", "train"): 1, ("trec", "test"): 1},
     ),
-    "bucc": (
-        {
-            "raw/fr-en.training.fr": BUCC_SIDE.format("fr"),
-            "raw/fr-en.training.en": BUCC_SIDE.format("en"),
-            "raw/fr-en.training.gold": "fr-000000003\ten-000000001\n",
-            "raw/fr-en.test.fr": BUCC_SIDE.format("fr"),
-        },
-        ["--data-dir", "raw", "--lang", "fr"],
-        {
-            ("default", "train"): 1,
-            ("foreign", "train"): 3,
-            ("foreign", "test"): 3,
-            ("english", "train"): 3,
-        },
-    ),
 }
 
 
@@ -161,14 +140,13 @@ def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_build
     counts = json.loads(Path("out/provenance.json").read_text())["results"]["counts"].values()
     assert all(2 * rules["lines"] == sum(rules.values()) for rules in counts)
     settings = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=False)}
+    settings |= {"rewrites": True} if name == "turku" else {}
     if name == "ppdb":
         settings["file"] = [settings["file"]]
     found = {}
     for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
         config_name = configuration or None
         opened = load_dataset("out", config_name, cache_dir="cache")
-        if name in {"opusparcus", "bucc"}:
-            config_name = "fr" if configuration == "default" else f"fr.{configuration}"
         builder = SourceBuilder(name, config_name, "cache2", **settings)
         builder.download_and_prepare()
         built = builder.as_dataset()
@@ -218,7 +196,7 @@ def test_classes_have_their_names(source):
 
 
 @pytest.mark.parametrize("source", ["opusparcus"], indirect=True)
-def test_skipped_lines_are_listed_once_each_beside_the_data(source, capsys):
+def test_skipped_lines_are_listed_once_each_beside_the_data(source):
     name, flags, _ = source
     Path("raw/fr/dev/fr-dev.txt").write_text("fr-D1\ta\tb\t9.5\nfr-D2\tc\td\t4.0\nfr-D3\te\n")
     assert main(["prepare", name, *flags, "--on-error", "skip", "--overwrite", "--output", "out"]) == 0
@@ -226,5 +204,4 @@ def test_skipped_lines_are_listed_once_each_beside_the_data(source, capsys):
     # The file is read for two configurations.
     assert sorted(line.split("\t")[1] for line in lines[1:]) == ["1", "3"]
     assert "skipped_lines.tsv" in Path("out/README.md").read_text()
-    assert "skipped, first of them" in capsys.readouterr().err
     assert load_dataset("out", split="validation", cache_dir="cache")["id"][:] == ["fr-D2"]

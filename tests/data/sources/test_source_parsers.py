@@ -1,4 +1,4 @@
-"""The readers of SimpWiki, Turku, MSRP, the transfer sets, BUCC and the graded sets on what real files do wrong."""
+"""The readers of Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 
 import pytest
 
-from hf_paraphrase.data.sources.bucc import BuccSource
 from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
 from hf_paraphrase.data.sources.rows import SourceRows
-from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
 from hf_paraphrase.data.sources.transfer import TransferSource
 from hf_paraphrase.data.sources.turku import TurkuSource
 from hf_paraphrase.errors import InputError, UsageError
@@ -29,11 +27,6 @@ def write(folder, **files):
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def simpwiki(folder, normal, simple, **options):
-    write(folder, n=normal, s=simple)
-    return rows(SimpwikiSource(normal=str(folder / "n"), simple=str(folder / "s"), **options))
-
-
 def turku(folder, items, part=None, **options):
     write(folder, **{"train.json": items if isinstance(items, str) else json.dumps(items, indent=1)})
     return rows(TurkuSource(data_dir=str(folder), **options), part)
@@ -43,44 +36,8 @@ def transfer(folder, **options):
     return rows(TransferSource(data_dir=str(folder), **options))
 
 
-def bucc(folder, gold, part=None, **options):
-    sides = {"de-en.sample.de": "de-000000001\teins\nde-000000002\tzwei\tdrei\n"}
-    write(folder, **sides, **{"de-en.sample.en": "en-000000009\tone\n", "de-en.sample.gold": gold})
-    return rows(BuccSource(data_dir=str(folder), lang="de", **options), part)
-
-
 def item(**values):
     return {"txt1": "a", "txt2": "b", "label": "4>i", "fold": 1, "goeswith": None, "rewrites": []} | values
-
-
-def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters_or_takes_plain_sentences(tmp_path):
-    found, _ = simpwiki(tmp_path, 'A "B"\t0\tx\u2028y\x0c\rz\r\n', 'A "B"\t12\tNA\r\n')
-    sides = {"id": "simpwiki-000001", "sentence1": "x\u2028y\x0c z", "sentence2": "NA"}
-    assert found == [{**sides, "title": 'A "B"', "paragraph1": 0, "paragraph2": 12}]
-    found, _ = simpwiki(tmp_path, "a\nb\n", "a\nc\n")
-    assert [(row["sentence1"], row["sentence2"]) for row in found] == [("a", "a"), ("b", "c")]
-    with pytest.raises(InputError, match=r"2 lines, but .* has 3"):
-        simpwiki(tmp_path, "a\nb\n", "a\nc\nd\n")
-    with pytest.raises(UsageError, match="same file"):
-        rows(SimpwikiSource(normal=str(tmp_path / "n"), simple=str(tmp_path / "n")))
-
-
-@pytest.mark.parametrize(
-    ("normal", "simple", "message", "file"),
-    [
-        ("T\t0\ta", "T\tx\tb", "paragraph `x` is not", "s"),
-        ("T\t0\ta", "U\t0\tb", "title `U`, but `T`", "s"),
-    ],
-)
-def test_simpwiki_lines_that_do_not_fit_are_named_or_skipped_alone(tmp_path, normal, simple, message, file):
-    good = "T\t0\tgood\n"
-    sides = (f"{good}{normal}\n{good}", f"{good}{simple}\n{good}")
-    with pytest.raises(InputError, match=message) as caught:
-        simpwiki(tmp_path, *sides)
-    assert (caught.value.path, caught.value.line) == (str(tmp_path / file), 2)
-    found, corpus = simpwiki(tmp_path, *sides, on_error="skip")
-    assert [row["id"] for row in found] == ["simpwiki-000001", "simpwiki-000003"]
-    assert corpus.counts["train"]["malformed"] == 1
 
 
 def test_turku_grades_become_scores_ungraded_pairs_go_and_rewrites_are_pairs_of_their_own(tmp_path):
@@ -130,7 +87,7 @@ def test_msrp_is_read_without_quoting_after_its_header(tmp_path):
     write(tmp_path, **{"MSR_paraphrase_test.txt": f'{header}1\t10\t20\t"open\tshut"\r\n0\t3\t4\ta\tb\r\n'})
     found, corpus = rows(MsrpSource(data_dir=str(tmp_path)))
     assert found[0] == {"sentence1": '"open', "sentence2": 'shut"', "label": 1, "id1": "10", "id2": "20"}
-    assert corpus.source.missing() == ["msr_paraphrase_train.txt"]
+    assert corpus.source.missing() == ["train"]
     write(tmp_path, **{"MSR_paraphrase_test.txt": f"{header}2\t10\t20\ta\tb\n"})
     with pytest.raises(InputError, match="label `2` is not a whole number from 0 to 1") as caught:
         rows(MsrpSource(data_dir=str(tmp_path)))
@@ -170,29 +127,6 @@ def test_questions_without_a_type_are_named_or_skipped_alone(tmp_path, line):
         transfer(tmp_path)
     assert caught.value.line == 2
     assert len(transfer(tmp_path, on_error="skip")[0]) == 2
-
-
-def test_bucc_gold_pairs_carry_their_texts(tmp_path):
-    found, corpus = bucc(tmp_path, "de-000000001\ten-000000009\n")
-    ids = ("de-000000001", "en-000000009")
-    assert [tuple(row.values()) for row in found] == [(" ".join(ids), "eins", "one", "de", "en", *ids)]
-    assert "de-en.training.gold" in corpus.source.missing()
-    assert [row["text"] for row in rows(corpus.source, "foreign.sample")[0]] == ["eins", "zwei\tdrei"]
-
-
-@pytest.mark.parametrize(
-    ("gold", "message"),
-    [
-        ("de-000000007\ten-000000009", "`de-000000007` is not in de-en.sample.de"),
-        ("de-1\ten-000000009", "source_id `de-1` is not of the form"),
-    ],
-)
-def test_bucc_alignments_that_do_not_fit_are_named_or_skipped_alone(tmp_path, gold, message):
-    good = "de-000000001\ten-000000009\n"
-    with pytest.raises(InputError, match=message) as caught:
-        bucc(tmp_path, f"{good}{gold}\n{good}")
-    assert caught.value.line == 2
-    assert len(bucc(tmp_path, f"{good}{gold}\n{good}", on_error="skip")[0]) == 2
 
 
 def test_blank_gold_lines_are_unscored_and_malformed_ones_skipped_when_asked(tmp_path):

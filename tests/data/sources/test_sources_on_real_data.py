@@ -39,7 +39,7 @@ def test_transfer_sets_have_the_published_sizes(real_data_dir, tmp_path):
     assert {split: len(rows) for split, rows in trec.items()} == {"train": 5_452, "test": 500}
 
 
-def test_ppdb_lists_and_sample(real_data_dir, tmp_path):
+def test_ppdb_sample(real_data_dir, tmp_path):
     sample = real_data_dir / "ppdb" / "ppdb-sample.annotated.tsv.gz"
     folder = prepare(["ppdb", "--file", sample], tmp_path / "sample")
     table = DataFolder(folder).table("test")
@@ -47,11 +47,6 @@ def test_ppdb_lists_and_sample(real_data_dir, tmp_path):
     means = [sum(votes) / len(votes) for votes in table.column("votes").to_pylist()]
     scores = table.column("score").to_pylist()
     assert sum(abs(mean - score) < 0.006 for mean, score in zip(means, scores, strict=True)) == 26_456
-    lists = real_data_dir / "ppdb" / "ppdb-xl.retrofitting.txt.gz"
-    folder = prepare(["ppdb", "--file", lists, "--max-tokens", 20_000], tmp_path / "lists")
-    rows = DataFolder(folder).table("train")
-    assert rows.num_rows == 10_000
-    assert len(set(rows.column("sentence1").to_pylist()[:10])) < 10
 
 
 def test_turku_sizes_and_grades(real_data_dir, tmp_path):
@@ -60,10 +55,3 @@ def test_turku_sizes_and_grades(real_data_dir, tmp_path):
     assert DataFolder(folder).count("sample.train") == 14_681 - 151
     rows = load_dataset(str(folder), "sample", split="train", cache_dir=str(tmp_path / "cache"))
     assert set(rows["score"]) == {1.0, 2.0, 3.0, 4.0}
-
-
-def test_plain_sentences_of_wikipedia_and_simple_wikipedia(real_data_dir, tmp_path):
-    folder = real_data_dir / "turkcorpus"
-    normal, simple = folder / "tune.8turkers.tok.norm", folder / "tune.8turkers.tok.simp"
-    output = prepare(["simpwiki", "--normal", normal, "--simple", simple], tmp_path / "out")
-    assert DataFolder(output).count() == 2_000
