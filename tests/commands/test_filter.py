@@ -62,9 +62,6 @@ def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance
         (["--keep", "nothing<3"], "there is no column nothing (the columns are"),
         (["--keep", "lenght<3"], "there is no column lenght (did you mean length? the columns are"),
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
-        (["--by", "rank"], "--by ranks for --first or --max-tokens"),
-        (["--by", "pmi", "--first", "3"], "--by: there is no column pmi"),
-        (["--by", "id", "--first", "3"], "--by: the column id holds string, not numbers"),
         (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few distinct sentences"),
         (["--split", "dev"], "no split `dev`"),
     ],
@@ -94,7 +91,7 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
     assert "--decontaminate-ngrams is for --decontaminate" in capsys.readouterr().err
 
 
-def test_the_best_pairs_are_taken_by_a_column_or_in_order_and_stay_in_their_order(pairs, tmp_path, capsys):
+def test_the_first_pairs_or_tokens_of_what_is_left_are_taken(pairs, tmp_path):
     def ids(*words):
         output = tmp_path / "_".join(map(str, words))
         assert run("filter", "--pairs", pairs, "--output", output, *words) == 0
@@ -103,9 +100,6 @@ def test_the_best_pairs_are_taken_by_a_column_or_in_order_and_stay_in_their_orde
 
     rows = [(f"r{i // 2}", i % 2) for i in range(20)]
     assert ids("--first", 3) == rows[:3]
-    assert ids("--first", 11, "--by", "rank") == [rows[0], *rows[1::2]]
-    assert ids("--first", 2, "--by", "length") == rows[18:]  # computed for it
-    assert "| first 2 by length " in capsys.readouterr().err
     # 7 + 7 tokens, then 7 + 2, 7 + 3, …
     assert ids("--max-tokens", 14) == rows[:1] and ids("--max-tokens", 15) == rows[:2]
     assert ids("--keep", "rank==1", "--max-tokens", 9) == [rows[1]]
@@ -158,4 +152,3 @@ def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tm
     lost = [before - after for before, after in pairwise(counts)]
     assert [list(steps.values()).count(step) for step in list(record["funnel"])[1:]] == lost and min(lost) > 0
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "x", "--explain", tmp_path / "x") == 2
-    assert run("filter", *paths, "--shard", "1/2", "--overwrite") == 2

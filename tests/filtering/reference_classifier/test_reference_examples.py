@@ -46,7 +46,7 @@ def lists(seed=0, count=12, most=4):
 
     texts = [sentence(0, 5) for _ in range(count)]
     sizes = generator.integers(1, most + 1, size=count)
-    return [Reference(i, texts[i], [str(i)], [sentence(5, 10) for _ in range(size)]) for i, size in enumerate(sizes)]
+    return [Reference(i, texts[i], [sentence(5, 10) for _ in range(size)]) for i, size in enumerate(sizes)]
 
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
@@ -84,7 +84,7 @@ def test_hardest_takes_from_every_list_what_looks_most_human(tokenizer):
 
 
 def test_random_draws_from_every_list_evenly_and_by_the_seed(tokenizer):
-    examples = ReferenceExamples.encode([Reference(0, "w1", [], ["w2", "w3", "w4"])] * 3000, tokenizer)
+    examples = ReferenceExamples.encode([Reference(0, "w1", ["w2", "w3", "w4"])] * 3000, tokenizer)
     chosen = examples.choose([7, 0])
     counts = np.bincount(chosen - examples.lists[:-1], minlength=3)
     assert counts.sum() == 3000 and counts.min() > 900
@@ -92,7 +92,7 @@ def test_random_draws_from_every_list_evenly_and_by_the_seed(tokenizer):
 
 
 def test_a_batch_has_the_ids_the_mask_and_the_labels_of_its_rows(tokenizer):
-    source = [Reference(0, "w1 w2", [], ["w4", "w5 w6 w7"]), Reference(1, "w3", [], ["w8"])]
+    source = [Reference(0, "w1 w2", ["w4", "w5 w6 w7"]), Reference(1, "w3", ["w8"])]
     examples = ReferenceExamples.encode(source, tokenizer)
     assert examples.lists.tolist() == [2, 4, 5]
     batch = examples.batch(np.array([3, 0, 4]), 0)
