@@ -150,7 +150,7 @@ def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) ->
         output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         rows = write_split(artefact.staging, split, removed(), schema)
-        card = _card(settings, replace(filtered, rows=rows, counts={}), schema, "left out")
+        card = _card(settings, replace(filtered, rows=rows, counts={"negatives": 0}), schema, "left out")
         artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
     log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
 
