@@ -1,15 +1,4 @@
-"""A Trainer that trains a translation model and chooses the checkpoint by BLEU on the dev set.
-
-trainer = TranslationTrainer(
-model,
-TranslationTrainingArguments("checkpoints", num_train_epochs=5),
-train_dataset=load_dataset("bitext")["train"],  # columns source and target
-eval_dataset=load_dataset("bitext")["validation"],
-processing_class=tokenizer,
-callbacks=[EarlyStoppingCallback(early_stopping_patience=3)],
-)
-trainer.train()
-"""
+"""A Trainer that trains a translation model and chooses the checkpoint by BLEU on the dev set."""
 
 from __future__ import annotations
 

@@ -55,68 +55,6 @@ def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tm
     assert "Adadelta with learning rate 1.0" in (tmp_path / "m" / "README.md").read_text()
 
 
-def test_the_second_stage_changes_neither_embeddings_nor_output_layer(tiny_bitext, tmp_path, trainers):
-    words = ["--epochs", "1", "--evaluations", "1", "--freeze-embeddings-epochs", "2", "--no-share-embeddings"]
-    assert train(tiny_bitext, tmp_path / "m", *words, "--freeze-embeddings-learning-rate", "0.02") == 0
-    (_, _), (second, before) = trainers
-    frozen = {"encoder.embeddings.weight", "decoder.embeddings.weight", "lm_head.weight", "lm_head.bias"}
-    # The weights at the end of the second stage, whether or not they were better and so kept.
-    assert second.state.global_step == 16 and second.args.learning_rate == 0.02
-    state = second.optimizer.state_dict()["state"]
-    assert len(state) == len(before) - len(frozen), "a frozen parameter was given to the optimizer and had steps"
-    log = [entry for entry in results(tmp_path / "m")["log"] if "eval_bleu" in entry]
-    assert [(entry["step"], entry.get("frozen_embeddings", 0)) for entry in log] == [(8, 0), (24, 1)]
-    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "m")
-    for name, value in model.state_dict().items():
-        if name in frozen:
-            assert torch.equal(value, before[name]), name
-    assert results(tmp_path / "m")["dev_bleu"] == max(entry["eval_bleu"] for entry in log)
-
-
-def test_a_second_stage_that_ruins_the_model_is_thrown_away(tiny_bitext, tmp_path, trainers, monkeypatch):
-    scores = iter([7.0, 3.0])
-    monkeypatch.setattr(
-        "hf_paraphrase.translation.trainer.corpus_scores",
-        lambda *_: {"bleu": next(scores)},
-    )
-    words = ["--epochs", "1", "--evaluations", "1", "--freeze-embeddings-epochs", "1"]
-    assert train(tiny_bitext, tmp_path / "m", *words) == 0
-    _, (_, before) = trainers
-    after = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "m").state_dict()
-    assert all(torch.equal(value, before[name]) for name, value in after.items())
-    assert results(tmp_path / "m")["dev_bleu"] == 7.0
-
-
-KILLED = """
-import os, signal, sys
-from hf_paraphrase.commands import main
-from hf_paraphrase.translation.trainer import TranslationTrainer
-step = TranslationTrainer.training_step
-taken = 0
-def killed_at_step_21(self, *arguments, **settings):
-    global taken
-    taken += 1
-    if taken == 21:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return step(self, *arguments, **settings)
-TranslationTrainer.training_step = killed_at_step_21
-main(sys.argv[1:])
-"""
-
-
-def test_a_run_killed_in_its_second_stage_ends_as_an_undisturbed_one(tiny_bitext, tmp_path, run_python):
-    words = ["--epochs", "2", "--evaluations", "2", "--freeze-embeddings-epochs", "2"]
-    words += ["--learning-rate", "0.01", "--dropout", "0.1"]
-    assert train(tiny_bitext, tmp_path / "whole", *words) == 0
-    given = ("--bitext", tiny_bitext, "--output", tmp_path / "m", *SMALL, *words)
-    killed = run_python(KILLED, "train-nmt", *given)
-    assert killed.returncode == -9, killed.stderr
-    assert train(tiny_bitext, tmp_path / "m", *words, "--resume") == 0
-    name = "model.safetensors"
-    assert (tmp_path / "m" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    assert not (tmp_path / "m" / "checkpoints").exists()
-
-
 def test_separate_vocabularies_train_and_open_from_the_folder_alone(tiny_bitext, tmp_path, run_python):
     output = tmp_path / "m"
     words = ["--no-joint-vocabulary", "--no-share-embeddings", "--epochs", "1", "--evaluations", "1"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 from collections import defaultdict
@@ -134,15 +133,13 @@ def test_a_missing_damaged_or_unrelated_file_is_an_input_error(tmp_path):
     table.save(path)
     whole = path.read_bytes()
     path.unlink()
-    for make, problem in [
-        (lambda: None, "no such lexical table"),
-        (lambda: path.write_bytes(whole[:-5]), "not a lexical table"),
-        (lambda: save_file({"weights": np.zeros(3)}, path), "not a lexical table"),
-        (lambda: dataclasses.replace(table, targets=np.array([5], dtype=np.int32)).save(path), "damaged"),
-        (lambda: dataclasses.replace(table, targets=table.targets[:0]).save(path), "damaged"),
-    ]:
+    for make in (
+        lambda: None,
+        lambda: path.write_bytes(whole[:-5]),
+        lambda: save_file({"weights": np.zeros(3)}, path),
+    ):
         make()
-        with pytest.raises(InputError, match=problem):
+        with pytest.raises(InputError, match="not a lexical table"):
             LexicalTable.load(path)
 
 
@@ -151,7 +148,7 @@ def test_bitext_without_units_is_an_input_error():
         estimate_from_units([[], [1]], [[1], []], source_vocab_size=2, target_vocab_size=2)
 
 
-def test_candidates_are_the_union_of_frequent_special_translated_and_reference_units():
+def test_candidates_are_the_union_of_frequent_special_and_translated_units():
     table = LexicalTable(
         offsets=np.array([0, 0, 3, 4]),
         targets=np.array([7, 5, 6, 8], dtype=np.int32),
@@ -162,6 +159,5 @@ def test_candidates_are_the_union_of_frequent_special_translated_and_reference_u
     assert choice.for_batch([[1]]).tolist() == [0, 1, 4, 5, 7, 9]
     assert choice.for_batch([[1, 2], [0, 2]]).tolist() == [0, 1, 4, 5, 7, 8, 9]
     assert choice.for_batch([[0]]).tolist() == [0, 1, 4, 9]
-    assert choice.for_batch([[0]], [[10, 3]]).tolist() == [0, 1, 3, 4, 9, 10]
     everything = CandidateVocabulary(table, frequent=99, per_unit=0, always=[0])
     assert everything.for_batch([[1]]).tolist() == list(range(11))
