@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..data.batch_function import Progress, Report, add_report, no_progress
 from ..data.cleaning import count_words
 from ..data.folder import DataFolder
-from ..errors import InputError, UsageError, choice_of
+from ..errors import InputError
 from ..tables import format_table
 from .filter_steps import WAYS, FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
@@ -142,15 +142,12 @@ def choose_one_per_reference(
     references: Sequence[str | int | None] | np.ndarray, way: str, values: np.ndarray | None = None, seed: int = 0
 ) -> np.ndarray:
     """Chooses one row for each reference, ascending: for `best` and `diverse` that of the lowest value, NaN last."""
-    if way not in WAYS:
-        raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=choice_of(way, WAYS))
     numbers: dict[object, int] = {}
     groups = np.fromiter((numbers.setdefault(item, len(numbers)) for item in references), dtype=np.int64)
     if way == "random":
         order = np.random.default_rng(seed).permutation(len(groups))
     else:
-        if values is None:
-            raise ValueError(f"the way `{way}` needs values")
+        assert values is not None
         order = np.argsort(values, kind="stable")
     _, first = np.unique(groups[order], return_index=True)
     return np.sort(order[first])

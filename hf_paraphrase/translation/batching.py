@@ -12,6 +12,9 @@ from transformers import PreTrainedTokenizerBase
 
 from ..errors import InputError
 
+_BATCHES_PER_MAXI_BATCH = 20
+"""That of the reference."""
+
 
 class TokenizedBitext(Dataset[dict[str, list[int]]]):
     """Sentence pairs as unit numbers, `input_ids` and `labels`, both with the end token."""
@@ -74,14 +77,12 @@ class MaxiBatchSampler(Sampler[list[int]]):
         lengths: np.ndarray,
         pairs_per_batch: int,
         *,
-        batches_per_maxi_batch: int = 20,
         seed: int = 0,
         processes: int = 1,
         drops_last: bool = False,
     ) -> None:
         self.lengths = lengths
         self.pairs_per_batch = pairs_per_batch
-        self.batches_per_maxi_batch = batches_per_maxi_batch
         self.seed = seed
         self.processes = processes
         self.drops_last = drops_last
@@ -102,7 +103,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
         lengths = self.lengths
         generator = np.random.default_rng([self.seed, self.epoch])
         order = generator.permutation(len(lengths))
-        size = self.pairs_per_batch * self.batches_per_maxi_batch
+        size = self.pairs_per_batch * _BATCHES_PER_MAXI_BATCH
         batches: list[np.ndarray] = []
         for start in range(0, len(order), size):
             maxi_batch = order[start : start + size]

@@ -12,11 +12,10 @@ from huggingface_hub import DatasetCard
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.back_translation import BackTranslator, back_translated
+from hf_paraphrase.translation.back_translation import back_translated
 from hf_paraphrase.translation.decoder_steps import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import SearchOptions
@@ -108,18 +107,6 @@ def test_a_rounded_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32
     assert search["bf16"] and search["int8"] is (precision == "int8")
 
 
-def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
-    model, tokenizer = load_translation_model(tiny_model)
-    translator = Translator(model, tokenizer, SearchOptions(4, 3))
-    table = DataFolder(awkward_bitext).table()
-    first, _ = back_translated(translator, table.slice(0, 4))
-    back_translated(translator, table.slice(4))
-    again, _ = back_translated(translator, table.slice(0, 4))
-    assert first.equals(again)
-    empty, report = back_translated(translator, table.slice(0, 0))
-    assert empty.num_rows == 0 and report["skipped"] == [] and empty.schema == BACK_TRANSLATED
-
-
 def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said_to_be(
     tiny_model, translated, write_bitext, tmp_path
 ):
@@ -135,20 +122,6 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
         assert record["results"]["lower_case"] is (model == lower)
         assert ("both sides are lower-cased" in card) is (model == lower)
         assert ("Both sides have their capitals" in card) is (model != lower)
-
-
-# ----- processes and threads
-
-
-def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
-    options = SearchOptions(4, 3, max_source_tokens=50)
-    shards = cut("train", 17, 4)
-    for rank in (2, 0, 1):
-        translator = BackTranslator(str(tiny_model), options)
-        list(run_shards(ShardJob(DataFolder(awkward_bitext), {"train": translator}, 4), shards[rank::3], tmp_path))
-        assert sum(shard.is_finished(tmp_path) for shard in shards) == {2: 1, 0: 3, 1: 5}[rank]
-    for path in (translated / "data").iterdir():
-        assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp
     assert "scores: " in err and "8/8" not in out
 
 
-def test_case_split_and_limit_are_heeded(tiny_model, tiny_bitext, tmp_path):
+def test_case_split_and_limit_are_followed(tiny_model, tiny_bitext, tmp_path):
     words = ["--split", "validation", "--max-sentences", "3", "--cased", "--output", str(tmp_path / "s.json")]
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
     (entry,) = json.loads((tmp_path / "s.json").read_text())

@@ -74,21 +74,15 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, cap
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path, capsys):
+def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path):
     (tmp_path / "eval.txt").write_text("3 cats sat on a\n")
     words = ["filter", "--pairs", pairs, "--decontaminate", tmp_path / "eval.txt"]
     assert run(*words, "--output", tmp_path / "exact") == 0
     assert run(*words, "--decontaminate-ngrams", 5, "--output", tmp_path / "ngrams") == 0
-    assert DataFolder(tmp_path / "exact").table().num_rows == 20
-    assert set(DataFolder(tmp_path / "exact").table()["id"].to_pylist()) - set(
-        DataFolder(tmp_path / "ngrams").table()["id"].to_pylist()
-    ) == {"r3"}
+    exact, ngrams = (set(DataFolder(tmp_path / name).table()["id"].to_pylist()) for name in ("exact", "ngrams"))
+    assert len(exact) == 10 and exact - ngrams == {"r3"}
     record = json.loads((tmp_path / "ngrams" / "provenance.json").read_text())
     assert record["results"]["contamination"] == {"eval.txt (5-grams)": 2}
-    assert "5-grams" in (tmp_path / "ngrams" / "README.md").read_text()
-    capsys.readouterr()
-    assert run("filter", "--pairs", pairs, "--decontaminate-ngrams", 5, "--output", tmp_path / "x") == 2
-    assert "--decontaminate-ngrams is for --decontaminate" in capsys.readouterr().err
 
 
 def test_the_first_pairs_or_tokens_of_what_is_left_are_taken(pairs, tmp_path):

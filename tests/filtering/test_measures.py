@@ -177,13 +177,6 @@ def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():
     assert contractions > 100
 
 
-def test_adding_a_measure_twice_replaces_its_column_in_place():
-    table = add_measures(pairs_table([("a", "b c")]), ["length", "overlap"])
-    place = table.column_names.index("length")
-    again = add_measures(table.set_column(place, "length", pa.array([99])), ["length"])
-    assert again.column_names == table.column_names and again.column("length").to_pylist() == [2]
-
-
 def test_measures_are_chosen_by_the_columns_at_hand():
     plain = ["sentence1", "sentence2"]
     text = ["length", "overlap", "bleu", "edit_distance", "repetition", "copy_rate"]

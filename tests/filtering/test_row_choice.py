@@ -11,7 +11,6 @@ from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import (
-    choose_one_per_reference,
     choose_rows,
     draw_shared,
     kept_batches,
@@ -69,15 +68,6 @@ def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
     assert results[0].equals(results[1])
 
 
-def test_a_sample_has_the_size_asked_for_keeps_the_order_and_follows_the_seed(tmp_path):
-    write(tmp_path, random_pairs())
-    draws = [kept(tmp_path, FilterSteps(sample=50, seed=seed))[0].column("note").to_pylist() for seed in (1, 1, 2)]
-    notes = random_pairs().column("note").to_pylist()
-    assert len(draws[0]) == 50 and draws[0] == draws[1] != draws[2]
-    positions = [notes.index(note) for note in draws[0]]
-    assert positions == sorted(positions)
-
-
 def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     write(tmp_path, random_pairs())
     options = FilterSteps(keep=["rank>=1"], one_per_reference="best")
@@ -122,12 +112,6 @@ def test_pairs_with_an_evaluation_sentence_on_either_side_go(tmp_path):
     result, choice = kept(tmp_path / "pairs", options)
     assert result.column("sentence1").to_pylist() == ["nothing in common here at all"]
     assert choice.contamination == {"held_out.txt": 2}
-
-
-def test_random_draws_every_translation_of_a_reference_about_equally_often():
-    references = ["a"] * 4
-    drawn = [int(choose_one_per_reference(references, "random", seed=seed)[0]) for seed in range(400)]
-    assert min(np.bincount(drawn, minlength=4)) > 60
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):

@@ -190,13 +190,6 @@ def test_a_model_of_two_languages_takes_no_others(folders):
         load_translation_model(folders("marian"), device="cpu", source_lang="de")
 
 
-def test_a_task_prefix_stands_before_every_source(folders):
-    model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
-    other, _ = load_translation_model(folders("t5"), device="cpu", task_prefix="")
-    assert source_units(model, tokenizer, SOURCES) == tokenizer([PREFIX["t5"] + text for text in SOURCES])["input_ids"]
-    assert source_units(other, tokenizer, SOURCES) == tokenizer(SOURCES)["input_ids"]
-
-
 def test_the_target_language_of_a_marian_model_of_several_is_a_mark_before_the_source(folders, tmp_path):
     pytest.importorskip("sentencepiece")
     folder = shutil.copytree(folders("marian"), tmp_path / "model")

@@ -22,32 +22,14 @@ def epoch_of(sampler, epoch):
 @given(
     st.lists(st.integers(1, 50), min_size=1, max_size=200),
     st.integers(1, 17),
-    st.integers(1, 5),
     st.integers(0, 3),
 )
-def test_every_pair_comes_exactly_once_an_epoch(lengths, size, batches, epoch):
-    sampler = MaxiBatchSampler(np.array(lengths), size, batches_per_maxi_batch=batches)
+def test_every_pair_comes_exactly_once_an_epoch(lengths, size, epoch):
+    sampler = MaxiBatchSampler(np.array(lengths), size)
     found = epoch_of(sampler, epoch)
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     assert len(found) == len(sampler)
     assert all(1 <= len(batch) <= size for batch in found)
-
-
-def test_the_order_depends_on_seed_and_epoch_alone():
-    lengths = np.arange(1_000) % 37
-    first = MaxiBatchSampler(lengths, 10, seed=3)
-    second = MaxiBatchSampler(lengths, 10, seed=3)
-    epoch_of(second, 0)
-    assert epoch_of(first, 4) == epoch_of(second, 4)
-    assert epoch_of(first, 4) != epoch_of(first, 5)
-    assert epoch_of(first, 4) != epoch_of(MaxiBatchSampler(lengths, 10, seed=4), 4)
-
-
-def test_twenty_batches_are_pooled_and_sorted_by_length_as_in_the_reference():
-    lengths = np.random.default_rng(0).permutation(np.arange(1_000)) + 1
-    batches = epoch_of(MaxiBatchSampler(lengths, 5), 0)
-    assert batches == epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=20), 0)
-    assert batches != epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=10), 0)
 
 
 @pytest.mark.parametrize(("processes", "batches"), [(1, 10), (3, 9)])
@@ -66,12 +48,6 @@ def test_batches_hold_pairs_of_similar_length_and_come_in_random_order():
     assert padding < 1.1 < sum(20 * lengths[batch].max() for batch in shuffled) / lengths.sum()
     means = [lengths[batch].mean() for batch in batches]
     assert means != sorted(means)
-
-
-def test_accelerate_finds_the_epoch_setter_and_no_batch_size():
-    sampler = MaxiBatchSampler(np.ones(10, int), 2)
-    assert sampler.sampler is sampler
-    assert not hasattr(sampler, "batch_size"), "accelerate drops batches of varying size when it sees one"
 
 
 @pytest.mark.parametrize(("pairs", "processes"), [(60, 2), (64, 2), (61, 3), (3, 4), (1, 2)])
@@ -125,12 +101,6 @@ def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch(processes):
         resumed.set_epoch(epoch)
         mark.on_epoch_begin(None, TrainerState(global_step=epoch * updates + 3), None)
         assert batches(resumed) == expected[3:]
-
-
-def test_lengths_are_those_of_the_longer_side():
-    bitext = TokenizedBitext([[1, 2], [1, 2, 3]], [[1, 2, 3, 4], [1]])
-    assert bitext.lengths().tolist() == [4, 3]
-    assert len(bitext) == 2 and bitext[1] == {"input_ids": [1, 2, 3], "labels": [1]}
 
 
 def test_the_collator_masks_padding_by_length_not_by_value():

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.translation import lexical_table
 from hf_paraphrase.translation.lexical_table import (
     CandidateVocabulary,
     LexicalTable,
@@ -81,14 +80,6 @@ def dictionary_corpus(count=300, seed=0):
     return sources, targets
 
 
-def test_known_alignments_are_found():
-    table = estimate_from_units(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20, iterations=15)
-    for unit in range(8):
-        (best, probability), *_ = table.translations(unit)
-        assert best == 10 + unit and probability > 0.75
-    assert table.translations(8) == []
-
-
 def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
     sources, targets = dictionary_corpus()
     sizes = {"source_vocab_size": 9, "target_vocab_size": 20}
@@ -100,16 +91,6 @@ def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
         assert cut.translations(unit) == [item for item in whole.translations(unit)[:3] if item[1] >= 0.01]
     counts = np.bincount([unit for target in targets for unit in target], minlength=20)
     assert whole.target_counts.tolist() == counts.tolist()
-
-
-def test_the_size_of_a_block_changes_nothing_but_rounding(monkeypatch):
-    sources, targets = dictionary_corpus()
-    sizes = {"source_vocab_size": 9, "target_vocab_size": 20, "min_probability": 0.0}
-    whole = estimate_from_units(sources, targets, **sizes)
-    monkeypatch.setattr(lexical_table, "_SENTENCES_PER_BLOCK", 7)
-    blocks = estimate_from_units(sources, targets, **sizes)
-    for unit in range(8):
-        assert dict(blocks.translations(unit)) == pytest.approx(dict(whole.translations(unit)), abs=1e-6)
 
 
 @pytest.mark.parametrize("units", [None, "abc"])
@@ -141,11 +122,6 @@ def test_a_missing_damaged_or_unrelated_file_is_an_input_error(tmp_path):
         make()
         with pytest.raises(InputError, match="not a lexical table"):
             LexicalTable.load(path)
-
-
-def test_bitext_without_units_is_an_input_error():
-    with pytest.raises(InputError, match="no sentence pair"):
-        estimate_from_units([[], [1]], [[1], []], source_vocab_size=2, target_vocab_size=2)
 
 
 def test_candidates_are_the_union_of_frequent_special_and_translated_units():
