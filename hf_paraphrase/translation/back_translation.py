@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 COLUMNS = ["id", "source", "target", "source_lang"]
 """The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
-_LISTED_SKIPPED = 1_000
-"""How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
 _ODD_SHARE = 0.05
 """Share of copies or loops among translations from which on a run says so."""
 
@@ -228,14 +226,13 @@ def model_name(model: str) -> str:
 
 def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
     """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
-    results: dict[str, Any] = dict.fromkeys(counts, 0) | {"skipped_sentences": 0, "skipped": []}
+    results: dict[str, Any] = dict.fromkeys(counts, 0) | {"skipped_sentences": 0}
 
     def lines() -> Iterator[str]:
         for report in found:
             skipped = report["skipped"]
             results.update({name: results[name] + report[name] for name in counts})
             results["skipped_sentences"] += len(skipped)
-            results["skipped"] += skipped[: _LISTED_SKIPPED - len(results["skipped"])]
             for entry in skipped:
                 yield json.dumps(entry, ensure_ascii=False) + "\n"
 

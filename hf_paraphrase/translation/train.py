@@ -17,7 +17,7 @@ from ..training.run import TrainingRun, TrainingRunSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .batching import TokenizedBitext
+    from .batching import TokenizedPair
     from .bitext import BitextSides
     from .trainer import TranslationTrainer
 
@@ -190,7 +190,7 @@ def _trainer(
     run: TrainingRun,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
-    bitext: TokenizedBitext,
+    bitext: list[TokenizedPair],
     dev: BitextSides,
 ) -> TranslationTrainer:
     import torch
