@@ -134,7 +134,6 @@ MEASURES = Registry(
     {
         "length": "hf_paraphrase.filtering.measures.wording:Length",
         "overlap": "hf_paraphrase.filtering.measures.wording:Overlap",
-        "clipped_overlap": "hf_paraphrase.filtering.measures.wording:ClippedOverlap",
         "bleu": "hf_paraphrase.filtering.measures.wording:SentenceBleu",
         "edit_distance": "hf_paraphrase.filtering.measures.wording:EditDistance",
         "repetition": "hf_paraphrase.filtering.measures.wording:Repetition",

@@ -61,7 +61,7 @@ def models(tmp_path_factory):
     size = {"vocab_size": len(tokenizer), "embedding_size": 4, "initializer_range": 1.0}
     ReferenceClassifier(ReferenceClassifierConfig(**size)).save_pretrained(folder / "classifier")
     save_tokenizer(tokenizer, folder / "classifier")
-    write_seen(folder / "classifier", [("train", "n1", 1)])
+    write_seen(folder / "classifier", [("train", 1)])
     units = train_bpe_tokenizer(WORDS, 40)
     model = RnnSearchForConditionalGeneration(RnnSearchConfig(vocab_size=len(units), embedding_size=6, hidden_size=8))
     model.save_pretrained(folder / "translator")

@@ -94,11 +94,6 @@ def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     plots += [(name.replace("_", " ").capitalize(), *_points(scores, name)) for name in names]
     sizes = results.get("dev_by_components") or {}
     plots.append(("Dev score by components", "components", [(float(size), value) for size, value in sizes.items()]))
-    for column, item in (results.get("histograms") or {}).items():
-        counts = np.sum(list(item["splits"].values()), axis=0)
-        shares = 100 * counts / max(1, counts.sum())
-        title = f"{column} (% of the rows in each of {len(counts)} bins)"
-        plots.append((title, column, list(zip(item["edges"], shares, strict=False))))
     return [curve(*plot) for plot in plots if plot[2]]
 
 

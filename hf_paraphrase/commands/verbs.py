@@ -122,9 +122,7 @@ JOURNEYS = {
         "evaluate-nmt": Verb(
             "measure BLEU and chrF of a translation model", "evaluate_translation", shown=results.translation_scores
         ),
-        "back-translate": Verb(
-            "translate the source side of a bitext into n-best paraphrase pairs", "back_translate", shared=True
-        ),
+        "back-translate": Verb("translate the source side of a bitext into n-best paraphrase pairs", "back_translate"),
         "paraphrase": Verb("paraphrase sentences by a round trip through other languages", "paraphrase_file"),
         "score": Verb("add measures as columns to paraphrase pairs: length, overlap, BLEU, perplexity, …", "score"),
         "filter": Verb("select paraphrase pairs by ranges over measures", "filter_pairs"),

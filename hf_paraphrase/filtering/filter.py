@@ -6,53 +6,41 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from tqdm import tqdm
 
 from ..artefacts.artefact import Artefact, Card
-from ..artefacts.provenance import inherited_metadata, read_provenance
+from ..artefacts.provenance import inherited_metadata
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
-from ..data.parquet_files import BATCH_ROWS
 from ..data.schema import with_column
-from ..errors import InputError, UsageError
-from ..jobs.shard_settings import ShardSettings, shard_size_setting
-from ..jobs.sharded_output import ShardedOutput
-from ..jobs.shards import ShardJob, cut, reports
+from ..errors import UsageError
 from ..messages import log
-from ..settings import Settings, flag, is_given, recipe, setting
-from .filter_steps import FilterSteps, check_steps
+from ..settings import recipe, setting
+from .filter_steps import FilterSteps
 from .pair_batch import SIDES, sides_of
 from .random_pairs import RandomPairs
 from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, kept_schema, tokens_of
 
-_OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives", "explain")
-"""The options that need all pairs at once."""
 _REMOVED_BY = "removed_by"
-_COUNTS = ("pairs", "negatives", "tokens")
 
 
 @dataclass(kw_only=True)
-class _Folders(Settings):
-    pairs: str = setting(
-        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
-        "s3://bucket/folder",
-        path=True,
-    )
-    output: str = setting("the data folder to make")
-
-
-@dataclass(kw_only=True)
-class FilterSettings(FilterSteps, ShardSettings, _Folders):
+class FilterSettings(FilterSteps):
     """Keeps the pairs that pass every step, and prints how many each step leaves.
 
     The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then, of
     the pairs that are kept, noise and negatives are made.
     """
 
+    pairs: str = setting(
+        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
+        "s3://bucket/folder",
+        path=True,
+    )
+    output: str = setting("the data folder to make")
     noise: float = setting(
         "share of the kept pairs, 0 to 1, of which the second sentence is exchanged at random: a known part of wrong "
         "pairs among the paraphrases, marked in the column noise",
@@ -72,40 +60,21 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
         written=True,
     )
     split: str = setting("the split to filter", "train")
-    shard_size: int | None = shard_size_setting("pairs")
-    resume: bool = setting(
-        "with --engine ray: continue the incomplete job for this output, as runs of a --shard always do",
-        False,
-        only_with={"engine": "ray"},
-    )
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
         if self.explain is not None and Path(self.explain).absolute() == Path(self.output).absolute():
             raise UsageError("--explain and --output are the same folder", remedy="give another one for --explain")
-        by = "--shard" if self.computes_here else "--engine ray"
-        if not self.in_shards and self.shard_size is not None:
-            raise UsageError("--shard-size is for --shard or --engine ray", remedy="give one of them, or leave it out")
-        for name in _OF_ALL_PAIRS if self.in_shards else ():
-            if is_given(self, name):
-                raise UsageError(
-                    f"{flag(name)} needs all pairs, and {by} has a part of them",
-                    remedy=f"filter the output once more, without {by}",
-                )
-
-    @property
-    def in_shards(self) -> bool:
-        """Whether the pairs are filtered shard by shard, of which each sees its own pairs alone."""
-        return self.shard is not None or not self.computes_here
 
 
 @dataclass(frozen=True)
 class Filtered:
-    """What a filter left; with `shard`, while parts are missing, only the folder of the incomplete work.
+    """What a filter left.
 
     Attributes:
-        choice: Which pairs are kept, and the count after each step; with `shard` the counts alone.
+        choice: Which pairs are kept, and the count after each step.
         rows: The rows of the data folder, negatives with them.
         counts: How many `pairs` and `negatives` they are, the `tokens` of the pairs, and how many are `noise`.
     """
@@ -119,8 +88,6 @@ class Filtered:
 @recipe(FilterSettings)
 def filter_pairs(settings: FilterSettings) -> Filtered:
     """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
-    if settings.in_shards:
-        return _filter_in_shards(settings)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
     if sides_of(schema.names) != SIDES and (settings.noise or settings.negatives is not None):
@@ -132,7 +99,8 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
         staging = artefact.staging
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
             choice = choose_rows(folder, split, settings, bar.update)
-        counts = dict.fromkeys(_COUNTS, 0)
+        check_any_left(choice, split, folder)
+        counts = dict.fromkeys(("pairs", "negatives", "tokens"), 0)
         with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar, ExitStack() as stack:
             copied = kept_batches(folder, split, choice.kept, settings, bar.update)
             batches: Iterable[pa.Table] = _counted(copied, counts)
@@ -151,12 +119,9 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
                 counts |= {"noise": made.noisy, "negatives": made.negatives}
             rows = write_split(staging, split, batches, written)
         counts["pairs"] = rows - counts["negatives"]
-        if counts["pairs"] != int(choice.kept.sum()):
-            raise InputError(
-                "the pairs changed while they were being filtered", path=folder.path, remedy="filter them again"
-            )
         filtered = Filtered(Path(settings.output), choice, rows, counts)
-        artefact.finish(results=_results(filtered), card=_card(settings, filtered, written))
+        results = {"rows": rows, **counts, "funnel": choice.funnel, "contamination": choice.contamination}
+        artefact.finish(results=results, card=_card(settings, filtered, written))
     if settings.explain is not None:
         _write_removed(settings, settings.explain, filtered)
     _report(settings, filtered)
@@ -185,47 +150,9 @@ def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) ->
         output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         rows = write_split(artefact.staging, split, removed(), schema)
-        results = {"rows": rows, "funnel": choice.funnel}
         card = _card(settings, replace(filtered, rows=rows, counts={"negatives": 0}), schema, "left out")
-        artefact.finish(results=results, card=card)
+        artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
     log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
-
-
-def _filter_in_shards(settings: FilterSettings) -> Filtered:
-    """Takes the steps that look at one pair at a time, over all shards of the split or a part of them."""
-    folder, split = DataFolder(settings.pairs), settings.split
-    schema, total = folder.schema(split), folder.count(split)
-    check_steps(settings, schema, str(folder.path))
-    choice = Choice(np.zeros(0, dtype=bool))
-    if not total:
-        check_any_left(choice, split, folder)
-    sides = sides_of(schema.names)
-    job = ShardJob(folder, {split: settings.pair_filter(sides)}, BATCH_ROWS)
-    inputs = [settings.pairs, *settings.decontaminate]
-    with ShardedOutput(settings.output, settings, command="filter", inputs=inputs, resume=settings.resume) as output:
-        if output.finished:
-            past = read_provenance(output.target)["results"]
-            choice.funnel, choice.contamination = past["funnel"], past["contamination"]
-            return Filtered(output.target, choice, past["rows"], {name: past[name] for name in _COUNTS})
-        shards = cut(split, total, settings.shard_size)
-        output.run(job, output.own(shards), what="filter", unit=" pairs")
-        if not output.is_whole(shards):
-            return Filtered(output.current, choice, 0, {})
-        for report in reports(shards, output.current):
-            choice.add(report)
-        try:
-            check_any_left(choice, split, folder)
-        except InputError:
-            output.discard()
-            raise
-        made = DataFolder(output.current)
-        batches = made.batches(split, list(sides))
-        tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in batches)
-        rows = made.count(split)
-        filtered = Filtered(output.target, choice, rows, {"pairs": rows, "negatives": 0, "tokens": tokens})
-        output.finish(results=_results(filtered), card=_card(settings, filtered, made.schema(split)))
-    _report(settings, filtered)
-    return filtered
 
 
 def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.Table]:
@@ -233,16 +160,6 @@ def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.
     for table in tables:
         counts["tokens"] += int(tokens_of(table).sum())
         yield table
-
-
-def _results(filtered: Filtered) -> dict[str, Any]:
-    choice = filtered.choice
-    return {
-        "rows": filtered.rows,
-        **filtered.counts,
-        "funnel": choice.funnel,
-        "contamination": choice.contamination,
-    }
 
 
 def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what: str = "filtered") -> Card:

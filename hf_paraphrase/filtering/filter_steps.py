@@ -11,12 +11,12 @@ import pyarrow as pa
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.decontamination import DecontaminationSettings, Decontaminator
 from ..data.schema import require_columns
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
 from .measuring import Measures, add_measures, measures_of
 from .pair_batch import SIDES, holds_text, sides_of
-from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection
+from .selections import Selection, apply_selection, check_selections, named_selection, parse_selection
 
 WAYS: dict[str, tuple[str, ...]] = {
     "best": ("rank",),
@@ -54,15 +54,14 @@ class FilterSteps(DecontaminationSettings):
         None,
         choices=WAYS,
     )
-    by: str | None = setting(
-        "the column by which --first and --max-tokens rank, the highest first; the pairs stay in their order "
-        "[default: the order of the folder is that of their rank, as in Opusparcus and in --ranked pivot pairs]",
+    first: int | None = setting(
+        "take this many of the remaining pairs from the beginning: the best of a ranked list such as Opusparcus",
         None,
+        at_least=1,
     )
-    first: int | None = setting("take this many of the remaining pairs, the best first", None, at_least=1)
     max_tokens: int | None = setting(
-        "take the remaining pairs, the best first, until they have this many tokens (words between white space), both "
-        "sides together: as much training data as another set has (paper 003, section 4.3)",
+        "take the remaining pairs from the beginning until they have this many tokens (words between white space), "
+        "both sides together: as much training data as another set has (paper 003, section 4.3)",
         None,
         at_least=1,
     )
@@ -73,8 +72,6 @@ class FilterSteps(DecontaminationSettings):
         """Checks that the settings are valid."""
         super().check()
         _ = self.selections
-        if self.by is not None and self.first is None and self.max_tokens is None:
-            raise UsageError("--by ranks for --first or --max-tokens", remedy="give one of them, or leave it out")
 
     def pair_filter(self, sides: Sequence[str] = SIDES) -> PairFilter:
         """Returns what takes the steps that look at one pair at a time, given the columns of the two sentences."""
@@ -90,7 +87,6 @@ class FilterSteps(DecontaminationSettings):
         """The columns that the steps look at; those of named selections too."""
         wanted = [column for selection in self.selections for column in selection.columns]
         wanted += WAYS.get(self.one_per_reference or "", ())
-        wanted += [] if self.by is None else [self.by]
         return tuple(dict.fromkeys(wanted))
 
 
@@ -159,7 +155,5 @@ def check_steps(steps: FilterSteps, schema: pa.Schema, path: str) -> None:
     """Checks that every step finds the columns it needs."""
     check_pairs(schema, path, sides_of(schema.names))
     check_selections(steps.selections, schema)
-    if steps.by is not None:
-        check_columns([steps.by], schema, "--by")
     if steps.one_per_reference == "best":
         require_columns(schema.names, ("rank",), path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,14 +35,12 @@ class Estimate(NamedTuple):
         probabilities: For each order p(w | h) with all lower orders interpolated, float64 (n-grams,).
         backoffs: For each order but the highest, what the probability given a shorter history is multiplied by
             where a word was not seen after this n-gram, float64 (n-grams,).
-        discounts: For each order what is taken off an adjusted count of 1, of 2, and of 3 or more.
     """
 
     words: list[str]
     keys: list[np.ndarray]
     probabilities: list[np.ndarray]
     backoffs: list[np.ndarray]
-    discounts: list[tuple[float, float, float]]
 
 
 class TrigramCounter:
@@ -165,7 +163,7 @@ def estimate(counter: TrigramCounter) -> Estimate:
         backoff = np.ones(len(keys[order - 2]))
         backoff[np.searchsorted(keys[order - 2], histories)] = gammas
         backoffs.append(backoff)
-    return Estimate(counter.words, keys, probabilities, backoffs, discounts)
+    return Estimate(counter.words, keys, probabilities, backoffs)
 
 
 def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
@@ -197,12 +195,11 @@ def _lines(model: Estimate, order: int) -> Iterator[str]:
 
 def train_language_model(
     blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
-) -> dict[str, Any]:
+) -> dict[str, int]:
     """Estimates a 3-gram model of lower-cased tokens and writes it.
 
     Returns:
-        `sentences`, `tokens`, `words` (distinct), `ngrams` and `discounts` of each order, and the orders of which the
-        discounts could not be estimated, `fallback_discounts`.
+        The numbers of `sentences`, `tokens` and distinct `words`.
     """
     counter = TrigramCounter()
     for block in blocks:
@@ -211,13 +208,5 @@ def train_language_model(
         raise InputError(
             "the text of the language model has no word", path=source, remedy="give sentences with words, one a line"
         )
-    model = estimate(counter)
-    write_arpa(path, model)
-    return {
-        "sentences": counter.sentences,
-        "tokens": counter.tokens,
-        "words": len(counter.words) - 3,
-        "ngrams": [len(keys) for keys in model.keys],
-        "discounts": [[round(value, 6) for value in discounts] for discounts in model.discounts],
-        "fallback_discounts": [order for order, item in enumerate(model.discounts, 1) if item == FALLBACK],
-    }
+    write_arpa(path, estimate(counter))
+    return {"sentences": counter.sentences, "tokens": counter.tokens, "words": len(counter.words) - 3}

@@ -150,22 +150,9 @@ def add_measures(
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):
         batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
         for name in names:
-            new_columns = measures[name].compute(batch)
-            _check_computed(name, measures[name].columns, new_columns, batch.num_rows)
-            for column, values in new_columns.items():
+            for column, values in measures[name].compute(batch).items():
                 if wanted is None or column in wanted:
                     computed.setdefault(column, []).append(values)
     for column, parts in computed.items():
         table = with_column(table, column, pa.array(np.concatenate(parts)))
     return table
-
-
-def _check_computed(name: str, columns: Sequence[str], computed: Mapping[str, np.ndarray], pairs: int) -> None:
-    """Checks what a measure computed, which may be of the user's own."""
-    if set(computed) != set(columns):
-        problem = f"the measure {name} computes {', '.join(computed) or 'nothing'}"
-        raise UsageError(problem, remedy=f"its columns: {', '.join(columns)}")
-    for column, values in computed.items():
-        if np.shape(values) != (pairs,):
-            problem = f"the measure {name}: {column} is of shape {np.shape(values)} for {pairs} pairs"
-            raise UsageError(problem, remedy="let it return one value for each pair")

@@ -23,7 +23,6 @@ LABEL, NOISE = "label", "noise"
 _KEPT = (*SIDES, "lang", LABEL, NOISE)
 _DRAWING_NEGATIVES, _DRAWING_NOISE = 3, 4
 _ROUNDS = 100
-_BLOCK = 1 << 20
 
 
 class RandomPairs(AbstractContextManager["RandomPairs"]):
@@ -33,14 +32,9 @@ class RandomPairs(AbstractContextManager["RandomPairs"]):
     among the positives, and once more among the negatives. None is a pair of the data, in either order, and no
     sentence is paired with itself. What described a pair as a whole (scores, ids, the pivot) is null in a random one.
 
-    Rows get the column `noise`, 1 for a random pair among the positives and else 0, where a share of noise is asked
-    for, and `label`, 1 for positives and 0 for negatives, where negatives are.
-
-    The pairs are stored on disk, in `work`, and 16 bytes a pair are kept in memory. `noise` is the share of them that
-    are to be random, drawn with `seed`; `negatives` is the seed of as many negatives.
-
-    Attributes:
-        schema: Of the rows that are given out.
+    Rows get the column `noise`, 1 for a random pair among the positives, where there is noise, and `label`, 1 for
+    positives and 0 for negatives, where there are some. `noise` is the share of the pairs that are to be random, drawn
+    with `seed`; `negatives` is the seed of as many negatives. The pairs are stored on disk, in `work`.
     """
 
     def __init__(
@@ -161,20 +155,16 @@ def random_negatives(
     pairs = [(first, second)] if known is None else [(first, second), known]
     positives = np.concatenate([_combined(*order) for one, two in pairs for order in ((one, two), (two, one))])
     positives.sort()
-    # All rows are looked at once, in blocks, so that no further array of their number is needed.
-    blocks = (np.arange(begin, min(begin + _BLOCK, len(rows))) for begin in range(0, len(rows), _BLOCK))
-    wrong = np.concatenate([block[_known(block, first, second, rows, positives)] for block in blocks])
+    wrong = np.flatnonzero(_known(np.arange(len(rows)), first, second, rows, positives))
     for _ in range(_ROUNDS):
-        if not len(wrong):
-            return rows
         # Exchanging with rows drawn from all of them also moves rows that were good: look at those again.
         partners = generator.integers(len(first), size=len(wrong))
         for row, partner in zip(wrong, partners, strict=True):
             rows[row], rows[partner] = rows[partner], rows[row]
         moved = np.unique(np.concatenate([wrong, partners]))
         wrong = moved[_known(moved, first, second, rows, positives)]
-    if not len(wrong):
-        return rows
+        if not len(wrong):
+            return rows
     raise ValueError(f"{len(first)} pairs have too few distinct sentences for random pairs")
 
 

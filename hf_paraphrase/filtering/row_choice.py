@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..data.batch_function import Progress, Report, add_report, no_progress
 from ..data.cleaning import count_words
 from ..data.folder import DataFolder
-from ..errors import InputError, UsageError, choice_of
+from ..errors import InputError
 from ..tables import format_table
 from .filter_steps import WAYS, FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
@@ -35,14 +35,9 @@ class Choice:
     """
 
     kept: np.ndarray
-    passed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
+    passed: np.ndarray
     funnel: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, int] = field(default_factory=dict)
-
-    def add(self, report: Report) -> None:
-        """Adds the report of a :class:`~.filter_steps.PairFilter` on a batch."""
-        add_report(self.funnel, report["funnel"])
-        add_report(self.contamination, report["contamination"])
 
 
 def funnel_table(funnel: Mapping[str, int]) -> str:
@@ -56,10 +51,6 @@ def funnel_table(funnel: Mapping[str, int]) -> str:
     return format_table(["step", "pairs", "removed", "left"], rows)
 
 
-class NothingLeftError(InputError):
-    """A filter leaves nothing."""
-
-
 def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
     """Refuses a filter that leaves nothing."""
     counts = choice.funnel or {"read": 0}
@@ -68,7 +59,7 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
         reason, remedy = f"nothing is left after `{step}`", "loosen that step; nothing was written"
         if step == "read":
             reason, remedy = "there are no pairs", "give a folder or a --split that has some"
-        raise NothingLeftError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
+        raise InputError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
 
 
 def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
@@ -92,12 +83,12 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         for step, left in keeps.passing(table, report):
             report["funnel"][step] = left.num_rows
             choice.passed[left.column(_POSITION).to_numpy()] += 1
-        choice.add(report)
+        add_report(choice.funnel, report["funnel"])
+        add_report(choice.contamination, report["contamination"])
         parts.append(_numbers(left, steps))
         progress(record_batch.num_rows)
     numbers = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
     choice.kept[_compare_rows(numbers, steps, choice)] = True
-    check_any_left(choice, split, folder)
     return choice
 
 
@@ -115,8 +106,6 @@ def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
         numbers["reference"] = np.array(reference_keys(table), dtype=np.int64)
         for column in WAYS[steps.one_per_reference]:
             numbers["value"] = numeric_column(table, column)
-    if steps.by is not None:
-        numbers["ranking"] = numeric_column(table, steps.by)
     if steps.max_tokens is not None:
         numbers["tokens"] = tokens_of(table)
     return numbers
@@ -136,11 +125,12 @@ def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Ch
     if (way := steps.one_per_reference) is not None:
         chosen = choose_one_per_reference(numbers["reference"], way, numbers.get("value"), steps.seed)
         take(f"one per reference ({way})", chosen)
-    ranked = "" if steps.by is None else f" by {steps.by}"
-    for option, unit in (("first", ""), ("max_tokens", " tokens")):
-        if (wanted := getattr(steps, option)) is not None:
-            lengths = numbers["tokens"] if unit else np.ones(len(numbers[_POSITION]), dtype=np.int64)
-            take(f"first {wanted}{unit}{ranked}", take_best_first(lengths, wanted, numbers.get("ranking")))
+    if steps.first is not None:
+        take(f"first {steps.first}", np.arange(min(steps.first, len(numbers[_POSITION]))))
+    if steps.max_tokens is not None:
+        # The pair that reaches the number counts (Sjöblom, Creutz and Aulamo 2018, sections 3.2 and 4.3).
+        reached = int(np.searchsorted(np.cumsum(numbers["tokens"]), steps.max_tokens)) + 1
+        take(f"first {steps.max_tokens} tokens", np.arange(min(reached, len(numbers[_POSITION]))))
     rows = numbers[_POSITION]
     if steps.sample is not None:
         drawn = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
@@ -152,29 +142,15 @@ def choose_one_per_reference(
     references: Sequence[str | int | None] | np.ndarray, way: str, values: np.ndarray | None = None, seed: int = 0
 ) -> np.ndarray:
     """Chooses one row for each reference, ascending: for `best` and `diverse` that of the lowest value, NaN last."""
-    if way not in WAYS:
-        raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=choice_of(way, WAYS))
     numbers: dict[object, int] = {}
     groups = np.fromiter((numbers.setdefault(item, len(numbers)) for item in references), dtype=np.int64)
     if way == "random":
         order = np.random.default_rng(seed).permutation(len(groups))
     else:
-        if values is None:
-            raise ValueError(f"the way `{way}` needs values")
+        assert values is not None
         order = np.argsort(values, kind="stable")
     _, first = np.unique(groups[order], return_index=True)
     return np.sort(order[first])
-
-
-def take_best_first(lengths: np.ndarray, wanted: int, ranking: np.ndarray | None = None) -> np.ndarray:
-    """Chooses rows from the beginning of a ranked list until their lengths add up to what is wanted, ascending.
-
-    The highest of `ranking` (rows,) come first, NaN last, of equal rows the earlier one; without it the rows are
-    ranked already (Sjöblom, Creutz and Aulamo 2018, sections 3.2 and 4.3). The row that reaches the wanted number
-    counts.
-    """
-    order = np.arange(len(lengths)) if ranking is None else np.argsort(-ranking, kind="stable")
-    return np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), wanted)) + 1])
 
 
 def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:

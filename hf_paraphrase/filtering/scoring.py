@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ..artefacts.artefact import Card
 from ..artefacts.files import write_text_whole
@@ -31,12 +28,11 @@ from .filter_steps import check_pairs
 from .held_out import HeldOutReferences, draw_references, held_out_texts
 from .kneser_ney import train_language_model
 from .measuring import Measures, PairScorer, choose_measures
-from .pair_batch import SIDES, holds_numbers, numeric_column, sides_of
+from .pair_batch import SIDES, sides_of
 
 _ARPA = "language_model.arpa"
 _MODEL_FACTS = "language_model.json"
 _HELD_OUT = "held_out.txt"
-_BINS = 30
 _ROWS_WORTH_A_PROCESS = 5_000
 
 
@@ -106,14 +102,7 @@ class ScoreSettings(ShardSettings):
 
 @dataclass(frozen=True)
 class Scored:
-    """What was scored.
-
-    Attributes:
-        folder: The data folder of the pairs with their measures; with `shard`, while parts are missing, that of the
-            incomplete work.
-        measures: For each split the names of its measures.
-        language_model: What there is to say about the language model that was estimated; empty if none was.
-    """
+    """What was scored, for each split; with `shard`, while parts are missing, the folder of the incomplete work."""
 
     folder: Path
     rows: dict[str, int]
@@ -167,9 +156,6 @@ def score(settings: ScoreSettings) -> Scored:
         if not output.is_whole(shards):
             return Scored(output.current, {}, columns, chosen, facts)
         rows = {split: DataFolder(output.current).count(split) for split in chosen}
-        for split, scorer in scorers.items():
-            for column in sorted(set(folder.schema(split).names) & set(scorer.columns)):
-                log(f"{split}: the column {column} exists already and is computed again")
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _finish(settings, scored, output)
     log(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
@@ -211,8 +197,7 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
                 remedy=f"add it to --measures; it reads the columns {', '.join(measures[takers[0]].requires)}",
             )
     for split, names in chosen.items():
-        left_out = [name for name in every if name not in names]
-        if left_out:
+        if left_out := [name for name in every if name not in names]:
             log(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
     return chosen
 
@@ -244,9 +229,6 @@ def _language_model(
         write_text_whole(stored_facts, json.dumps(facts, indent=2) + "\n")
     facts = json.loads(stored_facts.read_text(encoding="utf-8"))
     log(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
-    if facts["fallback_discounts"]:
-        orders = ", ".join(map(str, facts["fallback_discounts"]))
-        log(f"language model: too little text to estimate the discounts of order {orders}; 0.5, 1, 1.5 taken")
     return held_out, facts
 
 
@@ -273,38 +255,7 @@ def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> N
     results = {
         "rows": scored.rows,
         "columns": scored.columns,
-        "histograms": column_histograms(made, scored.columns),
         **({"language_model": scored.language_model} if scored.language_model else {}),
     }
     recorded = {name: value for name, value in settings.record().items() if name != "workers"}
-    output.finish(results=results, card=Card("scored", values, report=True), settings={**recorded, "measures": names})
-
-
-def column_histograms(folder: DataFolder, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Counts the values of columns in bins that all splits share; the columns are read one at a time.
-
-    The bins enclose all values but some half percent at either end, which the first and the last bin hold too: one
-    sentence of a perplexity of millions would leave the others a single bar. A few whole numbers have a bin each.
-    """
-    histograms: dict[str, dict[str, Any]] = {}
-    for name in columns:
-        schemas = {split: folder.schema(split) for split in folder.splits}
-        splits = [
-            split for split, item in schemas.items() if name in item.names and holds_numbers(item.field(name).type)
-        ]
-        numbers = {split: numeric_column(folder.table(split, [name]), name) for split in splits}
-        finite = {split: values[np.isfinite(values)] for split, values in numbers.items()}
-        every = np.concatenate([*finite.values(), []])
-        low, high = map(float, np.percentile(every, (0.5, 99.5))) if len(every) else (0.0, math.inf)
-        if not math.isfinite(high - low):
-            continue
-        if (every == np.round(every)).all() and high - low <= 2 * _BINS:
-            edges = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
-        else:
-            edges = np.histogram_bin_edges(np.clip(every, low, high), _BINS)
-        counts = {
-            split: np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0].tolist()
-            for split, values in finite.items()
-        }
-        histograms[name] = {"edges": edges.tolist(), "splits": counts}
-    return histograms
+    output.finish(results=results, card=Card("scored", values), settings={**recorded, "measures": names})

@@ -82,11 +82,7 @@ class Selection:
             for name, number in self.conditions:
                 kept &= _FUNCTIONS[name](columns[0], number)
             return np.asarray(kept)
-        kept = np.asarray(self.function(*columns))
-        if kept.dtype != bool or kept.shape != (len(columns[0]),):
-            problem = f"--keep {self.text}: it returns {kept.dtype} of shape {kept.shape} for {len(columns[0])} rows"
-            raise UsageError(problem, remedy="let it return one truth value for each row")
-        return kept
+        return np.asarray(self.function(*columns), dtype=bool)
 
 
 def parse_selection(text: str) -> Selection:

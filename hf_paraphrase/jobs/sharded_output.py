@@ -66,18 +66,13 @@ class ShardedOutput(Artefact):
         what: str,
         unit: str,
         workers: int = 1,
-        shown: bool = True,
-        staging: Path | None = None,
     ) -> None:
-        """Makes those of some shards that are not there yet; after an error those that are finished stay.
-
-        Of several processes that call it each passes the `staging` that :meth:`begin` has returned to the first one.
-        """
-        staging = staging or self.begin()
+        """Makes those of some shards that are not there yet; after an error those that are finished stay."""
+        staging = self.begin()
         left = [shard for shard in shards if not shard.is_finished(staging)]
         total = sum(shard.rows for shard in shards)
         done = total - sum(shard.rows for shard in left)
-        with tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown or None, file=sys.stderr) as bar:
+        with tqdm(desc=what, total=total, initial=done, unit=unit, disable=None, file=sys.stderr) as bar:
             if self.options.computes_here:
                 made = run_shards(job, left, staging, workers=workers, progress=bar.update)
             else:
@@ -87,8 +82,8 @@ class ShardedOutput(Artefact):
                 for _ in made:
                     pass
             except HfParaphraseError:
-                # Another run of the same part may have finished the output. Only the first process has `work`.
-                if self._work is None or (self.work / JOB).is_file():
+                # Another run of the same part may have finished the output.
+                if (self.work / JOB).is_file():
                     raise
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:

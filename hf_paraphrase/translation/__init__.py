@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .paraphraser import Paraphraser
     from .paraphrasing import paraphrase, paraphrase_file
     from .scoring import score_translations
-    from .search_settings import SearchConstraints, SearchOptions
+    from .search_settings import SearchOptions
     from .train import train_translation
     from .trainer import TranslationTrainer, TranslationTrainingArguments
     from .translator import Translator

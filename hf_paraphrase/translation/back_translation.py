@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +26,6 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
-from ..training.run import done_by_first
 from .evaluate import translation_table
 from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 
@@ -38,12 +35,8 @@ if TYPE_CHECKING:
 COLUMNS = ["id", "source", "target", "source_lang"]
 """The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
-_LISTED_SKIPPED = 1_000
-"""How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
 _ODD_SHARE = 0.05
 """Share of copies or loops among translations from which on a run says so."""
-_PATIENCE = datetime.timedelta(days=30)
-"""How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
 
 @dataclass(kw_only=True)
@@ -71,11 +64,6 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
     candidates_per_unit: int = setting(
         "likeliest translations of each source unit that are candidates", 25, at_least=0, only_with="lexical_table"
     )
-    candidates_from_reference: bool = setting(
-        "the reference's own units are candidates too (paper 000 does so; it leaks the reference)",
-        False,
-        only_with="lexical_table",
-    )
     max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
 
@@ -95,7 +83,7 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
     @property
     def candidates(self) -> dict[str, Any]:
         """What the candidate vocabularies are made of; empty without a lexical table."""
-        names = ("candidates_frequent", "candidates_per_unit", "candidates_from_reference")
+        names = ("candidates_frequent", "candidates_per_unit")
         return {} if self.lexical_table is None else {name: getattr(self, name) for name in names}
 
 
@@ -106,13 +94,9 @@ class BackTranslator(BatchFunction):
     The rows of a batch share searches, so another size of batches may change the last digits of a score.
 
     Attributes:
-        model: A translation model, as :func:`.loading.load_translation_model` opens it.
-        options: The settings of the search.
-        lexical_table: The lexical table from which candidate vocabularies are chosen, if the options want them.
-        device: Where to compute; a GPU if there is one and None is given.
-        source_lang: The language to translate from, for a model that knows several.
-        target_lang: The language to translate into.
-        task_prefix: What stands before every source.
+        model: A translation model, opened with device, languages and prefix by
+            :func:`.loading.load_translation_model`.
+        lexical_table: The file of the lexical table from which candidate vocabularies are chosen, if any are.
     """
 
     model: str
@@ -147,7 +131,7 @@ class BackTranslator(BatchFunction):
 
         Returns:
             The pairs, and the numbers of `sentences` and `pairs`, of translations that are `copies` of their source
-            or `loops`, with as `skipped` the `id` of every row that has no pair and the `reason`.
+            or `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.
         """
         return back_translated(self.translator, table, progress)
 
@@ -165,7 +149,7 @@ def back_translated(
         "" if is_blank(reference) else row["source"] or "" for row, reference in zip(rows, references, strict=True)
     ]
     language = rows[0]["source_lang"] if rows else None
-    outcomes = translator.nbest_lists(sources, language, references=references, progress=progress)
+    outcomes = translator.nbest_lists(sources, language, progress=progress)
     # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
     lower_case = bool(getattr(translator.model.config, "lowercase", False))
     pairs: list[dict[str, Any]] = []
@@ -189,7 +173,7 @@ def back_translated(
 def back_translate(settings: BackTranslationSettings) -> DataFolder:
     """Translates the foreign side of a bitext, and keeps the n-best lists as paraphrases of its English side.
 
-    A job that was killed is continued with `resume`, and several processes share it; the bytes are the same.
+    A job that was killed is continued with `resume`; the bytes are the same.
 
     Returns:
         The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
@@ -199,9 +183,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
 
-    import torch
-    from accelerate import PartialState
-
     from .bitext import check_languages
 
     available = bitext.count(settings.split)
@@ -209,8 +190,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     if not rows:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
-    state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
-    device = settings.device or (str(state.device) if settings.computes_here else "cpu")
+    device = settings.device or (None if settings.computes_here else "cpu")
     options = settings.options(device, num_return_sequences=settings.returned, **settings.candidates)
     output = ShardedOutput(
         settings.output,
@@ -225,32 +205,17 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
-    own = output.own(shards)
-    with ExitStack() as stack:
-
-        def begin() -> Path | None:
-            stack.enter_context(output)
-            return None if output.finished else output.begin()
-
-        staging = done_by_first(begin)
-        if staging is None:
+    with output:
+        if output.finished:
             return DataFolder(output.target)
-        output.run(
-            ShardJob(bitext, {"train": translator}, settings.shard_size),
-            own[state.process_index :: state.num_processes],
-            staging=staging,
-            what="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
-            unit="sentence",
-            shown=state.is_main_process,
-        )
-        state.wait_for_everyone()
-        if state.is_main_process and output.is_whole(shards):
+        staging = output.begin()
+        job = ShardJob(bitext, {"train": translator}, settings.shard_size)
+        output.run(job, output.own(shards), what="back-translate", unit="sentence")
+        if output.is_whole(shards):
             results = merged_reports(output.current, reports(shards, output.current), _COUNTS)
             results["lower_case"] = bool(getattr(model.config, "lowercase", False))
-            results["search"] = {**dataclasses.asdict(options), "device": device}
+            results["search"] = {**dataclasses.asdict(options), "device": str(model.device)}
             _finish(settings, output, results)
-    # The other processes open what the first one has moved to its place.
-    state.wait_for_everyone()
     return DataFolder(staging if staging.is_dir() else output.target)
 
 
@@ -261,14 +226,13 @@ def model_name(model: str) -> str:
 
 def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
     """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
-    results: dict[str, Any] = dict.fromkeys(counts, 0) | {"skipped_sentences": 0, "skipped": []}
+    results: dict[str, Any] = dict.fromkeys(counts, 0) | {"skipped_sentences": 0}
 
     def lines() -> Iterator[str]:
         for report in found:
             skipped = report["skipped"]
             results.update({name: results[name] + report[name] for name in counts})
             results["skipped_sentences"] += len(skipped)
-            results["skipped"] += skipped[: _LISTED_SKIPPED - len(results["skipped"])]
             for entry in skipped:
                 yield json.dumps(entry, ensure_ascii=False) + "\n"
 

@@ -7,32 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset, Sampler
+from torch.utils.data import Sampler
 from transformers import PreTrainedTokenizerBase
 
 from ..errors import InputError
 
+_BATCHES_PER_MAXI_BATCH = 20
+"""That of the reference."""
 
-class TokenizedBitext(Dataset[dict[str, list[int]]]):
-    """Sentence pairs as unit numbers, `input_ids` and `labels`, both with the end token."""
 
-    def __init__(self, input_ids: Sequence[list[int]], labels: Sequence[list[int]]) -> None:
-        if len(input_ids) != len(labels):
-            raise ValueError(f"{len(input_ids)} sources but {len(labels)} targets")
-        self.input_ids = input_ids
-        self.labels = labels
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, index: int) -> dict[str, list[int]]:
-        return {"input_ids": self.input_ids[index], "labels": self.labels[index]}
-
-    def lengths(self) -> np.ndarray:
-        """Returns the length of the longer side of every pair, in units."""
-        return np.array(
-            [max(len(a), len(b)) for a, b in zip(self.input_ids, self.labels, strict=True)], dtype=np.int64
-        )
+TokenizedPair = dict[str, list[int]]
+"""A sentence pair as unit numbers, `input_ids` and `labels`, both with the end token."""
 
 
 def tokenize_bitext(
@@ -41,7 +26,7 @@ def tokenize_bitext(
     targets: Sequence[str],
     *,
     max_units: int | None = None,
-) -> TokenizedBitext:
+) -> list[TokenizedPair]:
     """Turns sentence pairs into unit numbers.
 
     Pairs with a side of more than `max_units` (the reference: 50), the end token not counted, or of more than the
@@ -50,13 +35,19 @@ def tokenize_bitext(
     longest = min(tokenizer.model_max_length, tokenizer.model_max_length if max_units is None else max_units + 1)
     input_ids = tokenizer(list(sources), verbose=False)["input_ids"]
     labels = tokenizer(text_target=list(targets), verbose=False)["input_ids"]
-    kept = [pair for pair in zip(input_ids, labels, strict=True) if max(map(len, pair)) <= longest]
+    pairs = [{"input_ids": source, "labels": target} for source, target in zip(input_ids, labels, strict=True)]
+    kept = [pair for pair in pairs if max(map(len, pair.values())) <= longest]
     if not kept:
         raise InputError(
             f"none of the {len(labels)} sentence pairs has at most {longest - 1} units on both sides",
             remedy="raise --max-units or --vocab-size",
         )
-    return TokenizedBitext([pair[0] for pair in kept], [pair[1] for pair in kept])
+    return kept
+
+
+def lengths_of(pairs: Sequence[TokenizedPair]) -> np.ndarray:
+    """Returns the length of the longer side of every pair, in units, int64 (pairs,)."""
+    return np.array([max(map(len, pair.values())) for pair in pairs], dtype=np.int64)
 
 
 class MaxiBatchSampler(Sampler[list[int]]):
@@ -74,14 +65,12 @@ class MaxiBatchSampler(Sampler[list[int]]):
         lengths: np.ndarray,
         pairs_per_batch: int,
         *,
-        batches_per_maxi_batch: int = 20,
         seed: int = 0,
         processes: int = 1,
         drops_last: bool = False,
     ) -> None:
         self.lengths = lengths
         self.pairs_per_batch = pairs_per_batch
-        self.batches_per_maxi_batch = batches_per_maxi_batch
         self.seed = seed
         self.processes = processes
         self.drops_last = drops_last
@@ -102,7 +91,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
         lengths = self.lengths
         generator = np.random.default_rng([self.seed, self.epoch])
         order = generator.permutation(len(lengths))
-        size = self.pairs_per_batch * self.batches_per_maxi_batch
+        size = self.pairs_per_batch * _BATCHES_PER_MAXI_BATCH
         batches: list[np.ndarray] = []
         for start in range(0, len(order), size):
             maxi_batch = order[start : start + size]
@@ -115,23 +104,6 @@ class MaxiBatchSampler(Sampler[list[int]]):
         shuffled = generator.permutation(len(batches))
         for position in range(len(self)):
             yield batches[shuffled[position % len(batches)]].tolist()
-
-
-class TranslationCollator:
-    """Pads a list of pairs to tensors: `input_ids`, `attention_mask` and `labels` (−100 where there is none)."""
-
-    def __init__(self, pad_token_id: int) -> None:
-        self.pad_token_id = pad_token_id
-
-    def __call__(self, pairs: Sequence[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
-        """Pads `input_ids` and `labels` of the pairs, each to its longest."""
-        input_ids = padded([pair["input_ids"] for pair in pairs], self.pad_token_id)
-        lengths = torch.tensor([len(pair["input_ids"]) for pair in pairs])
-        return {
-            "input_ids": input_ids,
-            "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
-            "labels": padded([pair["labels"] for pair in pairs], -100),
-        }
 
 
 def padded(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:

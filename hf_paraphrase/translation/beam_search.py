@@ -16,13 +16,15 @@ from .decoder_steps import DecoderMatrices
 from .fast_search import CUT, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
 from .scoring import hypothesis_scores, padded_sources
-from .search_settings import SearchConstraints
+from .search_settings import MAX_LENGTH_RATIO
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
 _SOURCE_UNITS_PER_BATCH = 1 << 16
 """Source units (rows * length) with annotations of their own at once: 0.8 GB in fp32 where the states have 1000
 components."""
+_MOST_TARGET_UNITS = 1_000
+"""Greatest length of a translation by a model that sets no limit of its own."""
 _LOGITS_PER_STEP = 1 << 26
 """Logits (rows * vocabulary) of a step of plain `generate`: a quarter of a gibibyte in fp32, and it makes copies."""
 
@@ -32,7 +34,6 @@ class Hypothesis:
     """One translation of the n-best list.
 
     Attributes:
-        text: The detokenised translation.
         log_prob: Σ log p of its units and the end token, in nats, from a separate fp32 forward pass.
         num_tokens: Its number of units without the end token.
         finished: Whether it ends in the end token; false if it was cut at the length limit.
@@ -45,29 +46,22 @@ class Hypothesis:
 
 
 class SentenceLengths(LogitsProcessor):
-    """The least and greatest length of the translation of each sentence, with the end token, for plain `generate`.
+    """The greatest length of the translation of each sentence, with the end token, for plain `generate`.
 
     `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
     out of the n-best list. Here a hypothesis that is cut is given an end token that costs more than any real one.
     Every translation begins with `start` units.
     """
 
-    def __init__(
-        self, least: Sequence[int], limits: Sequence[int], num_beams: int, start: int, ends: Sequence[int]
-    ) -> None:
-        self.least = torch.tensor(least).repeat_interleave(num_beams)
+    def __init__(self, limits: Sequence[int], num_beams: int, start: int, ends: Sequence[int]) -> None:
         self.limits = torch.tensor(limits).repeat_interleave(num_beams)
         self.start, self.ends = start, list(ends)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Returns the scores, (rows, vocabulary), with -inf for an end that would come too early or too late."""
-        generated = input_ids.shape[1] - self.start
-        early, over = self.least > generated + 1, self.limits <= generated
-        if not bool(early.any() or over.any()):
+        """Returns the scores, (rows, vocabulary); behind its limit a row can only be cut."""
+        over = self.limits <= input_ids.shape[1] - self.start
+        if not bool(over.any()):
             return scores
-        scores = scores.clone()
-        for end in self.ends:
-            scores[early.to(scores.device), end] = -math.inf
         cut = torch.full_like(scores, -math.inf)
         cut[:, self.ends[0]] = CUT
         return torch.where(over.to(scores.device).unsqueeze(1), cut, scores)
@@ -109,7 +103,7 @@ def translate_batch(
     num_beams: int,
     num_return_sequences: int = 1,
     length_penalty: float = 1.0,
-    constraints: SearchConstraints | None = None,
+    max_length_ratio: float = MAX_LENGTH_RATIO,
     candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
     fast: bool | None = None,
@@ -130,7 +124,8 @@ def translate_batch(
         num_return_sequences: Greatest length of the lists.
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
-        constraints: Length limits; by default those of the reference's greatest length alone.
+        max_length_ratio: Greatest length of a translation as a multiple of its source's, in units with the end; a
+            model that can write fewer units writes no more.
         candidates: The target units that may be used, distinct, the special ones among them, (candidates,); all if not
             given. The output layer shrinks to them (Jean et al. 2015 §3.3). For the fast search.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
@@ -140,15 +135,13 @@ def translate_batch(
         matrices: Those of the model where they are laid out already, for the fast search.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
-    constraints = constraints or SearchConstraints()
-    greatest = target_limit(model) or constraints.max_target_units
-    limits = [min(greatest, constraints.longest(len(ids))) for ids in input_ids]
-    least = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
+    greatest = target_limit(model) or _MOST_TARGET_UNITS
+    limits = [max(1, min(greatest, math.floor(max_length_ratio * len(ids)))) for ids in input_ids]
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     options: dict[str, Any] = {}
     if fast_search_applies(model) if fast is None else fast:
-        options |= {"custom_generate": fast_beam_search, "limits": limits, "least": least, "matrices": matrices}
+        options |= {"custom_generate": fast_beam_search, "limits": limits, "matrices": matrices}
         if candidates is not None:
             options["candidates"] = candidates.to(model.device)
     elif candidates is not None:
@@ -159,7 +152,7 @@ def translate_batch(
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
             processors.append(LogitNormalization())
             options["renormalize_logits"] = False
-        processors.append(SentenceLengths(least, limits, num_beams, lead, ends))
+        processors.append(SentenceLengths(limits, num_beams, lead, ends))
         options["logits_processor"] = processors
     sequences = model.generate(
         input_ids=sources,
@@ -218,7 +211,7 @@ def translate(
     *,
     num_beams: int = 5,
     length_penalty: float = 1.0,
-    constraints: SearchConstraints | None = None,
+    max_length_ratio: float = MAX_LENGTH_RATIO,
     progress: Any = None,
 ) -> list[str]:
     """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
@@ -241,7 +234,7 @@ def translate(
                 [input_ids[index] for index in indices],
                 num_beams=num_beams,
                 length_penalty=length_penalty,
-                constraints=constraints,
+                max_length_ratio=max_length_ratio,
             )
             for index, nbest in zip(indices, hypotheses, strict=True):
                 translations[index] = nbest[0].text

@@ -36,16 +36,8 @@ class BitextSides(NamedTuple):
 def read_bitext(folder: str, split: str) -> pa.Table:
     """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`."""
     bitext = DataFolder(folder)
-    if not {"source", "target"} <= set(bitext.schema(bitext.splits[0]).names):
-        raise InputError(
-            "no bitext: it lacks the columns source and target",
-            path=folder,
-            remedy="give a folder that hf-paraphrase prepare bitext made",
-        )
     if split not in bitext.splits:
-        remedy = "it needs a split `train`"
-        if split != "train":
-            remedy = "prepare bitext --validation-size N makes one, or name another with --dev-split"
+        remedy = "prepare bitext --validation-size N makes a split `validation`"
         raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
     return bitext.table(split, _COLUMNS)
 

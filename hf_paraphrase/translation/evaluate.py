@@ -63,8 +63,7 @@ class EvaluatedTranslation(NamedTuple):
 def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True) -> dict[str, Any]:
     """Scores detokenised translations against one reference each; `lowercase` ignores case (sacrebleu's `-lc`).
 
-    Returns:
-        `bleu` and `chrf` (chrF2) in percent, with the signatures that make them comparable.
+    Returns `bleu` and `chrf` (chrF2) in percent, with the signatures that make them comparable.
     """
     from sacrebleu.metrics import BLEU, CHRF
 
@@ -74,24 +73,15 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
 
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width.
-
-    Returns:
-        Markdown: the table and the signatures of the scores; empty if nothing was measured.
-    """
+    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
     rows = []
     signatures: dict[str, int] = {}
     for _, item in sorted(evaluations.items()):
-        if not isinstance(item, Mapping) or item.get("kind") != "evaluate-nmt":
-            continue
-        try:
-            for score in item["scores"]:
-                row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
-                row += [f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"]
-                signed = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
-                rows.append([*row, str(signatures.setdefault(signed, len(signatures) + 1))])
-        except (KeyError, TypeError, ValueError):
-            continue
+        for score in item["scores"] if item.get("kind") == "evaluate-nmt" else []:
+            row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
+            row += [f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"]
+            signed = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
+            rows.append([*row, str(signatures.setdefault(signed, len(signatures) + 1))])
     if not rows:
         return ""
     header = ["bitext", "sentences", "beam", "BLEU", "chrF2", "signature"]
@@ -104,11 +94,7 @@ def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
 
 @recipe(TranslationEvaluationSettings)
 def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
-    """Translates the source side of a bitext, and measures BLEU and chrF2 against the target side.
-
-    Returns:
-        The scores of each beam width, and the translations.
-    """
+    """Translates the source side of a bitext, and measures BLEU and chrF2 against the target side."""
     with ExitStack() as stack:
         for output in filter(None, (settings.output, settings.translations)):
             stack.enter_context(output_file(output, overwrite=settings.overwrite))
@@ -147,7 +133,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
                 sources,
                 num_beams=num_beams,
                 length_penalty=settings.length_penalty,
-                constraints=settings.constraints(),
+                max_length_ratio=settings.max_length_ratio,
                 progress=bar,
             )
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}

@@ -39,7 +39,6 @@ def fast_beam_search(
     stopping_criteria: StoppingCriteriaList,
     generation_config: GenerationConfig,
     limits: Sequence[int] | None = None,
-    least: Sequence[int] | None = None,
     candidates: Tensor | None = None,
     matrices: DecoderMatrices | None = None,
     **model_kwargs: Any,
@@ -56,7 +55,6 @@ def fast_beam_search(
         generation_config: Settings; beams, number of returned sequences, maximum length, length penalty.
         limits: For each sentence, the greatest number of units of a translation, with the end token. A hypothesis
             that reaches it is ended there at a cost of 1e6 nats, so that it ranks below every finished one.
-        least: For each sentence, the least number of units of a translation, with the end token.
         candidates: Units that may be produced, distinct, with the end token, (candidates,): the softmax is over them.
         matrices: Those of the model where they are laid out already.
         model_kwargs: `encoder_outputs` with the decoder's projections, as the model prepares it.
@@ -65,13 +63,13 @@ def fast_beam_search(
         What `generate` returns, without scores of single steps. Where there are fewer hypotheses than asked for, the
         best one is repeated with a score of −1e9.
     """
-    _check_settings(generation_config, stopping_criteria, logits_processor, input_ids)
+    _check_settings(generation_config, stopping_criteria, logits_processor)
     dtype = None
     if torch.is_autocast_enabled(input_ids.device.type):
         dtype = torch.get_autocast_dtype(input_ids.device.type)
     with torch.autocast(input_ids.device.type, enabled=False):
         steps = DecoderSteps(matrices or DecoderMatrices(model, dtype=dtype), candidates)
-        search = _Search(steps, input_ids, generation_config, limits, least, candidates)
+        search = _Search(steps, input_ids, generation_config, limits, candidates)
         return search.run(model_kwargs["encoder_outputs"])
 
 
@@ -87,7 +85,6 @@ class _Search:
         input_ids: Tensor,
         config: GenerationConfig,
         limits: Sequence[int] | None,
-        least: Sequence[int] | None,
         candidates: Tensor | None,
     ) -> None:
         device = input_ids.device
@@ -102,18 +99,12 @@ class _Search:
         self.pad = int(self.ends[0] if config._pad_token_tensor is None else config._pad_token_tensor)
         self.kept = max(2, 1 + self.ends.numel()) * self.beams
         self.batch = input_ids.shape[0] // max(self.beams, self.returned)
-        if any(given is not None and len(given) != self.batch for given in (limits, least)):
+        if limits is not None and len(limits) != self.batch:
             raise ValueError(f"limits of another number of sentences than {self.batch}")
         self.limits = torch.as_tensor(list(limits or [self.max_length] * self.batch), device=device)
         self.lowest_limit = min(limits or [self.max_length])
-        self.least = torch.as_tensor(list(least or [0] * self.batch), device=device)
-        self.greatest_least = max(least or [0])
         if candidates is not None and not bool(torch.isin(self.ends, candidates).all()):
             raise ValueError("the candidates must include the end token")
-        # Where the logits are for candidates alone, an end token is another column.
-        self.end_columns = self.ends
-        if candidates is not None:
-            self.end_columns = torch.isin(candidates, self.ends).nonzero().flatten()
 
         self.active = torch.arange(self.batch, device=device)
         start_ids = input_ids[:: input_ids.shape[0] // self.batch]
@@ -142,10 +133,6 @@ class _Search:
     def _rank(self, logits: Tensor) -> Continuations:
         """Finds the best continuations of every active sentence; their columns are given as units."""
         offsets = self.scores - log_normalizers(logits).view_as(self.scores)
-        if self.prefixes.shape[2] < self.greatest_least:
-            early = (self.least[self.active] > self.prefixes.shape[2]).repeat_interleave(self.scores.shape[1])
-            for column in self.end_columns.tolist():
-                logits[:, column].masked_fill_(early, -torch.inf)
         continuations = best_continuations(logits, offsets, self.kept)
         if self.candidates is None:
             return continuations
@@ -230,19 +217,11 @@ def _is_empty(mask: Tensor) -> bool:
     return mask.device.type == "cpu" and not bool(mask.any())
 
 
-def _check_settings(
-    config: GenerationConfig, criteria: StoppingCriteriaList, processors: LogitsProcessorList, input_ids: Tensor
-) -> None:
-    known = MaxLengthCriteria | EosTokenCriteria
-    unknown = [type(item).__name__ for item in [*criteria, *processors] if not isinstance(item, known)]
-    unknown += [name for name in ("do_sample", "early_stopping") if getattr(config, name)]
-    steps = ("output_attentions", "output_hidden_states", "output_logits", "output_scores")
-    unknown += [name for name in steps if getattr(config, name)]
+def _check_settings(config: GenerationConfig, criteria: StoppingCriteriaList, processors: LogitsProcessorList) -> None:
+    unknown = [type(item).__name__ for item in processors]
+    unknown += [type(item).__name__ for item in criteria if not isinstance(item, MaxLengthCriteria | EosTokenCriteria)]
+    unknown += [name for name in ("do_sample", "early_stopping", "output_scores") if getattr(config, name)]
     if unknown:
         raise ValueError(f"{', '.join(unknown)} is unknown to this search: use plain generate")
     if config._eos_token_tensor is None:
         raise ValueError("this search needs an end token")
-    if config.num_beams > 1 and config.num_return_sequences > config.num_beams:
-        raise ValueError("num_return_sequences must not exceed num_beams")
-    if input_ids.shape[1] != 1:
-        raise ValueError("this search starts from the start token alone")

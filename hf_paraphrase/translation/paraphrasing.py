@@ -162,7 +162,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         sentences = _sentences(corpus, settings.max_sentences, output.work / "sentences")
         shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
-        output.run(job, output.own(shards), staging=staging, what="paraphrase", unit="sentence")
+        output.run(job, output.own(shards), what="paraphrase", unit="sentence")
         if output.is_whole(shards):
             results = merged_reports(output.current, reports(shards, output.current), function.COUNTS)
             results["search"] = dataclasses.asdict(function.options)

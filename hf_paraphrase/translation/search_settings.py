@@ -1,9 +1,7 @@
-"""What a search for translations is given: the model and its languages, limits on the output, and the arithmetic."""
+"""What a search for translations is given: the model and its languages, the beam, and the arithmetic."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,36 +13,40 @@ from ..training.devices import check_device
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+MAX_LENGTH_RATIO = 3.0
+"""That of the reference."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Settings of a search; together with the model and the sentences they determine every byte of the result.
+
+    They are those of `back-translate` of the same names. Scores are computed in fp32 whatever the search computes in:
+    `bf16`, or `int8` products besides.
+    """
+
+    num_beams: int = 50
+    num_return_sequences: int = 50
+    length_penalty: float = 1.0
+    max_source_tokens: int = 250
+    max_length_ratio: float = MAX_LENGTH_RATIO
+    bf16: bool = False
+    int8: bool = False
+    candidates_frequent: int | None = None
+    candidates_per_unit: int | None = None
+
 
 @dataclass(kw_only=True)
-class SearchConstraints:
-    """Limits on translations; lengths are in units and count the end token on both sides, as in the reference."""
-
-    min_length_ratio: float = setting(
-        "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0, at_least=0
-    )
-    max_length_ratio: float = setting(
-        "greatest length of a translation as a multiple of its source's, in units (reference: 3)", 3.0
-    )
-    max_target_units: int = setting(
-        "greatest length of a translation whatever its source, in units", 1_000, at_least=1
-    )
-
-    def longest(self, source_length: int) -> int:
-        """Returns the greatest length of a translation, in units with the end token, at least 1."""
-        return max(1, min(self.max_target_units, math.floor(self.max_length_ratio * source_length)))
-
-    def shortest(self, source_length: int) -> int:
-        """Returns the least length of a translation, in units with the end token, at most the greatest one."""
-        return min(self.longest(source_length), math.floor(self.min_length_ratio * source_length) + 1)
-
-
-@dataclass(kw_only=True)
-class LimitSettings(SearchConstraints, Settings):
+class LimitSettings(Settings):
     """The limits of a search, how it ranks, and where it computes."""
 
     GROUP: ClassVar[str] = "search for translations"
 
+    max_length_ratio: float = setting(
+        "greatest length of a translation as a multiple of its source's, in units with the end",
+        MAX_LENGTH_RATIO,
+        above=0,
+    )
     length_penalty: float = setting(
         "exponent of the length by which scores are divided to rank, -50 to 50; 0 ranks by the sum",
         1.0,
@@ -53,7 +55,7 @@ class LimitSettings(SearchConstraints, Settings):
     )
     device: str | None = setting(
         "where the models compute: cpu, or a device of this machine as torch names it, such as cuda or cuda:1 "
-        "[default: a GPU if there is one, of several processes each on its own]",
+        "[default: a GPU if there is one]",
         None,
     )
 
@@ -62,15 +64,6 @@ class LimitSettings(SearchConstraints, Settings):
         super().check()
         if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)
-        if not self.min_length_ratio < self.max_length_ratio:
-            raise UsageError(
-                f"--max-length-ratio {self.max_length_ratio} must be above --min-length-ratio {self.min_length_ratio}"
-            )
-
-    def constraints(self) -> SearchConstraints:
-        """Returns the limits alone."""
-        names = [field.name for field in dataclasses.fields(SearchConstraints)]
-        return SearchConstraints(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(kw_only=True)
@@ -110,26 +103,6 @@ class SearchSettings(LimitSettings):
         }
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """Settings of a search; together with the model and the sentences they determine every byte of the result.
-
-    They are those of `back-translate` of the same names. Scores are computed in fp32 whatever the search computes in:
-    `bf16`, or `int8` products besides.
-    """
-
-    num_beams: int = 50
-    num_return_sequences: int = 50
-    length_penalty: float = 1.0
-    max_source_tokens: int = 250
-    bf16: bool = False
-    int8: bool = False
-    constraints: SearchConstraints = dataclasses.field(default_factory=SearchConstraints)
-    candidates_frequent: int | None = None
-    candidates_per_unit: int | None = None
-    candidates_from_reference: bool = False
-
-
 @dataclass(kw_only=True)
 class SearchJobSettings(LimitSettings, ShardSettings):
     """A search for translations of many sentences, in shards."""
@@ -158,8 +131,8 @@ class SearchJobSettings(LimitSettings, ShardSettings):
             num_beams=self.num_beams,
             length_penalty=self.length_penalty,
             max_source_tokens=self.max_source_tokens,
+            max_length_ratio=self.max_length_ratio,
             bf16=self.precision == "int8" or is_bf16(self.precision, device),
             int8=self.precision == "int8",
-            constraints=self.constraints(),
             **more,
         )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import Measurement
@@ -18,17 +15,18 @@ from ..settings import recipe, setting
 from ..training.run import TrainingRun, TrainingRunSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .batching import TokenizedBitext
+    from .batching import TokenizedPair
     from .bitext import BitextSides
-    from .trainer import TranslationTrainer, TranslationTrainingArguments
+    from .trainer import TranslationTrainer
 
 
 _CHANGEABLE = ("dropout", "word_dropout", "label_smoothing")
 _FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase")
 """Settings of the model's configuration: those that a continued run may change, and those that it takes over."""
+_DEV_SPLIT = "validation"
+"""The split for choosing the checkpoint."""
 LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 """The optimizers, with their usual learning rates."""
 
@@ -99,23 +97,11 @@ class TranslationTrainingSettings(TrainingRunSettings):
         None,
         at_least=0,
     )
-    freeze_embeddings_epochs: float = setting(
-        "epochs of a second stage in which both embeddings and the output layer are frozen; kept if dev BLEU rises",
-        0.0,
-        at_least=0,
-    )
-    freeze_embeddings_learning_rate: float | None = setting(
-        "learning rate of that stage; a tenth of the first one's for Adam and the same for Adadelta if not given",
-        None,
-        above=0,
-        only_with="freeze_embeddings_epochs",
-    )
     evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
     max_units: int | None = setting(
         "pairs with a longer side are left out, in BPE units (paper: 50)", None, at_least=1
     )
-    dev_split: str = setting("split for choosing the checkpoint", "validation")
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
         "arithmetic of the matrix products: auto takes bf16 where the hardware has it",
@@ -138,12 +124,6 @@ class TranslationTrainingSettings(TrainingRunSettings):
         """The learning rate, that of the optimizer if none is given."""
         return self.learning_rate or LEARNING_RATES[self.optimizer]
 
-    @property
-    def second_learning_rate(self) -> float:
-        """The learning rate of the second stage."""
-        usual = self.peak_learning_rate / (1 if self.optimizer == "adadelta" else 10)
-        return self.freeze_embeddings_learning_rate or usual
-
 
 @recipe(TranslationTrainingSettings)
 def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
@@ -153,8 +133,7 @@ def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrained
     here it is that of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the two are not the
     same setting.
 
-    Returns:
-        The model, opened from its folder, and its tokenizer.
+    Returns the model, opened from its folder, and its tokenizer.
     """
     inputs = [*settings.bitext, *([settings.initial_model] if settings.initial_model is not None else [])]
     with TrainingRun(settings, command="train-nmt", inputs=inputs) as run:
@@ -173,7 +152,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
     from .bitext import languages_of, read_bitext, trainable_rows
 
-    dev_table = read_bitext(settings.bitext[0], settings.dev_split).slice(0, settings.max_dev_pairs)
+    dev_table = read_bitext(settings.bitext[0], _DEV_SPLIT).slice(0, settings.max_dev_pairs)
     folders = {folder: read_bitext(folder, "train") for folder in dict.fromkeys(settings.bitext)}
     languages = languages_of(folders)
     opened = None if settings.initial_model is None else _initial_model(settings, settings.initial_model, languages)
@@ -196,23 +175,24 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         log(f"{too_long:,} pairs have too many units and are left out")
     count_cut(model, tokenizer, dev.sources)
     log(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
-    log_history, arguments, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
+    trainer = _trainer(settings, run, model, tokenizer, bitext, dev)
+    run.train(trainer)
     check_finite(model)
     if run.writes:
-        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out + too_long, "bf16": arguments.bf16}
+        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out + too_long, "bf16": trainer.args.bf16}
+        warmup_steps = trainer.args.get_warmup_steps(trainer.state.max_steps)
         used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": warmup_steps}
-        _write(settings, run, model, tokenizer, counts, used, log_history)
+        _write(settings, run, model, tokenizer, counts, used, trainer.state.log_history)
 
 
-def _train_in_stages(
+def _trainer(
     settings: TranslationTrainingSettings,
     run: TrainingRun,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
-    bitext: TokenizedBitext,
+    bitext: list[TokenizedPair],
     dev: BitextSides,
-) -> tuple[list[dict[str, float]], TranslationTrainingArguments, int]:
-    """Trains the model in place; returns the log, and the arguments and the steps of warm-up of the first stage."""
+) -> TranslationTrainer:
     import torch
 
     from ..training.devices import is_bf16
@@ -222,77 +202,27 @@ def _train_in_stages(
     # A share of all steps; the Trainer would read 1 as every single step.
     interval = min(1 / settings.evaluations, 1 - 1e-9)
 
-    def stage(folder: Path, epochs: float, learning_rate: float) -> TranslationTrainer:
-        arguments = run.arguments(
-            TranslationTrainingArguments,
-            output_dir=str(folder),
-            num_train_epochs=epochs,
-            per_device_train_batch_size=settings.batch_size,
-            gradient_accumulation_steps=settings.gradient_accumulation_steps,
-            learning_rate=learning_rate,
-            lr_scheduler_type="constant" if adadelta else "cosine",
-            warmup_steps=0 if adadelta else settings.warmup_steps,
-            bf16=is_bf16(settings.precision, settings.device),
-            eval_steps=interval,
-            save_steps=interval,
-        )
-        optimizer = (torch.optim.Adadelta, {"lr": learning_rate, "rho": 0.95, "eps": 1e-6})
-        trainer = TranslationTrainer(
-            model,
-            arguments,
-            train_dataset=bitext,
-            eval_dataset=dev,
-            processing_class=tokenizer,
-            optimizer_cls_and_kwargs=optimizer if adadelta else None,
-        )
-        run.train(trainer)
-        return trainer
-
-    first = stage(run.checkpoints, settings.epochs, settings.peak_learning_rate)
-    log_history = list(first.state.log_history)
-    if settings.freeze_embeddings_epochs:
-        log("second stage: embeddings and output layer frozen")
-        before = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        with _frozen_embeddings(model):
-            second = stage(
-                run.checkpoints / "frozen_embeddings", settings.freeze_embeddings_epochs, settings.second_learning_rate
-            )
-        log_history += _kept_if_better(model, before, log_history, second.state.log_history)
-    return log_history, first.args, first.args.get_warmup_steps(first.state.max_steps)
-
-
-@contextmanager
-def _frozen_embeddings(model: Any) -> Iterator[None]:
-    """Keeps both embedding matrices and the output layer as they are (Jean et al. 2015 §3.3)."""
-    frozen = [model.encoder.embeddings, model.decoder.embeddings, model.lm_head]
-    parameters = {id(parameter): parameter for module in frozen for parameter in module.parameters()}
-    try:
-        for parameter in parameters.values():
-            parameter.requires_grad_(False)
-        yield
-    finally:
-        for parameter in parameters.values():
-            parameter.requires_grad_(True)
-
-
-def _kept_if_better(
-    model: PreTrainedModel,
-    before: dict[str, Tensor],
-    first: Sequence[dict[str, float]],
-    second: Sequence[dict[str, float]],
-) -> list[dict[str, float]]:
-    """Restores the weights of before the second stage unless its dev BLEU is higher; returns its log."""
-    best_before, best_now = (
-        max((entry["eval_bleu"] for entry in entries if "eval_bleu" in entry), default=-math.inf)
-        for entries in (first, second)
+    arguments = run.arguments(
+        TranslationTrainingArguments,
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation_steps,
+        learning_rate=settings.peak_learning_rate,
+        lr_scheduler_type="constant" if adadelta else "cosine",
+        warmup_steps=0 if adadelta else settings.warmup_steps,
+        bf16=is_bf16(settings.precision, settings.device),
+        eval_steps=interval,
+        save_steps=interval,
     )
-    if best_now <= best_before:
-        model.load_state_dict(before)
-    offsets = {name: max((entry.get(name, 0.0) for entry in first), default=0.0) for name in ("step", "epoch")}
-    return [
-        {**entry, **{name: entry[name] + offsets[name] for name in offsets if name in entry}, "frozen_embeddings": 1}
-        for entry in second
-    ]
+    optimizer = (torch.optim.Adadelta, {"lr": settings.peak_learning_rate, "rho": 0.95, "eps": 1e-6})
+    return TranslationTrainer(
+        model,
+        arguments,
+        train_dataset=bitext,
+        eval_dataset=dev,
+        processing_class=tokenizer,
+        optimizer_cls_and_kwargs=optimizer if adadelta else None,
+    )
 
 
 def _write(
@@ -312,11 +242,8 @@ def _write(
     bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log_history if "eval_bleu" in entry]
     # Of equal ones the Trainer keeps the first.
     best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
-    # One entry a stage; a stage that was resumed counts from there.
-    runtimes = {
-        entry.get("frozen_embeddings", 0): entry["train_runtime"] for entry in log_history if "train_runtime" in entry
-    }
-    seconds = sum(runtimes.values())
+    # A run that was resumed counts from there.
+    seconds = max((entry["train_runtime"] for entry in log_history if "train_runtime" in entry), default=0.0)
     log(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
     config, generation = model.config, model.generation_config
     assert generation is not None
@@ -337,7 +264,7 @@ def _write(
     measured = Measurement(
         task="translation",
         dataset=settings.bitext[0],
-        split=settings.dev_split,
+        split=_DEV_SPLIT,
         metric="sacrebleu",
         value=best_bleu,
         name="BLEU (greedy, case-insensitive; it chose the checkpoint)",

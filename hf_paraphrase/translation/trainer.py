@@ -1,15 +1,4 @@
-"""A Trainer that trains a translation model and chooses the checkpoint by BLEU on the dev set.
-
-trainer = TranslationTrainer(
-model,
-TranslationTrainingArguments("checkpoints", num_train_epochs=5),
-train_dataset=load_dataset("bitext")["train"],  # columns source and target
-eval_dataset=load_dataset("bitext")["validation"],
-processing_class=tokenizer,
-callbacks=[EarlyStoppingCallback(early_stopping_patience=3)],
-)
-trainer.train()
-"""
+"""A Trainer that trains a translation model and chooses the checkpoint by BLEU on the dev set."""
 
 from __future__ import annotations
 
@@ -22,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import DataLoader
 from transformers import (
+    DataCollatorForSeq2Seq,
     EvalPrediction,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -37,7 +27,7 @@ from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
 from ..training.processes import refuse_sharding
-from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, tokenize_bitext
+from .batching import MaxiBatchSampler, TokenizedPair, lengths_of, tokenize_bitext
 from .beam_search import translate
 from .bitext import BitextSides, trainable_rows
 from .evaluate import corpus_scores
@@ -114,13 +104,13 @@ class TranslationTrainer(Trainer):
         model: PreTrainedModel,
         args: TrainingArguments,
         *,
-        train_dataset: Dataset | TokenizedBitext | None = None,
+        train_dataset: Dataset | list[TokenizedPair] | None = None,
         eval_dataset: Dataset | BitextSides | None = None,
         processing_class: PreTrainedTokenizerBase,
         callbacks: Sequence[TrainerCallback] | None = None,
         **settings: Any,
     ) -> None:
-        if train_dataset is not None and not isinstance(train_dataset, TokenizedBitext):
+        if train_dataset is not None and not isinstance(train_dataset, list):
             sides = trainable_rows(train_dataset, max_words=getattr(args, "max_words", ALL_WORDS))
             train_dataset = tokenize_bitext(
                 processing_class,
@@ -133,7 +123,7 @@ class TranslationTrainer(Trainer):
         super().__init__(
             model=model,
             args=args,
-            data_collator=TranslationCollator(int(processing_class.pad_token_id)),
+            data_collator=DataCollatorForSeq2Seq(processing_class),
             train_dataset=train_dataset,
             eval_dataset=_sides(eval_dataset),
             processing_class=processing_class,
@@ -155,9 +145,9 @@ class TranslationTrainer(Trainer):
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns batches of similar length, shuffled again every epoch by the seed."""
         dataset = self.train_dataset
-        assert isinstance(dataset, TokenizedBitext)
+        assert isinstance(dataset, list)
         sampler = MaxiBatchSampler(
-            dataset.lengths(),
+            lengths_of(dataset),
             self.args.per_device_train_batch_size,
             seed=self.args.seed,
             processes=self.args.world_size,

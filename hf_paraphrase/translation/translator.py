@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -21,7 +21,7 @@ from .bitext import normalized_sources
 from .decoder_steps import DecoderMatrices, int8_is_fast
 from .fast_search import fast_search_applies
 from .lexical_table import CandidateVocabulary, LexicalTable
-from .loading import end_units, source_limit, source_units, target_units, unit_fingerprint
+from .loading import source_limit, source_units, unit_fingerprint
 from .search_settings import SearchOptions
 
 _SENTENCES_PER_BATCH = 64
@@ -30,8 +30,6 @@ MOST_THREADS = 8
 """More threads than this wait for Python's lock more than they compute; more processes help then."""
 MOST_PLAIN_THREADS = 2
 """The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
-_ORDINARY_UNITS = 20
-"""Units of the source by which a broken model or device is distinguished from sentences that are too much for it."""
 _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 
@@ -79,7 +77,6 @@ class Translator:
         sources: Sequence[str],
         language: str | None = None,
         *,
-        references: Sequence[str] | None = None,
         progress: Progress = no_progress,
     ) -> list[list[Hypothesis] | str]:
         """Translates sentences.
@@ -87,15 +84,11 @@ class Translator:
         Args:
             sources: The sentences; for a blank one there is no search.
             language: Their language, for the normalisation of RNNsearch.
-            references: Their translations, for candidate vocabularies that have their units.
             progress: Called with the number of sentences done since the last call.
 
         Returns:
             For every sentence its translations, distinct texts that end within the limit, best first; or the reason
             why there are none.
-
-        Raises:
-            ModelError: If a sentence of ordinary length fails too.
         """
         sources = normalized_sources(self.model, sources, language)
         input_ids = source_units(self.model, self.tokenizer, sources)
@@ -106,30 +99,23 @@ class Translator:
             if len(ids) > longest:
                 outcomes[index] = f"source of {len(ids)} units, more than {longest}"
         progress(len(sources) - len(todo))
-        batches = self._batches(todo, input_ids, references)
-        failed = []
+        batches = self._batches(todo, input_ids)
         with one_thread(), closing(in_threads(self._attempt, batches, self.threads)) as searched:
             for batch, found in zip(batches, searched, strict=True):
-                if isinstance(found, str):
-                    failed.append(batch)
-                    continue
-                for index, nbest in zip(batch.indices, found, strict=True):
-                    outcomes[index] = _usable(nbest)
+                for index, outcome in zip(batch.indices, found or self._one_by_one(batch), strict=True):
+                    outcomes[index] = outcome
                 progress(len(batch.indices))
-            # With nothing else in memory. The candidates stay those of the whole batch, so that all but the sentence
-            # by which it failed are translated as if it had not.
-            for batch in failed:
-                for index, ids in zip(batch.indices, batch.input_ids, strict=True):
-                    found = self._attempt(_Batch([index], [ids], batch.candidates))
-                    outcomes[index] = found if isinstance(found, str) else _usable(found[0])
-                    if isinstance(found, str):
-                        self._check_search(found)
-                    progress(1)
         return outcomes
 
-    def _batches(
-        self, todo: Sequence[int], input_ids: Sequence[list[int]], references: Sequence[str] | None
-    ) -> list[_Batch]:
+    def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
+        """Translates the sentences of a batch that was too large for the memory; the candidates stay the same."""
+        found = [
+            self._attempt(_Batch([index], [ids], batch.candidates))
+            for index, ids in zip(batch.indices, batch.input_ids, strict=True)
+        ]
+        return [outcome for one in found for outcome in one or ["the search ran out of memory"]]
+
+    def _batches(self, todo: Sequence[int], input_ids: Sequence[list[int]]) -> list[_Batch]:
         lengths = [len(input_ids[index]) for index in todo]
         # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
         sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
@@ -139,15 +125,12 @@ class Translator:
             chosen = [input_ids[index] for index in indices]
             candidates = None
             if self.vocabulary is not None:
-                units = None
-                if self.options.candidates_from_reference and references is not None:
-                    units = target_units(self.tokenizer, [references[index] for index in indices])
-                candidates = torch.from_numpy(self.vocabulary.for_batch(chosen, units))
+                candidates = torch.from_numpy(self.vocabulary.for_batch(chosen))
             batches.append(_Batch(indices, chosen, candidates))
         return batches
 
-    def _attempt(self, batch: _Batch) -> list[list[Hypothesis]] | str:
-        """Searches for a batch; returns the reason of a failure, whose traceback would keep the tensors in memory."""
+    def _attempt(self, batch: _Batch) -> list[list[Hypothesis] | str] | None:
+        """Searches for a batch; None where memory ran out, as a traceback would keep the tensors in it."""
         options = self.options
         try:
             hypotheses = translate_batch(
@@ -157,32 +140,20 @@ class Translator:
                 num_beams=options.num_beams,
                 num_return_sequences=options.num_return_sequences,
                 length_penalty=options.length_penalty,
-                constraints=options.constraints,
+                max_length_ratio=options.max_length_ratio,
                 candidates=batch.candidates,
                 scorer=self.model,
                 matrices=self.matrices,
             )
         except (MemoryError, torch.OutOfMemoryError):
-            return "the search ran out of memory"
-        except RuntimeError as error:
-            return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
-        if all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
-            return hypotheses
-        return "the search failed: the model's probabilities are not finite"
-
-    def _check_search(self, failure: str) -> None:
-        """Distinguishes a sentence that cannot be translated from a model or a device that no longer works."""
-        config: Any = self.model.config
-        size = int(getattr(config, "source_vocab_size", None) or config.vocab_size)
-        special = set(self.tokenizer.all_special_ids)
-        units = [unit for unit in range(size) if unit not in special]
-        source = [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], end_units(self.model, self.tokenizer)[0]]
-        if isinstance(self._attempt(_Batch([0], [source], None)), str):
+            return None
+        if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
             raise ModelError(
-                f"a sentence cannot be translated: {failure}; nor can any other",
+                "the model's probabilities are not finite",
                 path=self.model.name_or_path or None,
-                remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
+                remedy="try it with evaluate-nmt, or --precision fp32",
             )
+        return [_usable(nbest) for nbest in hypotheses]
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:

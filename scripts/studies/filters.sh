@@ -2,7 +2,7 @@
 # Five hours of processor time for the three languages, half of it by the clock on two cores. Which back-translations make
 # good training pairs (paper 000, sections 5.4 to 5.7, tables 5 to 7 and 9 to 12)? For each language all captions, Tatoeba
 # sentences and paragraphs of help are translated back by a small model; of the pool a draw takes a fifth at most, so that
-# draws differ and filters have something to choose from, or the study is refused. Draws with one seed share what their
+# draws differ and filters have something to choose from. Draws with one seed share what their
 # filters allow and are compared seed by seed. Three filters go by cost: per token (`cost`, the end of the sentence
 # counted as no token), with the end as a token (`cost_with_end`), and among translations of one length
 # (`cost_in_length`), because the first goes with length. What is there already is not made again.
@@ -27,7 +27,7 @@ tune() { # output, seeds, pairs of a draw, further flags
   # The seeds are words.
   # shellcheck disable=SC2086
   done_already "$1" || hf-paraphrase tune --dev-data "$DATA/sts/STS16-en-test" --data "$DATA/sts" \
-    --initial-vectors "$GLOVE" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
+    --initial-vectors "$GLOVE" --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
 }
 
 make_pool() { # language

@@ -28,7 +28,7 @@ tune() { # output, seeds, pairs of a draw, further flags
   # The seeds are words.
   # shellcheck disable=SC2086
   done_already "$WORK/$1" || hf-paraphrase tune --pairs "simple=$WORK/scored" --dev-data "$DATA/sts/STS16-en-test" \
-    --data "$DATA/sts" --initial-vectors "$GLOVE" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" \
+    --data "$DATA/sts" --initial-vectors "$GLOVE" --bootstrap 2000 --seeds $2 --sample "$3" \
     --output "$WORK/$1" --resume "${@:4}"
 }
 avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4} sample=${SAMPLE:-4000}

@@ -13,9 +13,3 @@ def command(model, bitext, output, *words):
 
 def job(model, bitext, output, *words):
     return main(command(model, bitext, output, *words))
-
-
-def files(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
-    }

@@ -6,40 +6,20 @@ import shutil
 import pyarrow as pa
 import pytest
 import torch
-from back_translate_runs import command, files, job
+from back_translate_runs import job
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
-from two_processes import launch
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.back_translation import BackTranslator, back_translated
+from hf_paraphrase.translation.back_translation import back_translated
 from hf_paraphrase.translation.decoder_steps import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import SearchOptions
 from hf_paraphrase.translation.translator import Translator
-
-KILLED = """
-import os, signal, sys
-from hf_paraphrase.commands import main
-from hf_paraphrase.jobs import shards
-write = shards.write_shard
-def killed_in_the_third_shard(job, shard, output, *progress):
-    if shard.index == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    write(job, shard, output, *progress)
-shards.write_shard = killed_in_the_third_shard
-main(sys.argv[1:])
-"""
-
-
-def same_data(first, second):
-    names = {name for name in files(first) if name.startswith("data/") or name == "skipped.jsonl"}
-    return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
 
 
 def skipped(folder):
@@ -127,25 +107,6 @@ def test_a_rounded_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32
     assert search["bf16"] and search["int8"] is (precision == "int8")
 
 
-def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
-    model, tokenizer = load_translation_model(tiny_model)
-    translator = Translator(model, tokenizer, SearchOptions(4, 3))
-    table = DataFolder(awkward_bitext).table()
-    first, _ = back_translated(translator, table.slice(0, 4))
-    back_translated(translator, table.slice(4))
-    again, _ = back_translated(translator, table.slice(0, 4))
-    assert first.equals(again)
-    empty, report = back_translated(translator, table.slice(0, 0))
-    assert empty.num_rows == 0 and report["skipped"] == [] and empty.schema == BACK_TRANSLATED
-
-
-def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, write_bitext, tmp_path, capsys):
-    bitext = write_bitext(tmp_path / "bitext", train=[("", "x"), ("un", "")])
-    assert job(tiny_model, bitext, tmp_path / "out") == 0
-    assert "2 of 2 sentences have no translation" in capsys.readouterr().err
-    assert DataFolder(tmp_path / "out").table().num_rows == 0
-
-
 def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said_to_be(
     tiny_model, translated, write_bitext, tmp_path
 ):
@@ -161,43 +122,6 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
         assert record["results"]["lower_case"] is (model == lower)
         assert ("both sides are lower-cased" in card) is (model == lower)
         assert ("Both sides have their capitals" in card) is (model != lower)
-
-
-# ----- processes and threads
-
-
-def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
-    options = SearchOptions(4, 3, max_source_tokens=50)
-    shards = cut("train", 17, 4)
-    for rank in (2, 0, 1):
-        translator = BackTranslator(str(tiny_model), options)
-        list(run_shards(ShardJob(DataFolder(awkward_bitext), {"train": translator}, 4), shards[rank::3], tmp_path))
-        assert sum(shard.is_finished(tmp_path) for shard in shards) == {2: 1, 0: 3, 1: 5}[rank]
-    for path in (translated / "data").iterdir():
-        assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
-
-
-PROGRAM = ("-m", "hf_paraphrase")
-
-
-@pytest.mark.slow
-def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
-    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
-    result = launch(*PROGRAM, *words)
-    assert result.returncode == 0, result.stderr[-3_000:]
-    assert same_data(tmp_path / "pairs", translated) and result.stdout == ""
-    assert result.stderr.count("load them: ") == 1
-
-
-@pytest.mark.slow
-def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, awkward_bitext, translated, tmp_path):
-    (tmp_path / "killed.py").write_text(KILLED)
-    output = tmp_path / "out" / "pairs"
-    result = launch(tmp_path / "killed.py", *command(tiny_model, awkward_bitext, output, "--max-source-tokens", "50"))
-    assert result.returncode != 0 and not output.exists()
-    assert list(output.parent.rglob("train-00000-of-*.parquet"))
-    assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50", "--resume") == 0
-    assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
 
 
 @pytest.mark.parametrize(

@@ -33,19 +33,11 @@ def pairs(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def held_out(tmp_path_factory, pairs):
-    path = tmp_path_factory.mktemp("sets") / "set.txt"
-    path.write_text("\n".join(DataFolder(pairs).table().column("sentence1").to_pylist()[20:40]))
-    return path
-
-
 @pytest.fixture
-def words(request, pairs, held_out, tiny_model, tiny_bitext):
+def words(request, pairs, tiny_model, tiny_bitext):
     """The command line of a verb, but for its output."""
     return {
         "score": ["score", "--pairs", pairs],
-        "filter": ["filter", "--pairs", pairs, "--keep", "2<=length<=5", "bleu<0.9", "--decontaminate", held_out],
         "encode": ["encode", "--input", pairs, "--columns", "sentence1", "sentence2", "--normalize"],
         "back-translate": [
             *("back-translate", "--bitext", tiny_bitext, "--split", "validation", "--model", tiny_model),
@@ -63,7 +55,7 @@ def rows_of(folder):
     return {split: repr(opened.table(split).to_pydict()) for split in opened.splits}
 
 
-@pytest.mark.parametrize("words", ["score", "filter", "encode", "back-translate"], indirect=True)
+@pytest.mark.parametrize("words", ["score", "encode", "back-translate"], indirect=True)
 def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(words, tmp_path, monkeypatch, capsys):
     by_parts, whole = tmp_path / "parts", tmp_path / "whole"
     size = [] if "--shard-size" in words else ["--shard-size", 11]
@@ -119,12 +111,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
 @pytest.mark.parametrize(
     ("words", "more", "problem"),
     [
-        (
-            "filter",
-            ["--first", 3],
-            "--first needs all pairs, and --shard has a part of them (filter the output once more",
-        ),
-        ("filter", ["--noise", 0.1], "--noise needs all pairs"),
         ("encode", ["--columns", "nothing"], "nothing"),
         ("encode", ["--columns", "number"], "split `train`: the column number holds int64, not text"),
         ("back-translate", ["--overwrite"], "--overwrite"),
@@ -135,14 +121,6 @@ def test_what_does_not_go_with_a_part_is_one_line_and_nothing_is_written(words, 
     assert run(words, tmp_path / "out", "--shard", "1/2", *more) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-def test_a_filter_by_parts_that_leaves_nothing_names_the_step_and_leaves_no_work(pairs, tmp_path, capsys):
-    words = ["filter", "--pairs", pairs, "--keep", "length>=1", "number>100", "--shard-size", 40]
-    assert run(words, tmp_path / "out", "--shard", "1/2") == 0
-    assert run(words, tmp_path / "out", "--shard", "2/2") == 2
-    assert "split `train`: nothing is left after `number>100`" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 def work():

@@ -76,8 +76,7 @@ def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--dropout", "1"], "--dropout must be"),
-        (["--hidden-size", "7"], "--hidden-size is for --body lstm"),
+        (["--embedding-size", "0"], "--embedding-size must be"),
         (["--initial-vectors", "absent.txt"], "absent.txt"),
     ],
 )

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from train_nmt_runs import command, train
-from transformers import AutoModelForSeq2SeqLM
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from two_processes import launch
 
 from hf_paraphrase.commands import main
@@ -39,10 +39,6 @@ def test_a_warm_up_that_is_not_given_is_a_tenth_of_a_short_run_and_recorded_as_i
     assert "after\n2 steps of warm-up" in (tmp_path / "model" / "README.md").read_text()
 
 
-def test_dev_bleu_is_measured_evenly_and_at_the_very_end(trained):
-    assert [step for step, _ in measured(trained)] == [4, 8, 12, 16]  # 60 pairs in 8 mini-batches, 2 epochs
-
-
 def test_the_best_weights_are_kept_even_if_later_ones_are_worse(tiny_bitext, tmp_path):
     # A learning rate that ruins the model soon: its first measurements are the better ones.
     assert train(tiny_bitext, tmp_path / "model", "--learning-rate", "0.5", "--warmup-steps", "20", "--seed", "3") == 0
@@ -55,13 +51,6 @@ def test_the_best_weights_are_kept_even_if_later_ones_are_worse(tiny_bitext, tmp
     dev = DataFolder(tiny_bitext).table("validation")
     translations = translate(model, tokenizer, dev["source"].to_pylist(), num_beams=1)
     assert corpus_scores(translations, dev["target"].to_pylist())["bleu"] == pytest.approx(best, abs=1e-6)
-
-
-def test_two_runs_give_the_same_weights_and_another_seed_gives_others(trained, tiny_bitext, tmp_path):
-    assert train(tiny_bitext, tmp_path / "again") == 0
-    assert weights(tmp_path / "again") == weights(trained)
-    assert train(tiny_bitext, tmp_path / "other", "--seed", "1") == 0
-    assert weights(tmp_path / "other") != weights(trained)
 
 
 KILLED = """
@@ -147,6 +136,51 @@ def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed
     assert whole == resumed
 
 
+# ----- settings of the reference
+
+
+def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tmp_path, monkeypatch):
+    begin, trainers = TranslationTrainer.train, []
+
+    def train_and_note(self, *arguments, **settings):
+        trainers.append(self)
+        return begin(self, *arguments, **settings)
+
+    monkeypatch.setattr(TranslationTrainer, "train", train_and_note)
+    words = [word for word in command(tiny_bitext, tmp_path / "m") if not word.startswith(("--learning", "--warmup"))]
+    assert main([*words, "--optimizer", "adadelta"]) == 0
+    (trainer,) = trainers
+    optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)
+    assert type(optimizer) is torch.optim.Adadelta
+    for group in optimizer.param_groups:
+        assert (group["rho"], group["eps"], group["lr"], group["weight_decay"]) == (0.95, 1e-6, 1.0, 0.0)
+    assert trainer.args.max_grad_norm == 1.0
+    assert trainer.lr_scheduler.get_last_lr() == [1.0] * len(optimizer.param_groups)
+    settings = json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]
+    assert (settings["learning_rate"], settings["warmup_steps"]) == (1.0, 0)
+    assert "Adadelta with learning rate 1.0" in (tmp_path / "m" / "README.md").read_text()
+
+
+def test_separate_vocabularies_train_and_open_from_the_folder(tiny_bitext, tmp_path):
+    output = tmp_path / "m"
+    words = ["--no-joint-vocabulary", "--no-share-embeddings", "--epochs", "1", "--evaluations", "1"]
+    assert train(tiny_bitext, output, *words, "--vocab-size", "50") == 0
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(output), AutoTokenizer.from_pretrained(output)
+    assert model.config.source_vocab_size == tokenizer.source_vocab_size <= 50
+    assert model.config.vocab_size == len(tokenizer) <= 50
+    assert tokenizer.decode(tokenizer(text_target="two three")["input_ids"], skip_special_tokens=True) == "two three"
+    assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
+    assert main(["evaluate-nmt", "--model", str(output), "--bitext", str(tiny_bitext), "--num-beams", "2"]) == 0
+
+
+def test_pairs_with_too_many_units_are_left_out_and_counted(tiny_bitext, tmp_path, capsys):
+    words = ["--epochs", "1", "--evaluations", "1", "--max-units", "9"]
+    assert train(tiny_bitext, tmp_path / "m", *words) == 0
+    found = results(tmp_path / "m")
+    assert 0 < found["training_pairs"] < 60 and found["training_pairs"] + found["pairs_left_out"] == 60
+    assert "have too many units and are left out" in capsys.readouterr().err
+
+
 # ----- several bitexts, and a model to continue from
 
 
@@ -182,14 +216,6 @@ def test_bitext_of_other_languages_is_refused(tiny_bitext, other, tmp_path, caps
     assert f"{folder}: this bitext is de→" in error and not (tmp_path / "model").exists()
 
 
-@pytest.fixture(scope="module")
-def continued(trained, tiny_bitext, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("continued") / "model"
-    words = ["--initial-model", str(trained), "--hidden-size", "20", "--vocab-size", "70", "--dropout", "0.0"]
-    assert train(tiny_bitext, folder, *words) == 0
-    return folder
-
-
 def test_a_run_that_goes_on_begins_where_the_model_is(trained, tiny_bitext, tmp_path):
     # Steps of length zero: whatever is learnt, the weights are still those of the model.
     words = ["--initial-model", str(trained), "--learning-rate", "1e-12", "--seed", "9"]
@@ -198,13 +224,8 @@ def test_a_run_that_goes_on_begins_where_the_model_is(trained, tiny_bitext, tmp_
     after, _ = load_translation_model(tmp_path / "model")
     for (name, old), new in zip(before.state_dict().items(), after.state_dict().values(), strict=True):
         torch.testing.assert_close(new, old, msg=name, atol=1e-6, rtol=0)
-
-
-def test_provenance_and_card_name_the_model_it_went_on_from(trained, continued):
-    inputs = [entry["name"] for entry in json.loads((continued / "provenance.json").read_text())["inputs"]]
-    assert trained.name in inputs and len(inputs) == 2
-    assert f"went on from the weights and the units of `{trained.name}`" in (continued / "README.md").read_text()
-    assert "went on from" not in (trained / "README.md").read_text()
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert f"went on from the weights and the units of `{trained.name}`" in card
 
 
 def test_a_model_of_other_languages_or_another_kind_is_one_line(trained, tiny_bitext, tmp_path, capsys):

@@ -48,11 +48,6 @@ def test_languages_that_are_unknown_or_the_same_pass(make_bitext, own, language)
     check_languages("model", Model("en", own), make_bitext(source_lang="en", target_lang=language), "train")
 
 
-def test_bitext_that_does_not_name_its_languages_passes(make_bitext):
-    check_languages("model", Model("fr", "en"), make_bitext(), "train")
-    check_languages("model", Model("fr", "en"), make_bitext(source_lang="fr"), "train")
-
-
 @pytest.mark.parametrize(
     ("verb", "languages", "problem"),
     [

@@ -114,7 +114,7 @@ def reports(folder):
     return sorted(folder.glob(".made.*.partial/shards/*.json"))
 
 
-@pytest.mark.parametrize("verb", ["score", "filter", "encode", "back-translate"])
+@pytest.mark.parametrize("verb", ["score", "encode", "back-translate"])
 def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     verb, cluster, second, pairs, tiny_model, tiny_bitext, tmp_path, capsys, monkeypatch
 ):
@@ -127,7 +127,6 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     address = f"simplecache::file://{pairs}"
     words = {
         "score": ["score", "--pairs", address, "--measures", "length,bleu,similarity", "--encoder", "--shard-size", 9],
-        "filter": ["filter", "--pairs", "pairs", "--keep", "2<=length<=5", "bleu<0.9", "--shard-size", 9],
         "encode": ["encode", "--input", "pairs", "--columns", "sentence1", "sentence2", "--shard-size", 9],
         "back-translate": [
             *("back-translate", "--bitext", "bitext", "--split", "validation", "--model", "model"),
@@ -136,8 +135,7 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     }[verb]
     assert main([*map(str, words), "--output", "there/made", "--engine", "ray", "--ray-address", cluster.address]) == 0
     said = capsys.readouterr().err
-    # Without parts or Ray, `filter` writes its rows as one shard.
-    assert main([*map(str, words), "--output", "local/made", *(["--shard", "1/1"] if verb == "filter" else [])]) == 0
+    assert main([*map(str, words), "--output", "local/made"]) == 0
     made, local = (tree(Path(folder, "made").absolute()) for folder in ("there", "local"))
     assert made == {name: content.replace(b"local/made", b"there/made") for name, content in local.items()}
     assert [path.name for path in Path("there").iterdir()] == ["made"]

@@ -39,13 +39,11 @@ def grams(tokens, order):
     return [tuple(tokens[i : i + order]) for i in range(len(tokens) - order + 1)]
 
 
-def naive_overlap(first, second, order, clipped):
+def naive_overlap(first, second, order):
     one, two = grams(tokenize(first), order), grams(tokenize(second), order)
     shorter, longer = (one, two) if len(one) <= len(two) else (two, one)
     if not shorter:
         return 0.0
-    if clipped:
-        return sum((Counter(shorter) & Counter(longer)).values()) / len(shorter)
     return sum(gram in set(longer) for gram in shorter) / len(shorter)
 
 
@@ -84,15 +82,14 @@ def naive_distance(first, second):
 @settings(max_examples=150, deadline=None)
 @given(PAIRS)
 def test_measures_of_words_equal_those_of_loops_over_pairs(rows):
-    names = ("length", "overlap", "clipped_overlap", "bleu", "repetition", "copy_rate", "copy_rate_source")
+    names = ("length", "overlap", "bleu", "repetition", "copy_rate", "copy_rate_source")
     table = scored(rows, *names)
     assert table["length_reference"] == [len(tokenize(first)) for _, first, _ in rows]
     assert table["length"] == [len(tokenize(second)) for _, _, second in rows]
     lengths = zip(table["length"], table["length_reference"], strict=True)
     same(table["length_ratio"], [long / short if short else math.nan for long, short in lengths])
     for order in (1, 2, 3):
-        for clipped, name in ((False, f"overlap_{order}"), (True, f"overlap_clipped_{order}")):
-            same(table[name], [naive_overlap(first, second, order, clipped) for _, first, second in rows])
+        same(table[f"overlap_{order}"], [naive_overlap(first, second, order) for _, first, second in rows])
     same(table["bleu"], [naive_bleu(first, second) for _, first, second in rows])
     for order in (1, 3):
         same(table[f"repetition_{order}"], [naive_repetition(second, order) for _, _, second in rows])
@@ -114,14 +111,14 @@ def test_edit_distance_equals_the_table_of_wagner_and_fischer(pairs):
 @given(PAIRS, st.integers(1, 5))
 def test_a_measure_of_a_pair_does_not_depend_on_the_batch_it_is_in(rows, size):
     table = pairs_table(rows)
-    names = ["length", "overlap", "clipped_overlap", "bleu", "repetition"]
+    names = ["length", "overlap", "bleu", "repetition"]
     parts = [add_measures(table.slice(start, size), names) for start in range(0, max(1, len(rows)), size)]
     assert repr(pa.concat_tables(parts).to_pydict()) == repr(add_measures(table, names).to_pydict())
 
 
 def test_golden_values():
-    table = scored([("a a a b", "a b c d e"), ("a b", "x"), ("", "a")], "overlap", "clipped_overlap")
-    assert table["overlap_1"] == [1.0, 0.0, 0.0] and table["overlap_clipped_1"] == [0.5, 0.0, 0.0]
+    table = scored([("a a a b", "a b c d e"), ("a b", "x"), ("", "a")], "overlap")
+    assert table["overlap_1"] == [1.0, 0.0, 0.0]
     same(table["overlap_2"], [1 / 3, 0.0, 0.0])
     same(scored([("a b c d", "a b c d"), ("a b c d e", "a b")], "bleu")["bleu"], [math.exp(-1 / 4), math.exp(-2)])
     text = "The staff were very nice and the room was very nice and the staff were very nice ."
@@ -154,10 +151,11 @@ def test_empty_and_missing_sides_have_the_stated_values():
     same(table["length_ratio"], [math.nan, 0.0, math.nan])
 
 
-def test_cost_is_nats_per_token_and_undefined_without_tokens():
+def test_cost_is_nats_per_token_with_the_end_or_without_and_undefined_without_tokens():
     log_prob, num_tokens = pa.array([-6.0, 0.0, -1.0, None]), pa.array([3, 2, 0, 4], pa.int32())
-    table = pairs_table([("a", "b")] * 4, log_prob=log_prob, num_tokens=num_tokens)
-    same(add_measures(table, ["cost"]).column("cost").to_pylist(), [2.0, 0.0, math.nan, math.nan])
+    table = add_measures(pairs_table([("a", "b")] * 4, log_prob=log_prob, num_tokens=num_tokens), ["cost"])
+    same(table.column("cost").to_pylist(), [2.0, 0.0, math.nan, math.nan])
+    same(table.column("cost_with_end").to_pylist(), [1.5, 0.0, math.nan, math.nan])
 
 
 def test_tokens_split_off_punctuation_and_keep_words_with_accents_whole():
@@ -177,13 +175,6 @@ def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():
         assert tokenize(text) == words
         contractions += "n't" in words
     assert contractions > 100
-
-
-def test_adding_a_measure_twice_replaces_its_column_in_place():
-    table = add_measures(pairs_table([("a", "b c")]), ["length", "overlap"])
-    place = table.column_names.index("length")
-    again = add_measures(table.set_column(place, "length", pa.array([99])), ["length"])
-    assert again.column_names == table.column_names and again.column("length").to_pylist() == [2]
 
 
 def test_measures_are_chosen_by_the_columns_at_hand():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -43,12 +44,20 @@ def test_perplexity_is_that_of_the_lowered_translation_and_undefined_for_an_empt
     assert table["unknown_rate"][:3] == [0.0, 0.0, 1.0] and all(map(math.isnan, table["unknown_rate"][3:]))
 
 
-def test_perplexity_of_a_pair_does_not_depend_on_the_others(language_model):
-    pairs = [("x", text) for text in ("The cat", "", "a dog sat .", "zebra cat", "sat")]
-    settings = {"language_model": str(language_model)}
-    whole = scored(pairs_table(pairs), "perplexity", **settings)["perplexity"]
-    alone = [scored(pairs_table([pair]), "perplexity", **settings)["perplexity"][0] for pair in pairs]
-    assert repr(whole) == repr(alone)
+@pytest.mark.parametrize("damage", [lambda text: text.replace("\\2-grams", "x"), lambda text: text[: len(text) // 2]])
+def test_a_file_that_is_no_language_model_is_named(language_model, tmp_path, damage):
+    pytest.importorskip("kenlm", reason="kenlm is not installed")
+    (tmp_path / "damaged.arpa").write_text(damage(language_model.read_text()))
+    with pytest.raises(InputError) as caught:
+        scored(pairs_table([("x", "y")]), "perplexity", language_model=str(tmp_path / "damaged.arpa"))
+    assert caught.value.path == str(tmp_path / "damaged.arpa")
+
+
+def test_without_kenlm_the_package_to_install_is_named(language_model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kenlm", None)
+    with pytest.raises(UsageError) as caught:
+        scored(pairs_table([("x", "y")]), "perplexity", language_model=str(language_model))
+    assert "hf-paraphrase[perplexity]" in caught.value.remedy
 
 
 def test_a_text_without_a_word_gives_no_language_model(tmp_path):

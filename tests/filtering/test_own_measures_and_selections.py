@@ -40,9 +40,6 @@ def calm(marks, length, sentence2):
     return (marks < 1) & (length < 4) & np.array([text != "go" for text in sentence2], dtype=bool)
 
 
-@SELECTIONS.register("odd")
-def odd(length):
-    return length
 '''
 
 
@@ -95,18 +92,6 @@ def test_a_selection_of_ones_own_is_a_step_of_the_filter_and_computes_what_it_lo
     table = DataFolder(tmp_path / "kept").table()
     assert table.column("sentence2").to_pylist() == ["wait", "no ?"]
     assert table.column_names == ["sentence1", "sentence2", "length", "marks"]
-    assert run(*words, "odd", "--overwrite") == 2
-    assert "--keep odd: it returns float64 of shape (2,) for 2 rows" in capsys.readouterr().err
-
-
-def test_from_python_a_measure_may_be_registered_after_the_first_call(pairs, own, tmp_path):
-    scored = hf_paraphrase.score(pairs=str(pairs), output=str(tmp_path / "before"), measures=["length"])
-    assert scored.columns == ["length", "length_reference", "length_ratio"]
-    assert scored.rows == {"train": 6, "test": 6} and scored.folder == tmp_path / "before"
-    import_file(own)
-    scored = hf_paraphrase.score(pairs=str(pairs), output=str(tmp_path / "after"), measures=["marks"], mark="!")
-    assert scored.columns == ["marks"]
-    assert DataFolder(tmp_path / "after").table().column("marks").to_pylist() == [2, 0, 0, 0, 0, 0]
 
 
 def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, own):
@@ -118,7 +103,6 @@ def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, ow
     dumped = pickle.dumps((scorer, keeps))
     for registry in (MEASURES, SELECTIONS):
         registry.data.pop("marks", None), registry.data.pop("calm", None)
-        registry.data.pop("odd", None)
     sys.modules.pop("hf_paraphrase_import.mine")
     again, kept = pickle.loads(dumped)
     assert (again(table).column("marks").to_pylist(), kept(table).column("sentence2").to_pylist()) == expected
@@ -145,19 +129,3 @@ def test_what_is_wrong_with_a_named_selection_is_reported(pairs, own, tmp_path, 
     with pytest.raises(HfParaphraseError) as refused:
         hf_paraphrase.filter_pairs(pairs=str(pairs), output=str(tmp_path / "kept"), keep=[keep])
     assert problem in str(refused.value) and not (tmp_path / "kept").exists()
-
-
-@pytest.mark.parametrize(
-    ("returned", "problem"),
-    [
-        ('{"mark": np.zeros(batch.num_rows)}', "the measure marks computes mark (its columns: marks)"),
-        ('{"marks": np.zeros(1)}', "the measure marks: marks is of shape (1,) for 6 pairs (let it return one value"),
-    ],
-)
-def test_a_measure_that_computes_something_other_than_it_names_is_refused(pairs, own, returned, problem):
-    text, _, _ = OWN.partition('{"marks": np')
-    own.write_text(f"{text}{returned}\n")
-    import_file(own)
-    with pytest.raises(UsageError) as refused:
-        PairScorer(("marks",), Measures())(DataFolder(pairs).table())
-    assert problem in str(refused.value)

@@ -24,7 +24,7 @@ def classifier(tmp_path_factory):
     ReferenceClassifier(ReferenceClassifierConfig(**size)).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     numbers = map(int, text_fingerprints(["B c.", "c"]))
-    write_seen(folder, zip(["train", "test"], ["n1", "n2"], numbers, strict=True))
+    write_seen(folder, zip(["train", "test"], numbers, strict=True))
     return folder
 
 

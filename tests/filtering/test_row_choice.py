@@ -6,20 +6,15 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import (
-    choose_one_per_reference,
     choose_rows,
     draw_shared,
     kept_batches,
     kept_schema,
-    take_best_first,
 )
 
 
@@ -73,15 +68,6 @@ def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
     assert results[0].equals(results[1])
 
 
-def test_a_sample_has_the_size_asked_for_keeps_the_order_and_follows_the_seed(tmp_path):
-    write(tmp_path, random_pairs())
-    draws = [kept(tmp_path, FilterSteps(sample=50, seed=seed))[0].column("note").to_pylist() for seed in (1, 1, 2)]
-    notes = random_pairs().column("note").to_pylist()
-    assert len(draws[0]) == 50 and draws[0] == draws[1] != draws[2]
-    positions = [notes.index(note) for note in draws[0]]
-    assert positions == sorted(positions)
-
-
 def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     write(tmp_path, random_pairs())
     options = FilterSteps(keep=["rank>=1"], one_per_reference="best")
@@ -128,19 +114,6 @@ def test_pairs_with_an_evaluation_sentence_on_either_side_go(tmp_path):
     assert choice.contamination == {"held_out.txt": 2}
 
 
-def test_nothing_left_is_an_error_that_names_the_step(tmp_path):
-    write(tmp_path, random_pairs())
-    options = FilterSteps(keep=["rank<4", "length>100"], sample=5)
-    with pytest.raises(InputError, match="nothing is left after `length>100`"):
-        choose_rows(DataFolder(tmp_path), "train", options)
-
-
-def test_random_draws_every_translation_of_a_reference_about_equally_often():
-    references = ["a"] * 4
-    drawn = [int(choose_one_per_reference(references, "random", seed=seed)[0]) for seed in range(400)]
-    assert min(np.bincount(drawn, minlength=4)) > 60
-
-
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
     batches = functools.partialmethod(DataFolder.batches, batch_size=ROWS_AT_A_TIME)
     monkeypatch.setattr("hf_paraphrase.filtering.row_choice.DataFolder.batches", batches)
@@ -148,7 +121,6 @@ def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_
         drop_identical=False,
         keep=["note>=0"],
         one_per_reference="random",
-        by="note",
         max_tokens=1_000_000,
     )
 
@@ -163,27 +135,18 @@ def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_
     assert bytes_a_row(lambda folder: peak_bytes(lambda: filtered(folder)), tmp_path) < 400
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    values=st.lists(st.one_of(st.integers(0, 5), st.just(float("nan"))), max_size=25),
-    first=st.integers(1, 30),
-    limit=st.integers(1, 60),
-    ranked=st.booleans(),
-)
-def test_the_best_rows_are_those_of_a_loop_over_the_sorted_list(values, first, limit, ranked):
-    lengths = np.array([1 + index % 4 for index in range(len(values))], np.int64)
-    ranking = np.array(values, float) if ranked else None
-    order = sorted(range(len(values)), key=lambda row: (values[row] != values[row], -values[row])) if ranked else None
-    order = list(range(len(values))) if order is None else order
-    found = take_best_first(np.ones_like(lengths), first, ranking)
-    assert found.tolist() == sorted(order[:first])
+@pytest.mark.parametrize("limit", [1, 5, 40, 900])
+def test_the_first_pairs_are_taken_until_their_tokens_reach_the_limit(tmp_path, limit):
+    table = random_pairs()
+    write(tmp_path, table)
     expected, tokens = [], 0
-    for row in order:
+    for row in table.to_pylist():
         if tokens >= limit:
             break
-        expected.append(row)
-        tokens += lengths[row]
-    assert take_best_first(lengths, limit, ranking).tolist() == sorted(expected)
+        expected.append(row["note"])
+        tokens += len(row["sentence1"].split()) + len(row["sentence2"].split())
+    assert kept(tmp_path, FilterSteps(max_tokens=limit))[0].column("note").to_pylist() == expected
+    assert kept(tmp_path, FilterSteps(first=limit))[0].num_rows == min(limit, 300)
 
 
 def test_draws_with_one_seed_share_all_that_both_may_take_and_those_with_others_what_chance_gives():

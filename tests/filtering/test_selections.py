@@ -59,13 +59,6 @@ def test_what_is_not_in_the_grammar_is_refused(text):
         parse_selection(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["rank==0", " 5 <= length<=30 ", "log_prob>-5", "x<.5", "x!=1.", "-1e-3<x", "30>=n>5"]
-)
-def test_the_documented_forms_parse(text):
-    assert parse_selection(text).text == text.strip()
-
-
 def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_not_even_by_unequal():
     table = pa.table(
         {

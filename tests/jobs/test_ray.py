@@ -181,11 +181,6 @@ def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_pat
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (
-            "filter --pairs p --output o --engine ray --sample 3",
-            "--sample needs all pairs, and --engine ray has a part",
-        ),
-        ("filter --pairs p --output o --shard-size 3", "--shard-size is for --shard or --engine ray"),
         ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
         ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
         ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),

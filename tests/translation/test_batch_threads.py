@@ -27,16 +27,6 @@ def test_operations_have_one_thread_meanwhile_in_new_threads_too(three_threads):
     assert torch.get_num_threads() == 3
 
 
-def test_users_of_one_thread_that_end_in_another_order_leave_the_number_as_it_was(three_threads):
-    first, second = one_thread(), one_thread()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert torch.get_num_threads() == 1
-    second.__exit__(None, None, None)
-    assert torch.get_num_threads() == 3
-
-
 def test_blocks_in_threads_compute_alone_and_interrupting_them_restores_the_threads(three_threads):
     results = in_threads(lambda block: torch.get_num_threads(), range(4), 2)
     assert next(results) == 1

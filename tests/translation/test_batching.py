@@ -10,7 +10,15 @@ from torch.utils.data import DataLoader
 from transformers import TrainerState
 
 from hf_paraphrase.training.callbacks import EpochOfBatches
-from hf_paraphrase.translation.batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
+from hf_paraphrase.translation.batching import MaxiBatchSampler, lengths_of
+
+
+def pairs_of(count):
+    return [{"input_ids": [index, 2], "labels": [2]} for index in range(count)]
+
+
+def first_units(pairs):
+    return torch.tensor([pair["input_ids"][0] for pair in pairs])
 
 
 def epoch_of(sampler, epoch):
@@ -22,32 +30,14 @@ def epoch_of(sampler, epoch):
 @given(
     st.lists(st.integers(1, 50), min_size=1, max_size=200),
     st.integers(1, 17),
-    st.integers(1, 5),
     st.integers(0, 3),
 )
-def test_every_pair_comes_exactly_once_an_epoch(lengths, size, batches, epoch):
-    sampler = MaxiBatchSampler(np.array(lengths), size, batches_per_maxi_batch=batches)
+def test_every_pair_comes_exactly_once_an_epoch(lengths, size, epoch):
+    sampler = MaxiBatchSampler(np.array(lengths), size)
     found = epoch_of(sampler, epoch)
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     assert len(found) == len(sampler)
     assert all(1 <= len(batch) <= size for batch in found)
-
-
-def test_the_order_depends_on_seed_and_epoch_alone():
-    lengths = np.arange(1_000) % 37
-    first = MaxiBatchSampler(lengths, 10, seed=3)
-    second = MaxiBatchSampler(lengths, 10, seed=3)
-    epoch_of(second, 0)
-    assert epoch_of(first, 4) == epoch_of(second, 4)
-    assert epoch_of(first, 4) != epoch_of(first, 5)
-    assert epoch_of(first, 4) != epoch_of(MaxiBatchSampler(lengths, 10, seed=4), 4)
-
-
-def test_twenty_batches_are_pooled_and_sorted_by_length_as_in_the_reference():
-    lengths = np.random.default_rng(0).permutation(np.arange(1_000)) + 1
-    batches = epoch_of(MaxiBatchSampler(lengths, 5), 0)
-    assert batches == epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=20), 0)
-    assert batches != epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=10), 0)
 
 
 @pytest.mark.parametrize(("processes", "batches"), [(1, 10), (3, 9)])
@@ -68,27 +58,21 @@ def test_batches_hold_pairs_of_similar_length_and_come_in_random_order():
     assert means != sorted(means)
 
 
-def test_accelerate_finds_the_epoch_setter_and_no_batch_size():
-    sampler = MaxiBatchSampler(np.ones(10, int), 2)
-    assert sampler.sampler is sampler
-    assert not hasattr(sampler, "batch_size"), "accelerate drops batches of varying size when it sees one"
-
-
 @pytest.mark.parametrize(("pairs", "processes"), [(60, 2), (64, 2), (61, 3), (3, 4), (1, 2)])
 def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pairs, processes):
     # As the Trainer does it: with a different number of steps the processes would wait for each other for ever.
-    dataset = TokenizedBitext([[index, 2] for index in range(pairs)], [[2]] * pairs)
+    dataset = pairs_of(pairs)
     epochs = []
     for epoch in range(2):
         seen, steps = [], []
         for rank in range(processes):
-            sampler = MaxiBatchSampler(dataset.lengths(), 4, processes=processes)
-            loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=TranslationCollator(0))
+            sampler = MaxiBatchSampler(lengths_of(dataset), 4, processes=processes)
+            loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=first_units)
             shared = prepare_data_loader(
                 loader, num_processes=processes, process_index=rank, put_on_device=False, even_batches=False
             )
             shared.set_epoch(epoch)
-            batches = [batch["input_ids"][:, 0].tolist() for batch in shared]
+            batches = [batch.tolist() for batch in shared]
             steps.append(len(batches))
             seen.append([index for batch in batches for index in batch])
         assert len(set(steps)) == 1 and steps[0] * processes == len(sampler)
@@ -101,17 +85,17 @@ def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pair
 @pytest.mark.parametrize("processes", [1, 2])
 def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch(processes):
     # The Trainer skips the batches that it has seen by a wrapper around the one that shares them.
-    dataset = TokenizedBitext([[index, 2] for index in range(60)], [[2]] * 60)
+    dataset = pairs_of(60)
 
     def loader():
-        sampler = MaxiBatchSampler(dataset.lengths(), 4, processes=processes)
-        inner = DataLoader(dataset, batch_sampler=sampler, collate_fn=TranslationCollator(0))
+        sampler = MaxiBatchSampler(lengths_of(dataset), 4, processes=processes)
+        inner = DataLoader(dataset, batch_sampler=sampler, collate_fn=first_units)
         settings = {"put_on_device": False, "even_batches": False}
         shared = prepare_data_loader(inner, num_processes=processes, process_index=processes - 1, **settings)
         return shared, EpochOfBatches(sampler.set_epoch, len(sampler) // processes)
 
     def batches(found):
-        return [batch["input_ids"][:, 0].tolist() for batch in found]
+        return [batch.tolist() for batch in found]
 
     for epoch in range(3):
         undisturbed, mark = loader()
@@ -125,18 +109,3 @@ def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch(processes):
         resumed.set_epoch(epoch)
         mark.on_epoch_begin(None, TrainerState(global_step=epoch * updates + 3), None)
         assert batches(resumed) == expected[3:]
-
-
-def test_lengths_are_those_of_the_longer_side():
-    bitext = TokenizedBitext([[1, 2], [1, 2, 3]], [[1, 2, 3, 4], [1]])
-    assert bitext.lengths().tolist() == [4, 3]
-    assert len(bitext) == 2 and bitext[1] == {"input_ids": [1, 2, 3], "labels": [1]}
-
-
-def test_the_collator_masks_padding_by_length_not_by_value():
-    pairs = [{"input_ids": [5, 0, 2], "labels": [7, 2]}, {"input_ids": [2], "labels": [8, 9, 0, 2]}]
-    batch = TranslationCollator(0)(pairs)
-    assert batch["input_ids"].tolist() == [[5, 0, 2], [2, 0, 0]]
-    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
-    assert batch["labels"].tolist() == [[7, 2, -100, -100], [8, 9, 0, 2]]
-    assert {tensor.dtype for tensor in batch.values()} == {torch.int64}

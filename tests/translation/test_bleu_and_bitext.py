@@ -30,15 +30,6 @@ def test_bleu_equals_its_formula():
     assert score["bleu"] == pytest.approx(expected)
 
 
-def test_case_is_ignored_unless_asked_for_and_the_signature_states_it():
-    ignored = corpus_scores(["The Cat sat on the mat"], ["the cat sat on the mat"])
-    cased = corpus_scores(["The Cat sat on the mat"], ["the cat sat on the mat"], lowercase=False)
-    assert ignored["bleu"] == pytest.approx(100) and ignored["chrf"] == pytest.approx(100)
-    assert cased["bleu"] < 100 and cased["chrf"] < 100
-    assert "case:lc" in ignored["bleu_signature"] and "case:mixed" in cased["bleu_signature"]
-    assert ignored["chrf_signature"].startswith("nrefs:1")
-
-
 def test_typographic_characters_become_plain_ones_as_in_moses():
     assert normalize_punctuation(["“Yes” – it’s…", "", "a"], "en") == ['"Yes" - it\'s...', "", "a"]
     assert normalize_punctuation(["«\u00a0oui\u00a0»"], "fr") == ['"oui"']

@@ -51,14 +51,6 @@ def test_attention_weights_are_those_of_the_tanh_even_where_the_exponential_over
     assert torch.allclose(found, weights_by_tanh(keys, query, vector), atol=2e-6)
 
 
-def test_attention_weights_of_bfloat16_queries_are_computed_in_fp32():
-    keys, query, vector = case(dtype=torch.bfloat16)
-    found = prepare(keys.float(), torch.bfloat16).energies(query, vector)
-    assert found.dtype == torch.float32
-    expected = weights_by_tanh(keys.double(), query.double(), vector.double())
-    assert torch.allclose(torch.softmax(found, dim=-1).double(), expected, atol=2e-6)
-
-
 def test_energies_depend_neither_on_the_block_nor_on_the_other_sentences(monkeypatch):
     keys, query, vector = case()
     prepared = prepare(keys)
@@ -87,13 +79,6 @@ def test_a_product_is_that_of_the_rounded_integers(rows, has_bias, scale):
     found = Int8Product(weight, bias)(inputs)
     assert found.dtype == torch.bfloat16 and found.shape == (rows, 50)
     assert torch.allclose(found.double(), expected, rtol=2**-7, atol=1e-3 * scale)
-
-
-@NEEDS_INT8
-def test_rows_of_zeros_and_inputs_of_zeros_are_multiplied_exactly():
-    product = Int8Product(torch.tensor([[0.0] * 8, [1.0] * 8]), torch.tensor([0.5, 0.25]))
-    assert product(torch.zeros(2, 8)).tolist() == [[0.5, 0.25]] * 2
-    assert product(torch.full((1, 8), -2.0)).tolist() == [[0.5, -15.75]]
 
 
 @pytest.mark.parametrize("int8", [False, pytest.param(True, marks=NEEDS_INT8)])

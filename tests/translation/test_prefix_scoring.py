@@ -68,19 +68,6 @@ def test_scores_do_not_depend_on_how_many_rows_are_computed_together(model, monk
     assert scores(model) == pytest.approx(expected, abs=1e-5)
 
 
-def test_every_distinct_prefix_is_read_once(model, monkeypatch):
-    rows = []
-    logits = prefix_scoring.DecoderSteps.logits
-    monkeypatch.setattr(
-        prefix_scoring.DecoderSteps,
-        "logits",
-        lambda self, readout: rows.append(len(readout)) or logits(self, readout),
-    )
-    scores(model)
-    prefixes = {(sentence, units[:size]) for sentence, units in HYPOTHESES for size in range(len(units))}
-    assert sum(rows) == len(prefixes)
-
-
 def test_candidates_share_the_whole_probability_and_other_units_are_impossible(model):
     allowed = [5, 4, END, 6]
     found = scores(model, candidates=torch.tensor(allowed))

@@ -52,11 +52,6 @@ def test_scores_equal_those_of_one_unit_at_a_time(opened):
             assert math.isnan(scores.log_probs[place])
 
 
-def test_a_single_pair_is_a_list_of_one_and_not_its_letters(opened):
-    single = score_translations(*opened, SOURCES[0], TRANSLATIONS[0])
-    assert single.log_probs == pytest.approx(score_translations(*opened, SOURCES[:1], TRANSLATIONS[:1]).log_probs)
-
-
 def test_batches_that_are_cut_for_memory_change_nothing(opened, monkeypatch):
     whole = score_translations(*opened, SOURCES, TRANSLATIONS)
     monkeypatch.setattr("hf_paraphrase.translation.scoring._LOGITS_PER_BATCH", 1)

@@ -3,9 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from datasets import Dataset
-from transformers import EarlyStoppingCallback
 
-from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
@@ -93,23 +91,6 @@ def test_the_usual_warm_up_takes_a_tenth_of_a_short_run_and_one_that_is_given_is
     assert settings.warmup_steps == given
 
 
-def test_early_stopping_stops_when_bleu_does_not_rise(parts, tmp_path, monkeypatch):
-    model, tokenizer, train, dev = parts
-    scores = iter([5.0, 7.0, 6.0, 6.5, 8.0])
-    monkeypatch.setattr("hf_paraphrase.translation.trainer.corpus_scores", lambda *_: {"bleu": next(scores)})
-    trainer = TranslationTrainer(
-        model,
-        arguments(tmp_path, num_train_epochs=5, eval_strategy="epoch", save_strategy="epoch"),
-        train_dataset=train,
-        eval_dataset=dev,
-        processing_class=tokenizer,
-        callbacks=[EarlyStoppingCallback(early_stopping_patience=2)],
-    )
-    trainer.train()
-    assert bleus(trainer) == [5.0, 7.0, 6.0, 6.5] and trainer.state.global_step == 20
-    assert trainer.state.best_model_checkpoint.endswith("checkpoint-10")
-
-
 def test_other_metrics_see_translations_and_references_and_may_choose(parts, tmp_path):
     model, tokenizer, train, dev = parts
     seen = []
@@ -132,26 +113,6 @@ def test_other_metrics_see_translations_and_references_and_may_choose(parts, tmp
     assert all(isinstance(text, str) for text in seen[0].predictions)
     metrics = trainer.evaluate(pairs(3), metric_key_prefix="test")
     assert {"test_bleu", "test_words"} <= set(metrics) and len(seen[-1].predictions) == 3
-
-
-def test_limits_and_a_missing_column_of_a_dataset(parts, tmp_path):
-    model, tokenizer, train, _ = parts
-
-    def made(dataset, **settings):
-        return TranslationTrainer(
-            model,
-            arguments(tmp_path, eval_strategy="no", load_best_model_at_end=False, **settings),
-            train_dataset=dataset,
-            processing_class=tokenizer,
-        ).train_dataset
-
-    assert len(made(train)) == len(train)
-    assert len(made(train, max_words=2)) == sum(len(text.split()) <= 2 for text in train["source"]) < len(train)
-    assert 0 < len(made(train, max_units=4)) < len(train)
-    tokenizer.model_max_length = 5
-    assert len(made(train)) == len(made(train, max_units=4)), "what is longer than the model reads is not cut"
-    with pytest.raises(InputError, match="no bitext: the columns are source, english"):
-        made(train.rename_column("target", "english"))
 
 
 def test_the_trainer_of_a_dataset_learns_what_the_verb_learns(tmp_path, parts):

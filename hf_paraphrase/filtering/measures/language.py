@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +39,7 @@ class LanguageIdentification(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
-        return dict(zip(self.columns, self._identify(batch.lowered2), strict=True))
-
-    @cached_property
-    def _identify(self) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
-        return _identifier(self.language or "en", "--language")
+        return dict(zip(self.columns, _identified(batch.lowered2, self.language or "en", "--language"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -66,29 +63,27 @@ class SourceLanguageIdentification(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
         sources = list(map(str.lower, batch.texts("source")))
-        return dict(zip(self.columns, self._identify(sources), strict=True))
-
-    @cached_property
-    def _identify(self) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
-        return _identifier(str(self.source_language), "--source-language")
+        identified = _identified(sources, str(self.source_language), "--source-language")
+        return dict(zip(self.columns, identified, strict=True))
 
 
-def _identifier(expected: str, option: str) -> Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]:
-    """Returns what finds the language of lower-cased texts and the probability of the expected one: (texts,) both."""
+@functools.cache
+def _model() -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
         raise UsageError(
             "language identification needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
         ) from error
-    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _identified(texts: Sequence[str], expected: str, option: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the language of lower-cased texts and the probability of the expected one: (texts,) both."""
+    model = _model()
     if expected not in model.labels:
         problem = f"{option}: `{expected}` is not a language that py3langid knows"
         raise UsageError(problem, remedy=f"one of {', '.join(sorted(model.labels))}")
-
-    def identify(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        rankings = [model.rank(text) if any(map(str.isalpha, text)) else [("und", np.nan)] for text in texts]
-        codes = np.array([ranking[0][0] for ranking in rankings], dtype=np.str_)
-        return codes, np.array([dict(ranking).get(expected, np.nan) for ranking in rankings], dtype=np.float64)
-
-    return identify
+    rankings = [model.rank(text) if any(map(str.isalpha, text)) else [("und", np.nan)] for text in texts]
+    codes = np.array([ranking[0][0] for ranking in rankings], dtype=np.str_)
+    return codes, np.array([dict(ranking).get(expected, np.nan) for ranking in rankings], dtype=np.float64)

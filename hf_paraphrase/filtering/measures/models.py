@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...artefacts.hub_models import BUILTIN, model_folder
+from ...errors import InputError, UsageError
 from ...settings import setting
 from ...training.devices import check_device, device_setting
 from ...training.threads import one_thread
-from ..ngram_model import KenlmModel, NgramModel, load_language_model
 from ..pair_batch import PairBatch
 from ..reference_classifier.references import is_seen, read_seen
 from ..tokens import tokenize
@@ -66,13 +66,16 @@ class Perplexity(Measure):
     * `perplexity`: 10^(−log10 p / (tokens + 1)) of the lower-cased tokens of `sentence2` and the end of the sentence,
       unknown words included with the probability of `<unk>`; NaN for an empty `sentence2`.
     * `unknown_rate`: the share of its tokens that the language model does not know; NaN for an empty `sentence2`.
+
     The language model is best one of sentences that are not among the pairs.
     """
 
     needs = "language_model"
     files = ("language_model",)
     columns = ("perplexity", "unknown_rate")
-    language_model: str | None = setting("ARPA file of lower-cased tokens (`do n't`), for perplexity", None, path=True)
+    language_model: str | None = setting(
+        "ARPA file of lower-cased tokens (`do n't`), or a binary file of kenlm, for perplexity", None, path=True
+    )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,), float64."""
@@ -80,13 +83,26 @@ class Perplexity(Measure):
         perplexity, unknown = np.full((2, batch.num_rows), np.nan)
         for row, words in enumerate(map(tokenize, batch.texts("sentence2"))):
             if words:
-                perplexity[row] = 10 ** (-model.log10_probability(words) / (len(words) + 1))
+                perplexity[row] = 10 ** (-model.score(" ".join(words)) / (len(words) + 1))
                 unknown[row] = sum(word not in model for word in words) / len(words)
         return {"perplexity": perplexity, "unknown_rate": unknown}
 
     @cached_property
-    def _model(self) -> KenlmModel | NgramModel:
-        return load_language_model(str(self.language_model))
+    def _model(self) -> Any:
+        try:
+            import kenlm
+        except ImportError as error:
+            remedy = "pip install 'hf-paraphrase[perplexity]'"
+            raise UsageError("perplexity needs the package kenlm", remedy=remedy) from error
+        config = kenlm.Config()
+        config.show_progress = False
+        config.arpa_complain = kenlm.ARPALoadComplain.NONE
+        try:
+            return kenlm.Model(str(self.language_model), config)
+        except (OSError, RuntimeError, ValueError) as error:
+            remedy = "give an ARPA file, as lmplz, SRILM or score --language-model-text write it"
+            problem = f"kenlm cannot read the language model: {error}"
+            raise InputError(problem, path=str(self.language_model), remedy=remedy) from error
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pair_batch import PairBatch
-from ..shared_ngrams import SharedNgrams, shared_ngrams
+from ..shared_ngrams import shared_ngrams
 from ..tokens import TokenSpans
 from .base import Measure
 
@@ -51,26 +51,11 @@ class Overlap(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes one column (pairs,), float64 from 0 to 1, for each order."""
-        shared = [batch.shared(order) for order in (1, 2, 3)]
-        shares = [_share(self._present(counts), np.minimum(counts.total1, counts.total2)) for counts in shared]
+        shares = []
+        for counts in map(batch.shared, (1, 2, 3)):
+            present = np.where(counts.total1 <= counts.total2, counts.present1, counts.present2)
+            shares.append(_share(present, np.minimum(counts.total1, counts.total2)))
         return dict(zip(self.columns, shares, strict=True))
-
-    def _present(self, counts: SharedNgrams) -> np.ndarray:
-        return np.where(counts.total1 <= counts.total2, counts.present1, counts.present2)
-
-
-@dataclass(frozen=True)
-class ClippedOverlap(Overlap):
-    """Computes the share of the n-grams of the shorter side that occur in the longer one, for n = 1, 2, 3.
-
-    Unlike :class:`Overlap` a repeated n-gram counts at most as often as the longer side has it.
-    """
-
-    by_default = False
-    columns = ("overlap_clipped_1", "overlap_clipped_2", "overlap_clipped_3")
-
-    def _present(self, counts: SharedNgrams) -> np.ndarray:
-        return counts.clipped
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """The references of a classifier: drawn with translations to learn from, and listed so that others can avoid them.
 
 What a classifier that distinguishes references from translations is trained on is in paper 000, section 5.6.1. Its
-folder holds `references.tsv`: for every reference of its training, dev and test part the part, its ids and a
-fingerprint of its text, so that the text itself need not be handed on. The fingerprint is that of
-:mod:`...data.decontamination`, but sentences of fewer than four words have one as well.
+folder holds `references.tsv`: for every reference of its training, dev and test part the part and a fingerprint of its
+text, so that the text itself need not be handed on.
 """
 
 from __future__ import annotations
@@ -24,41 +23,27 @@ from ...data.fingerprints import is_among, normalise_all
 from ...data.folder import DataFolder
 from ...data.schema import require_columns
 from ...errors import InputError, ModelError
+from ...messages import log
 
 PARTS = ("train", "dev", "test")
 FILE_NAME = "references.tsv"
-_HEADER = "part\tid\tfingerprint\n"
+_HEADER = "part\tfingerprint\n"
 _SMALLEST = 10
 
 
 @dataclass
 class Reference:
-    """A reference, the ids under which it occurs, and the distinct translations of its n-best list in their order."""
+    """A reference, and the distinct translations of its n-best list in their order."""
 
     fingerprint: int
     text: str = ""
-    ids: list[str] = field(default_factory=list)
     translations: list[str] = field(default_factory=list)
 
 
-@dataclass
-class DrawnReferences:
-    """The references of each of :data:`PARTS`; no text is in two of them, and each has a translation.
-
-    Attributes:
-        available: How many distinct references there were to draw from.
-        without_translation: How many were left out because no translation differs from them.
-        share: The share of the sizes asked for that there was enough for, 1 as a rule.
-    """
-
-    parts: dict[str, list[Reference]]
-    available: int
-    without_translation: int
-    share: float
-
-
-def draw_references(folder: str | os.PathLike[str], sizes: Sequence[int], *, seed: int = 0) -> DrawnReferences:
-    """Draws references with their translations at random and cuts them into train, dev and test.
+def draw_references(
+    folder: str | os.PathLike[str], sizes: Sequence[int], *, seed: int = 0
+) -> dict[str, list[Reference]]:
+    """Draws references with their translations at random and cuts them into the :data:`PARTS`.
 
     Rows with the same text in `sentence1` (but for case and punctuation) are one reference, so that no text is in two
     parts. A translation that equals its reference but for case and spacing is left out: it would be an example of
@@ -88,12 +73,14 @@ def draw_references(folder: str | os.PathLike[str], sizes: Sequence[int], *, see
                 path=Path(folder),
                 remedy="give more pairs, or longer n-best lists",
             )
-    return DrawnReferences(parts, len(available), len(drawn) - sum(map(len, parts.values())), share)
+    counted = ", ".join(f"{len(references):,} {part}" for part, references in parts.items())
+    log(f"{len(available):,} distinct references; drawn: {counted}")
+    return parts
 
 
 def _rows(pairs: DataFolder, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields the fingerprint of each row's reference, and the row."""
-    for batch in pairs.batches(columns=[name for name in columns if name in pairs.schema().names]):
+    for batch in pairs.batches(columns=columns):
         rows = batch.to_pylist()
         yield from zip(text_fingerprints([row["sentence1"] for row in rows]).tolist(), rows, strict=True)
 
@@ -101,13 +88,11 @@ def _rows(pairs: DataFolder, columns: Sequence[str]) -> Iterator[tuple[int, dict
 def _collect(pairs: DataFolder, drawn: Collection[int]) -> dict[int, Reference]:
     references = {number: Reference(number) for number in drawn}
     seen: dict[int, set[str]] = {number: set() for number in drawn}
-    for number, row in _rows(pairs, ["id", "sentence1", "sentence2"]):
+    for number, row in _rows(pairs, ["sentence1", "sentence2"]):
         if number not in references:
             continue
         reference, translation = references[number], row["sentence2"] or ""
         reference.text = reference.text or row["sentence1"]
-        if row.get("id") is not None and str(row["id"]) not in reference.ids:
-            reference.ids.append(str(row["id"]))
         plain = _plain(translation)
         if plain not in {"", _plain(reference.text), _plain(row["sentence1"]), *seen[number]}:
             seen[number].add(plain)
@@ -130,12 +115,10 @@ def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
-def write_seen(folder: str | os.PathLike[str], rows: Iterable[tuple[str, str, int]]) -> None:
-    """Writes the list of seen references: for each the part, the ids (empty if it has none) and the fingerprint."""
-    with (Path(folder) / FILE_NAME).open("w", encoding="utf-8", newline="\n") as file:
-        file.write(_HEADER)
-        for part, identifier, fingerprint in rows:
-            file.write(f"{part}\t{' '.join(identifier.split())}\t{fingerprint:016x}\n")
+def write_seen(folder: str | os.PathLike[str], rows: Iterable[tuple[str, int]]) -> None:
+    """Writes the list of seen references: for each the part and the fingerprint."""
+    lines = "".join(f"{part}\t{fingerprint:016x}\n" for part, fingerprint in rows)
+    (Path(folder) / FILE_NAME).write_text(_HEADER + lines, encoding="utf-8", newline="\n")
 
 
 def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
@@ -143,7 +126,8 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
     path = Path(folder) / FILE_NAME
     try:
         lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")[1:]
-        return np.unique(np.array([int(line.split("\t")[2], 16) for line in lines], dtype=np.uint64))
+        # A list of version 0.1 has a column of ids in between.
+        return np.unique(np.array([int(line.split("\t")[-1], 16) for line in lines], dtype=np.uint64))
     except (OSError, IndexError, ValueError, OverflowError) as error:
         raise ModelError(
             f"the classifier has no readable list of the references it has seen: {error}",

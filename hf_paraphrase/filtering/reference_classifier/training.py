@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table
 from ...training.run import TrainingRun, TrainingRunSettings
-from .references import FILE_NAME, PARTS, DrawnReferences, draw_references, write_seen
+from .references import FILE_NAME, PARTS, Reference, draw_references, write_seen
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -54,33 +55,18 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
     initial_vectors: str | None = setting("word vectors to start from, as for train-encoder", None, path=True)
     vocabulary_size: int = setting(
-        "words in the vocabulary at most, those of the training part; 0 for all",
+        "words in the vocabulary at most, those that occur twice in the training part; 0 for all",
         50_000,
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    min_frequency: int = setting(
-        "a word enters the vocabulary if it occurs at least N times in the training part", 2, at_least=1
-    )
-    lower_case: bool = setting(
-        "lower-case all text, or the classifier may go by the capitals of names and beginnings",
-        True,
-        names=["--lower-case", "--lowercase"],
-    )
-    split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
     embedding_size: int | None = setting(
         f"components of a word vector [default: {_COMPONENTS}]", None, at_least=1, excludes="initial_vectors"
-    )
-    hidden_size: int | None = setting(
-        "components of the LSTM's state [default: as the word vectors]", None, at_least=1, only_with={"body": "lstm"}
     )
     epochs: int = setting("passes over the references", 10, at_least=1)
     batch_size: int = setting("sentences in a batch on each process", 100, at_least=1)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
     embedding_penalty: float = setting("weight of half the squared norm of the word vectors", 0.0, at_least=0)
-    dropout: float = setting(
-        "probability to drop a component of a word vector or of the sentence vector", 0.0, at_least=0, below=1
-    )
 
 
 @recipe(ReferenceClassifierSettings)
@@ -105,15 +91,14 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
 def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str, Any] | None:
     """Trains the classifier and writes it; returns what was measured, in the process that writes."""
     sizes = (settings.train_size, settings.dev_size, settings.test_size)
-    drawn = draw_references(settings.pairs, sizes, seed=settings.seed)
-    _log_drawn(drawn)
-    tokenizer, model, coverage = _model(settings, drawn)
+    parts = draw_references(settings.pairs, sizes, seed=settings.seed)
+    tokenizer, model = _model(settings, parts["train"])
 
     from ...training.epoch_trainer import EpochTrainingArguments
     from .classifier_trainer import ClassifierTrainer, ReferenceExamples
 
-    examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
-    if all(len(reference.translations) == 1 for reference in drawn.parts["train"]):
+    examples = {part: ReferenceExamples.encode(parts[part], tokenizer) for part in PARTS}
+    if all(len(reference.translations) == 1 for reference in parts["train"]):
         if settings.negatives == "hardest":
             raise UsageError(
                 "--negatives hardest needs n-best lists, but every reference has one translation",
@@ -136,21 +121,12 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
         report=log,
     )
     run.train(trainer)
-    return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
-
-
-def _log_drawn(drawn: DrawnReferences) -> None:
-    counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
-    log(f"{drawn.available:,} distinct references; drawn: {counts}")
-    if drawn.share < 1:
-        log(f"there are too few for the sizes asked for: each part has {drawn.share:.1%} of its size")
-    if drawn.without_translation:
-        log(f"{drawn.without_translation:,} references left out because no translation differs from them")
+    return _write(settings, run, parts, trainer, tokenizer, examples) if run.writes else None
 
 
 def _model(
-    settings: ReferenceClassifierSettings, drawn: DrawnReferences
-) -> tuple[PreTrainedTokenizerFast, PreTrainedModel, Any]:
+    settings: ReferenceClassifierSettings, train: Sequence[Reference]
+) -> tuple[PreTrainedTokenizerFast, PreTrainedModel]:
     """Builds the tokenizer over the words of the training part, and the classifier with its initial vectors."""
     import numpy as np
     import torch
@@ -163,11 +139,10 @@ def _model(
     from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
     from .reference_classification import token_ids
 
-    train = drawn.parts["train"]
     texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
-    style: dict[str, Any] = {"lower_case": settings.lower_case, "contractions": settings.split_contractions}
-    limit = settings.vocabulary_size or None
-    words = sentence_vocabulary(texts, min_frequency=settings.min_frequency, max_size=limit, **style)
+    # With capitals the classifier may go by names and beginnings.
+    style: dict[str, Any] = {"lower_case": True, "contractions": True}
+    words = sentence_vocabulary(texts, min_frequency=2, max_size=settings.vocabulary_size or None, **style)
     tokenizer = build_word_level_tokenizer(words, **style)
     vectors, size = None, settings.embedding_size or _COMPONENTS
     if settings.initial_vectors is not None:
@@ -178,31 +153,28 @@ def _model(
         ReferenceClassifierConfig(
             vocab_size=len(tokenizer),
             embedding_size=size,
-            hidden_size=settings.hidden_size if settings.body == "lstm" else None,
             body=settings.body,
             pad_token_id=tokenizer.pad_token_id,
             unk_token_id=tokenizer.unk_token_id,
-            dropout=settings.dropout,
         )
     )
     if vectors is None:
-        return tokenizer, model, None
+        return tokenizer, model
     counts = np.bincount(token_ids(tokenizer, texts).ids, minlength=len(tokenizer))
     matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")
-    return tokenizer, model, coverage
+    return tokenizer, model
 
 
 def _write(
     settings: ReferenceClassifierSettings,
     run: TrainingRun,
-    drawn: DrawnReferences,
+    parts: dict[str, list[Reference]],
     trainer: ClassifierTrainer,
     tokenizer: PreTrainedTokenizerFast,
     examples: dict[str, ReferenceExamples],
-    coverage: Any,
 ) -> dict[str, Any]:
     from ...tokenization.word_level import save_tokenizer
 
@@ -211,7 +183,7 @@ def _write(
     save_tokenizer(tokenizer, run.folder)
     write_seen(
         run.folder,
-        ((part, ",".join(item.ids), item.fingerprint) for part in PARTS for item in drawn.parts[part]),
+        ((part, item.fingerprint) for part in PARTS for item in parts[part]),
     )
     kept = trainer.best_scores()
     assert kept is not None
@@ -220,12 +192,8 @@ def _write(
         "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
         "best_epoch": kept["epoch"],
         "epochs": trainer.scores(),
-        "references": {part: len(drawn.parts[part]) for part in PARTS},
-        "share_of_sizes": drawn.share,
-        "references_available": drawn.available,
-        "references_without_translation": drawn.without_translation,
+        "references": {part: len(parts[part]) for part in PARTS},
         "translations": {part: int(examples[part].lists[-1] - examples[part].lists[0]) for part in PARTS},
-        "coverage": None if coverage is None else vars(coverage),
         "vocabulary": trainer.model.config.vocab_size,
         "parameters": sum(item.numel() for item in trainer.model.parameters()),
     }
@@ -233,7 +201,7 @@ def _write(
         results=results,
         template="reference_classifier",
         card={
-            "languages": languages_read(settings.pairs, english=settings.split_contractions),
+            "languages": languages_read(settings.pairs, english=True),
             "pairs_name": to_path(settings.pairs).name,
             "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +11,9 @@ from tqdm import tqdm
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...data.folder import DataFolder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError
 from ...evaluation.dev import dev_sets, read_test_sets
-from ...evaluation.figures import check_plots
 from ...messages import log
 from ...settings import recipe
 from .results import (
@@ -28,14 +25,13 @@ from .results import (
     choose_by_dev,
     compare_cells,
     filters_table,
-    plot_grid,
     ranges_table,
-    runs_csv,
 )
-from .runs import RUNS, SelectionPool, TuningRuns, recorded_runs
-from .settings import RANDOM, RECOLLECTED, FilterRange, TuneSettings, encoder_settings, files_of, run_settings
+from .runs import RUNS, SelectionPool, TuningRuns
+from .settings import RANDOM, FilterRange, TuneSettings, encoder_settings, files_of, run_settings
 
 _BINS = "length_bins"
+_SHOWN = ("seed", "available", "pairs", "dev", "epoch")
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,6 @@ class Tuned:
 @recipe(TuneSettings)
 def tune(settings: TuneSettings) -> Tuned:
     """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4)."""
-    check_plots()
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
     encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
@@ -72,28 +67,16 @@ def tune(settings: TuneSettings) -> Tuned:
         inputs=[*map(str, settings.data_sets.values()), *data, *files],
         overwrite=settings.overwrite,
         resume=settings.resume,
-        free=["runs_from"],
     ) as artefact:
         if artefact.finished:
             output = artefact.target
             return Tuned(output, (output / "table.md").read_text(encoding="utf-8"), {}, {})
         dev_sets(Path(settings.dev_data))
         tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
-        pools = {name: _pool(settings, folder) for name, folder in settings.data_sets.items()}
+        pools = {name: SelectionPool(folder, settings.sample) for name, folder in settings.data_sets.items()}
         _check_selections(settings, pools)
-        others = [recorded_runs(Path(folder)) for folder in settings.runs_from]
         artefact.checkpoint(RUNS).mkdir(parents=True, exist_ok=True)
-        runs = TuningRuns(
-            artefact.staging / RUNS,
-            artefact.fingerprints,
-            pools,
-            encoders,
-            data,
-            tests,
-            others=others,
-        )
-        if runs.known:
-            log(f"{runs.known} finished runs found")
+        runs = TuningRuns(artefact.staging / RUNS, pools, encoders, Path(settings.dev_data), tests)
         points = {
             Cell(data_set, encoder, point.filter, point.label): point
             for data_set in pools
@@ -118,53 +101,34 @@ def tune(settings: TuneSettings) -> Tuned:
             "ranges_table": cells_table(tested_all, True) if tested_all else ranges_table(grid, chosen.values()),
             "ends_table": cells_table(ends, True, "first bin") if ends else "",
         }
-        rows = runs_csv({**grid, **final}, chosen.values(), settings.test_all)
-        write_text_whole(artefact.staging / "table.csv", rows)
         write_text_whole(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
-        plot_grid(grid, chosen.values(), artefact.staging / "tuning.png")
         results = {
             "chosen": [item.record() for item in compared.values()],
             "tested": [item.record() for item in tested_all],
             "last_minus_first_bin": [item.record() for item in ends],
             "encoders": {name: run_settings(item) for name, item in encoders.items()},
-            "runs": (num_runs := runs.known),
-            "cells": len(grid),
+            "grid": [
+                {**vars(cell), "runs": [{name: getattr(run, name) for name in _SHOWN} for run in made]}
+                for cell, made in {**grid, **final}.items()
+            ],
             "test_sets_missing": missing,
         }
-        filters = {cell.filter for cell in grid}
-        artefact.finish(results=results, card=_card(settings, encoders, filters, len(tests), missing, tables))
-    if settings.runs_from:
-        log(f"{runs.taken} of {num_runs} runs were taken over from {', '.join(settings.runs_from)}")
+        artefact.finish(results=results, card=_card(settings, encoders, len(tests), missing, tables))
     for encoder in encoders:
         _log_best(settings, [item for item in compared.values() if item.cell.encoder == encoder], pools)
     return Tuned(Path(settings.output), tables["filters_table"], grid, compared)
 
 
-def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
-    columns = DataFolder(folder).schema().names
-    way: str | None = settings.one_per_reference
-    if way == "auto":
-        way = "best" if "rank" in columns else "none"
-    pool = SelectionPool(folder, None if way == "none" else way, settings.sample)
-    if pool.unusable:
-        log(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
-    return pool
-
-
 def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]) -> None:
     """Logs which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
-    left, points, sample = 0, settings.points, settings.sample
+    left = 0
     for name, pool in pools.items():
-        sizes = {point: pool.select(point, settings.seeds[0])[1] for point in points}
-        _check_share(settings, pool, sizes[points[0]])
-        nothing = [point.label for point, size in sizes.items() if not size]
-        few = [size for size in sizes.values() if 0 < size < sample]
-        if nothing:
+        sizes = {point: pool.select(point, settings.seeds[0])[1] for point in settings.points}
+        if nothing := [point.label for point, size in sizes.items() if not size]:
             log(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
-        if few:
+        if few := [size for size in sizes.values() if 0 < size < settings.sample]:
             log(
-                f"{name}: {len(few)} of {len(points)} selections have fewer than {sample:,} pairs and are "
-                f"trained on what there is ({min(few):,} at least)"
+                f"{name}: {len(few)} of {len(sizes)} selections have fewer pairs than --sample ({min(few):,} at least)"
             )
         left += sum(size > 0 for point, size in sizes.items() if point.selections)
     if not left:
@@ -173,19 +137,6 @@ def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]
             path=next(iter(pools.values())).folder,
             remedy="look at the columns' values, e.g. with hf-paraphrase score",
         )
-
-
-def _check_share(settings: TuneSettings, pool: SelectionPool, available: int) -> None:
-    """Refuses a pool that is too small for draws that differ."""
-    if settings.largest_share is None or settings.sample <= settings.largest_share * available:
-        return
-    needed = math.ceil(settings.sample / settings.largest_share)
-    raise InputError(
-        f"{available:,} pairs to draw {settings.sample:,} from: two draws would share more than "
-        f"{settings.largest_share:g} of their pairs",
-        path=pool.folder,
-        remedy=f"give {needed:,} pairs, or a --sample of {int(settings.largest_share * available):,} at most",
-    )
 
 
 def _train(runs: TuningRuns, points: Mapping[Cell, FilterRange], seeds: Sequence[int], what: str) -> Runs:
@@ -214,7 +165,6 @@ def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
 def _card(
     settings: TuneSettings,
     encoders: Mapping[str, EncoderSettings],
-    filters: set[str],
     num_tests: int,
     missing: Sequence[str],
     tables: Mapping[str, str],
@@ -222,18 +172,16 @@ def _card(
     values = {
         "data": {name: path.resolve().name for name, path in settings.data_sets.items()},
         "encoders": {name: f"{item.model_type}, {item.epochs:g} epochs" for name, item in encoders.items()},
-        "fewer_data": " data sets) " in tables["filters_table"],
-        "recollected": sorted(filters & set(settings.filters) & RECOLLECTED),
         "num_tests": num_tests,
         "missing": list(missing),
         "dev_name": to_path(settings.dev_data).resolve().name,
-        **{name: getattr(settings, name) for name in ("seeds", "grid_seeds", "sample", "bootstrap", "test_all")},
+        **{name: getattr(settings, name) for name in ("seeds", "grid_seeds", "sample", "bootstrap")},
         **tables,
     }
     return Card("tuning", values, report=True)
 
 
-def _log_best(settings: TuneSettings, items: Sequence[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
+def _log_best(settings: TuneSettings, items: Iterable[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
     best = max(items, key=lambda item: item.dev)
     cell, pool = best.cell, pools[best.cell.data]
     what = f"{cell.filter} {cell.range}".strip()

@@ -1,22 +1,18 @@
-"""The results of a grid of training runs: what the dev set chooses, its test scores, tables and a plot.
+"""The results of a grid of training runs: what the dev set chooses, its test scores, and tables.
 
 Nothing here uses a test score before the choice is made.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.figures import COLOURS, new_figure, save_figure
 from ...evaluation.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
 from ...tables import format_table, number
 from .settings import RANDOM
@@ -43,9 +39,7 @@ class Cell:
 class TuningRun:
     """One trained encoder: `pairs` of those `available`, its best dev mean and its tests at that epoch.
 
-    Attributes:
-        curve: The dev mean after every epoch, Pearson × 100 as the others.
-        similarities: For each test set the cosines of its pairs (pairs,).
+    Means are Pearson × 100; of every test set the cosines of its pairs (pairs,) are kept, too.
     """
 
     seed: int
@@ -53,11 +47,8 @@ class TuningRun:
     pairs: int
     dev: float
     epoch: float = 0.0
-    untrained: float = 0.0
-    curve: Sequence[float] = ()
     tests: Mapping[str, float] = field(default_factory=dict)
     similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
-    seconds: float = 0.0
 
     @property
     def test(self) -> float | None:
@@ -149,22 +140,6 @@ def compare_cells(
     return ComparedCell(cell, runs, baseline, test_difference)
 
 
-def runs_csv(grid: Runs, chosen: Collection[Cell], test_all: bool) -> str:
-    """Writes a row a run; without `test_all` with the test means of what was chosen and the random selection only."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
-    writer.writerow([*names, "chosen", "seconds"])
-    for cell, runs in grid.items():
-        for run in runs:
-            test = run.test if test_all or cell in chosen or cell.filter == RANDOM else None
-            values = [run.untrained, run.dev, run.epoch, test]
-            texts = ["" if value is None else f"{value:.3f}" for value in values]
-            what = [*vars(cell).values(), run.seed, run.available, run.pairs]
-            writer.writerow([*what, *texts, int(cell in chosen), run.seconds])
-    return text.getvalue()
-
-
 def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
     """Formats tables 6, 7 and 12: a row a filter, means over the data sets.
 
@@ -230,26 +205,3 @@ def _judged(item: Difference | None, comparisons: int) -> list[str]:
         return [""] * len(_JUDGED)
     interval = item.interval(comparisons)
     return [interval.text(), interval.verdict("above"), interval.verdict("little")]
-
-
-def plot_grid(grid: Runs, chosen: Collection[Cell], path: Path) -> None:
-    """Draws the dev mean of every cell minus that of the random selection; chosen cells are ringed."""
-    series = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
-    filters = list(dict.fromkeys(cell.filter for cell in grid if cell.filter != RANDOM)) or [RANDOM]
-    figure, axes = new_figure(9, 4 * len(filters), len(filters))
-    for name, axis in zip(filters, axes.flat, strict=True):
-        for position, (data, encoder) in enumerate(series):
-            cells = [cell for cell in grid if (cell.data, cell.encoder, cell.filter) == (data, encoder, name)]
-            gains = {cell.range: mean(run.dev for run in grid[cell]) for cell in cells}
-            baseline = mean(run.dev for run in grid[Cell(data, encoder, RANDOM, "")])
-            gains = {label: dev - baseline for label, dev in gains.items()}
-            ringed = {cell.range: gains[cell.range] for cell in cells if cell in chosen}
-            color = COLOURS[position % len(COLOURS)]
-            axis.plot(list(gains), list(gains.values()), "o", color=color, label=f"{data} · {encoder}")
-            axis.plot(list(ringed), list(ringed.values()), "o", markersize=12, fillstyle="none", color="black")
-        axis.axhline(0, color="black", linewidth=1)
-        axis.set_title(name)
-        axis.tick_params("x", rotation=60)
-        axis.set_ylabel("dev mean − random selection\n(Pearson × 100)")
-    axes.flat[0].legend()
-    save_figure(figure, path)

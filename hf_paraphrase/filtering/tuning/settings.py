@@ -13,37 +13,22 @@ from ...encoders.train_settings import EncoderSettings
 from ...errors import UsageError, choice_of
 from ...registry import EXTENSIONS
 from ...settings import Settings, flag, is_given, seed_setting, setting, values_from_file
-from ..filter_steps import WAYS
 from ..selections import Selection, parse_selection
 
 RANDOM = "random"
 """The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
 
 
-def _between(column: str, lower: Sequence[float], upper: Sequence[float]) -> list[str]:
-    return [f"{low:g}<={column}<={high:g}" for low in lower for high in upper if low < high]
-
-
-_OVERLAPS = (0.0, 0.1, 0.2, 0.3), (0.6, 0.7, 0.8, 0.9, 1.0)
 GRIDS: dict[str, list[str]] = {
     "length": [
-        *_between("length", [0], [10, 15, 20, 30, 100]),
-        *_between("length", [10], [20, 30, 100]),
-        *_between("length", [15], [25, 30, 100]),
-        *_between("length", [20, 30], [30, 100]),
+        *(f"0<=length<={bound}" for bound in (10, 15, 20, 30, 100)),
+        *(f"10<=length<={bound}" for bound in (20, 30, 100)),
+        *(f"15<=length<={bound}" for bound in (25, 30, 100)),
+        *("20<=length<=30", "20<=length<=100", "30<=length<=100"),
     ],
     "length_bins": ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"],
-    "cost": [f"cost<={tenths / 10:g}" for tenths in range(2, 11)],
-    "perplexity": [f"perplexity<={bound}" for bound in (25, 50, 75, 100, 150, 200)],
-    "reference_probability": [f"reference_probability>={tenths / 10:g}" for tenths in range(10)],
-    **{name: _between(name, *_OVERLAPS) for name in ("overlap_1", "overlap_2", "overlap_3", "bleu")},
 }
-"""For each filter the ranges that paper 000 tunes over, as `filter --keep` takes them.
-
-Those of length are in the paper: table 6, both ends included, and the bins of table 5. The others (sections 5.6 and
-5.7) are lost from its text and recollected; the paper's own remarks fit them.
-"""
-RECOLLECTED = frozenset(GRIDS) - {"length", "length_bins"}
+"""The ranges of paper 000 that have a name: table 6, both ends included, and the bins of table 5."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +66,8 @@ class TuneSettings(Settings):
     """Trains one encoder for each range of each filter on each data set, and chooses by the dev mean alone.
 
     Test means are reported for what was chosen and for the random selection, over several seeds, with the interval of
-    their difference over seeds and sentence pairs of the test sets. The ranges are those of paper 000.
+    their difference over seeds and sentence pairs of the test sets. Of references with ranked translations the best
+    one is used.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True)
@@ -115,18 +101,6 @@ class TuneSettings(Settings):
         "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None, at_least=0
     )
     sample: int = setting("pairs to train on; a filter that leaves fewer is trained on those", 24_000, at_least=1)
-    largest_share: float | None = setting(
-        "refuse data of which the sample is more than this share, which is how much two draws have in common, e.g. "
-        "0.2 [default: any share]",
-        None,
-        at_least=1e-6,
-        at_most=1,
-    )
-    one_per_reference: str = setting(
-        "keep one translation of each reference: best, random, diverse, or none [default: best where there are ranks]",
-        "auto",
-        choices=("auto", *WAYS, "none"),
-    )
     seeds: list[int] = seed_setting(
         "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
     )
@@ -137,14 +111,8 @@ class TuneSettings(Settings):
         "length_bins (table 5); they choose nothing",
         False,
     )
-    runs_from: list[str] = setting(
-        "outputs of tune, finished or not, whose runs are taken over where they are the same: what a grid with more "
-        "ranges or seeds shares with them is not trained again, and several machines can each make a part of one",
-        [],
-        path=True,
-    )
     overwrite: bool = setting("replace an existing output folder", False)
-    resume: bool = setting("continue an incomplete grid; its finished runs are kept, whatever else has changed", False)
+    resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)
 
     def check(self) -> None:
         """Refuses what does not fit, and puts defaults in their places."""

@@ -28,36 +28,33 @@ def n_best(count, translations=2):
 
 
 def everything(drawn):
-    return [reference for part in drawn.parts.values() for reference in part]
+    return [reference for part in drawn.values() for reference in part]
 
 
 def test_the_parts_are_disjoint_of_the_sizes_asked_for_and_hold_whole_lists(tmp_path):
     folder = write(tmp_path, n_best(40, 3))
     drawn = draw_references(folder, (20, 5, 4))
-    assert [len(part) for part in drawn.parts.values()] == [20, 5, 4]
-    assert len({item.text for item in everything(drawn)}) == 29 and drawn.share == 1 and drawn.available == 40
+    assert [len(part) for part in drawn.values()] == [20, 5, 4]
+    assert len({item.text for item in everything(drawn)}) == 29
     for reference in everything(drawn):
         number = reference.text.removeprefix("Reference ").removesuffix(".")
-        assert reference.ids == [f"n{number}"]
         assert reference.translations == [f"translation {number} {j}" for j in range(3)]
     again, other = (everything(draw_references(folder, (20, 5, 4), seed=seed)) for seed in (0, 1))
     assert everything(drawn) == again != other
     fewer = draw_references(folder, (60, 10, 10))
-    assert fewer.share == 0.5 and [len(part) for part in fewer.parts.values()] == [30, 5, 5]
+    assert [len(part) for part in fewer.values()] == [30, 5, 5]
 
 
 def test_the_same_text_under_two_ids_is_one_reference(tmp_path):
     rows = [*n_best(12), ("twin", "REFERENCE 3", "another wording")]
     drawn = draw_references(write(tmp_path, rows), (8, 2, 2))
-    assert drawn.available == 12
     (twice,) = [item for item in everything(drawn) if item.text == "Reference 3."]
-    assert twice.ids == ["n3", "twin"] and twice.translations[2:] == ["another wording"]
+    assert len(everything(drawn)) == 12 and twice.translations[2:] == ["another wording"]
 
 
 def test_translations_that_equal_their_reference_are_left_out(tmp_path):
     rows = [*n_best(15), ("n15", "Same  Words", "same words"), ("n16", "Half", "half"), ("n16", "Half", "a half")]
     drawn = draw_references(write(tmp_path, rows), (11, 3, 3))
-    assert drawn.without_translation == 1
     translations = {item.text: item.translations for item in everything(drawn)}
     assert "Same  Words" not in translations and translations["Half"] == ["a half"]
 
@@ -84,11 +81,13 @@ def test_fingerprints_ignore_case_and_punctuation_and_are_those_of_decontaminati
 
 def test_the_list_of_seen_references_is_found_again(tmp_path):
     numbers = map(int, text_fingerprints(["Plain words.", "Mr Ω", "ok"]))
-    write_seen(tmp_path, zip(["train", "dev", "test"], ["a\tb", "", "c"], numbers, strict=True))
-    # As in a list that somebody else wrote: lines end at a line feed and nowhere else.
+    write_seen(tmp_path, zip(["train", "dev", "test"], numbers, strict=True))
+    texts, seen = ["plain words", "other", None, "OK!"], [True, False, False, True]
+    assert is_seen(texts, read_seen(tmp_path)).tolist() == seen
+    # That of version 0.1 has ids.
     (path,) = tmp_path.iterdir()
-    path.write_bytes(path.read_bytes().replace(b"a b", "a\u2028\x85\x0b".encode()))
-    assert is_seen(["plain words", "other", None, "OK!"], read_seen(tmp_path)).tolist() == [True, False, False, True]
+    path.write_text("\n".join("\tid 7\t".join(line.split("\t")) for line in path.read_text().splitlines()) + "\n")
+    assert is_seen(texts, read_seen(tmp_path)).tolist() == seen
 
 
 @pytest.mark.parametrize("content", [None, "part\tid\tfingerprint\ntrain\tn1\n", "part\tid\tfingerprint\na\tb\txyz\n"])

@@ -35,12 +35,11 @@ def pairs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("way", [None, "best", "random", "diverse"])
 @pytest.mark.parametrize("keep", ["overlap_1<=0.5", "3<length<=9,quality>0.2", "quality<=0.9,bleu<0.3,rank>=1"])
-def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, keep):
+def test_the_pool_selects_the_rows_that_filter_keeps(pairs, keep):
     point = filter_ranges([], [keep])[1]
-    rows, available = SelectionPool(pairs, way, 5).select(point, 3)
-    options = FilterSteps(keep=keep.split(","), one_per_reference=way, sample=5, seed=3)
+    rows, available = SelectionPool(pairs, 5).select(point, 3)
+    options = FilterSteps(keep=keep.split(","), one_per_reference="best", sample=5, seed=3)
     choice = choose_rows(DataFolder(pairs), "train", options)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
     counts = [count for step, count in choice.funnel.items() if not step.startswith("sample")]
@@ -59,16 +58,16 @@ def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(
     write_split(tmp_path, "train", [table.slice(0, 20), table.slice(20)], table.schema)
     good = [i for i in range(rows) if i % 3 and i not in {1, 2, 4, 5, 7}]
     random = filter_ranges([])[0]
-    pool = SelectionPool(tmp_path, None, rows)
-    assert pool.select(random, 0)[0].tolist() == good and pool.unusable == rows - len(good)
-    kept, available = SelectionPool(tmp_path, None, 30).select(random, 0)
+    pool = SelectionPool(tmp_path, rows)
+    assert pool.select(random, 0)[0].tolist() == good
+    kept, available = SelectionPool(tmp_path, 30).select(random, 0)
     assert len(kept) == 30 and available == len(good) and set(kept.tolist()) <= set(good)
     choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=pool.usable, sample=30, seed=0))
     assert kept.tolist() == np.flatnonzero(choice.kept).tolist()
 
 
 def test_a_selection_of_nothing_is_empty_and_what_cannot_be_trained_on_or_is_not_there_is_named(pairs, tmp_path):
-    pool = SelectionPool(pairs, "best", 5)
+    pool = SelectionPool(pairs, 5)
     nothing, unknown = filter_ranges([], ["length>100", "beauty>1"])[1:]
     rows, available = pool.select(nothing, 0)
     assert len(rows) == available == 0
@@ -77,15 +76,12 @@ def test_a_selection_of_nothing_is_empty_and_what_cannot_be_trained_on_or_is_not
     table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
     write_split(tmp_path, "train", [table], table.schema)
     with pytest.raises(InputError, match="nothing is left after `label==1`"):
-        SelectionPool(tmp_path, None, 5)
+        SelectionPool(tmp_path, 5)
 
 
 def test_the_grids_are_those_of_the_paper():
     assert len(GRIDS["length"]) == 14 and GRIDS["length"][::13] == ["0<=length<=10", "30<=length<=100"]
     assert GRIDS["length_bins"] == ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"]
-    assert len(GRIDS["overlap_2"]) == len(GRIDS["bleu"]) == 20 and "0.1<=overlap_2<=0.7" in GRIDS["overlap_2"]
-    assert GRIDS["cost"] == [f"cost<={x}" for x in ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1")]
-    assert GRIDS["reference_probability"][-1] == "reference_probability>=0.9"
 
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
