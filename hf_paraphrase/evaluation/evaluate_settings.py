@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..registry import SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
-from .baselines import BASELINES
+from .baselines import UNTRAINED_BASELINES
 from .sts import PAPER, PROTOCOLS
 from .transfer_tasks import TASKS
 
@@ -60,9 +60,9 @@ class EvaluateSettings(DeviceSettings):
         path=True,
     )
     baseline: list[str] = setting(
-        "what to print beside the models: words, trigrams and weighted-trigrams need no training; and builtin",
+        "baselines without training to print beside the models",
         [],
-        choices=BASELINES,
+        choices=UNTRAINED_BASELINES,
     )
     suite: str = setting("which benchmark", "sts", choices=SUITES)
     protocols: list[str] = setting(

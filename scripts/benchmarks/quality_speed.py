@@ -39,8 +39,7 @@ from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDER
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
-from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, english_trigram_frequencies
 from hf_paraphrase.evaluation.figures import COLOURS, check_plots, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -250,7 +249,7 @@ def weighted_trigrams() -> Compared:
     baseline = "weighted-trigrams"
     similarity = UNTRAINED_BASELINES[baseline].similarity
     assert similarity is not None
-    size = Path(inspect.getfile(english_trigram_frequencies)).stat().st_size
+    size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
     ways = {"compared in pairs": lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])}
     return Compared("weighted trigrams, untrained", baseline, ways, size, None, is_baseline=True)
 
