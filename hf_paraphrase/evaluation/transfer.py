@@ -11,9 +11,7 @@ the expected class is the predicted score (Tai, Socher and Manning 2015, section
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +22,13 @@ from ..tables import format_table, number, short_names
 from .baselines import Encode, Scorer, encode_once
 from .classifiers import FOLDS, PENALTIES, SEED, check_sklearn, fit_classifier, predict_classes, predict_scores
 from .correlation import pearson, spearman
-from .suite import Benchmark, Scores, Suite, one_folder, words_of
-from .transfer_tasks import TASKS, ReadTask, TransferTasks, choose_tasks, find_transfer_tasks
+from .suite import Benchmark, Scores, Suite, one_folder
+from .transfer_tasks import TASKS, ReadTask, find_transfer_tasks
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
+Parts = Mapping[str, np.ndarray]
 _LABELS = {"accuracy": "accuracy", "f1": "F1", "pearson": "r", "spearman": "rho", "mse": "MSE"}
 _PUBLISHED = {
     "accuracy": ("text-classification", "accuracy", "accuracy (%; regression on fixed vectors, SentEval)"),
@@ -40,30 +39,7 @@ _PUBLISHED = {
 """Task, metric and name in the head of a card; the squared error is on a scale of its own and left out."""
 
 
-def evaluate_transfer(
-    encode: Encode,
-    folder: str | os.PathLike[str],
-    tasks: Iterable[str] = (),
-    *,
-    folds: int = FOLDS,
-) -> list[dict[str, Any]]:
-    """Evaluates an encoder on SentEval's tasks (Conneau and Kiela 2018) whose files are below a folder.
-
-    Args:
-        encode: Maps n sentences to vectors (n, dim).
-        folder: Has the raw files of the tasks, or data folders prepared of them.
-        tasks: Names of :data:`~.transfer_tasks.TASKS`; all by default. A task that is incomplete has no result.
-        folds: Folds, outer and inner.
-
-    Returns:
-        As :func:`evaluate_tasks`, in the order of :data:`~.transfer_tasks.TASKS`.
-    """
-    check_sklearn()
-    found = find_transfer_tasks(Path(folder), choose_tasks(tasks), folds=folds)
-    return evaluate_tasks(encode, found, folds=folds)
-
-
-def evaluate_tasks(encode: Encode, transfer_tasks: TransferTasks, *, folds: int = FOLDS) -> list[dict[str, Any]]:
+def evaluate_tasks(encode: Encode, tasks: Sequence[ReadTask], *, folds: int = FOLDS) -> list[dict[str, Any]]:
     """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
 
     Returns:
@@ -72,18 +48,26 @@ def evaluate_tasks(encode: Encode, transfer_tasks: TransferTasks, *, folds: int 
         `pearson` and `spearman` × 100, `mse` in squared points of the scale; `dev`, what the penalty was chosen by;
         and `majority`, accuracy and F1 of always giving the most frequent class of the training examples.
     """
-    vectors = encode_once(encode, transfer_tasks.sentences())
+    parts = [examples for task in tasks for examples in task.parts.values()]
+    vectors = encode_once(encode, (text for examples in parts for side in examples.sides for text in side))
     results = []
-    for task in tqdm(transfer_tasks.tasks, unit=" tasks", desc="train"):
+    for task in tqdm(tasks, unit=" tasks", desc="train"):
         features = {name: examples.features(vectors) for name, examples in task.parts.items()}
         gold = {name: examples.gold for name, examples in task.parts.items()}
-        results.append((_classes if task.classes else _scores)(task, features, gold, folds))
+        has_test, train = "test" in gold, len(gold["train"])
+        results.append(
+            {
+                "task": task.name,
+                "tested_on": "test" if has_test else f"{folds} folds",
+                "train": train if has_test else train - train // folds,
+                "test": len(gold["test" if has_test else "train"]),
+                **(_classes(task, features, gold, folds) if task.classes else _scores(features, gold)),
+            }
+        )
     return results
 
 
-def _classes(
-    task: ReadTask, features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray], folds: int
-) -> dict[str, Any]:
+def _classes(task: ReadTask, features: Parts, gold: Parts, folds: int) -> dict[str, Any]:
     from sklearn.metrics import f1_score
 
     x, y = features["train"], gold["train"]
@@ -95,7 +79,6 @@ def _classes(
     else:
         predictions, dev = predict_classes(x, y, features.get("test"), folds)
     tested = gold.get("test", y)
-    majority = np.full(len(tested), np.bincount(y).argmax())
 
     def measures(answers: np.ndarray) -> dict[str, float]:
         found = {"accuracy": 100 * float((answers == tested).mean())}
@@ -103,35 +86,18 @@ def _classes(
             found["f1"] = 100 * float(f1_score(tested, answers, zero_division=0))
         return found
 
-    return {
-        "task": task.name,
-        "tested_on": "test" if "test" in gold else f"{folds} folds",
-        "train": len(y) if "test" in gold else len(y) - len(y) // folds,
-        "test": len(tested),
-        "metrics": measures(predictions),
-        "dev": {"accuracy": 100 * dev},
-        "majority": measures(majority),
-    }
+    majority = measures(np.full(len(tested), np.bincount(y).argmax()))
+    return {"metrics": measures(predictions), "dev": {"accuracy": 100 * dev}, "majority": majority}
 
 
-def _scores(
-    task: ReadTask, features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray], folds: int
-) -> dict[str, Any]:
+def _scores(features: Parts, gold: Parts) -> dict[str, Any]:
     predicted, dev = predict_scores(features, gold)
     metrics = {
         "pearson": 100 * pearson(predicted, gold["test"]),
         "spearman": 100 * spearman(predicted, gold["test"]),
         "mse": float(np.mean((predicted - gold["test"]) ** 2)),
     }
-    return {
-        "task": task.name,
-        "tested_on": "test",
-        "train": len(gold["train"]),
-        "test": len(gold["test"]),
-        "metrics": metrics,
-        "dev": {"pearson": 100 * dev},
-        "majority": {},
-    }
+    return {"metrics": metrics, "dev": {"pearson": 100 * dev}, "majority": {}}
 
 
 def transfer_measurements(result: Mapping[str, Any]) -> list[Measurement]:
@@ -163,29 +129,30 @@ def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str
 
 def _read(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
-    names = choose_tasks(words_of("tasks", settings.tasks, TASKS))
     check_sklearn()
-    found = find_transfer_tasks(folder, names)
+    tasks, missing, paths = find_transfer_tasks(folder, settings.tasks or TASKS)
 
     def measure(scorer: Scorer) -> Scores:
-        results = evaluate_tasks(scorer.encode, found)
+        results = evaluate_tasks(scorer.encode, tasks)
         measurements = tuple(one for result in results for one in transfer_measurements(result))
         return Scores(scorer.name, scorer.kind, {"tasks": results}, measurements)
 
-    classifier = {
-        "name": "scikit-learn LogisticRegression", "folds": FOLDS, "penalties": list(PENALTIES), "seed": SEED
-    }  # fmt: skip
     return Benchmark(
         measure,
-        inputs=found.paths,
+        inputs=paths,
         protocol="tasks of SentEval (Conneau and Kiela 2018): logistic regression on fixed sentence vectors; accuracy "
         "and F1 in per cent, Pearson and Spearman x 100",
         facts={
-            "classifier": classifier,
-            "missing": {name: list(files) for name, files in found.missing.items()},
+            "classifier": {
+                "name": "scikit-learn LogisticRegression",
+                "folds": FOLDS,
+                "penalties": list(PENALTIES),
+                "seed": SEED,
+            },
+            "missing": missing,
         },
-        report=lambda scores: format_transfer(scores, found.missing),
-        name=f"senteval {' '.join(task.name for task in found.tasks)}",
+        report=lambda scores: format_transfer(scores, missing),
+        name=f"senteval {' '.join(task.name for task in tasks)}",
         trained="a regression was trained on top of fixed vectors",
     )
 

@@ -27,7 +27,7 @@ from ..data.sources.rows import fitted
 from ..data.sources.source import NothingThereError, Part, Source
 from ..data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
 from ..data.text_files import LineErrors
-from ..errors import InputError, UsageError, choice_of, no_folder
+from ..errors import InputError, no_folder
 from .classifiers import FOLDS, check_enough
 
 ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
@@ -44,7 +44,6 @@ class TransferTask:
         files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
         gold: The human label or score of each row of a table.
         classes: How many classes there are; 0 for scores.
-        other_names: What it is called elsewhere, in capitals and without hyphens.
     """
 
     source: Any
@@ -54,7 +53,6 @@ class TransferTask:
     sides: tuple[str, ...] = _PAIR
     gold: Callable[[pa.Table, Path], np.ndarray] = lambda table, path: _labels(table)
     classes: int = 2
-    other_names: tuple[str, ...] = ()
 
 
 def _labels(table: pa.Table) -> np.ndarray:
@@ -100,19 +98,15 @@ TASKS: dict[str, TransferTask] = {
         MsrpSource,
         MSRP,
         {"train": ("msr_paraphrase_train.txt",), "test": ("msr_paraphrase_test.txt",)},
-        other_names=("MSRP", "MSRPC"),
     ),
-    "SICK-R": TransferTask(SickSource, SICK, _SICK, gold=_scores, classes=0, other_names=("SICKR", "SICKRELATEDNESS")),
-    "SICK-E": TransferTask(
-        SickSource, SICK, _SICK, gold=_entailment, classes=3, other_names=("SICKE", "SICKENTAILMENT")
-    ),
+    "SICK-R": TransferTask(SickSource, SICK, _SICK, gold=_scores, classes=0),
+    "SICK-E": TransferTask(SickSource, SICK, _SICK, gold=_entailment, classes=3),
     "STS-B": TransferTask(
         StsBenchmarkSource,
         STS_BENCHMARK,
         {"train": ("sts-train.csv",), "dev": ("sts-dev.csv",), "test": ("sts-test.csv",)},
         gold=_scores,
         classes=0,
-        other_names=("STSB", "STSBENCHMARK"),
     ),
 }
 """The tasks by their names, in the order of the tables."""
@@ -153,40 +147,15 @@ class ReadTask:
     parts: dict[str, Examples]
 
 
-@dataclass(frozen=True)
-class TransferTasks:
-    """The complete tasks, for each of the others the files that it lacks, and the files that were read."""
+def find_transfer_tasks(
+    folder: Path, names: Iterable[str], *, folds: int = FOLDS
+) -> tuple[list[ReadTask], dict[str, list[str]], list[Path]]:
+    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder.
 
-    tasks: tuple[ReadTask, ...]
-    missing: dict[str, tuple[str, ...]]
-    paths: tuple[Path, ...]
-
-    def sentences(self) -> Iterator[str]:
-        """Lists the sentences of all tasks."""
-        for task in self.tasks:
-            for part in task.parts.values():
-                for side in part.sides:
-                    yield from side
-
-
-def choose_tasks(requested: Iterable[str]) -> list[str]:
-    """Returns the names of tasks in the order of :data:`TASKS`; all of them where none is requested.
-
-    Capitals do not matter, and the names of SentEval and of the papers are known too (`SICKRelatedness`, `MSRP`).
+    Returns:
+        The complete tasks in the order of :data:`TASKS`, for each of the others the files that it lacks, and the
+        files that were read.
     """
-    names_by_alias = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
-    chosen = set()
-    for name in requested:
-        plain = name.upper()
-        task_name = names_by_alias.get(plain, names_by_alias.get(plain.replace("-", "")))
-        if task_name is None:
-            raise UsageError(f"unknown transfer task {name}", remedy=choice_of(name, TASKS))
-        chosen.add(task_name)
-    return [name for name in TASKS if not chosen or name in chosen]
-
-
-def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLDS) -> TransferTasks:
-    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
@@ -196,14 +165,14 @@ def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLD
 
     wanted = set(names)
     tasks: list[ReadTask] = []
-    missing: dict[str, tuple[str, ...]] = {}
+    missing: dict[str, list[str]] = {}
     paths: list[Path] = []
     for name, row in TASKS.items():
         if name not in wanted:
             continue
         source_parts = parts_of(row.source, row.schema)
         places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
-        lacking = tuple(file for part in places if places[part] not in source_parts for file in row.files[part])
+        lacking = [file for part in places if places[part] not in source_parts for file in row.files[part]]
         if lacking:
             missing[name] = lacking
             continue
@@ -215,7 +184,7 @@ def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLD
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
         raise InputError(f"no transfer task is complete below this folder; not there: {lacking_files}", path=folder)
-    return TransferTasks(tuple(tasks), missing, tuple(dict.fromkeys(paths)))
+    return tasks, missing, list(dict.fromkeys(paths))
 
 
 def _read(row: TransferTask, part: Part) -> Examples:
@@ -232,19 +201,16 @@ def _parts_below(source: Source, folder: Path, schema: pa.Schema) -> dict[tuple[
         raw = source.parts()
     except NothingThereError:
         raw = []
-    return {(part.configuration, part.split): part for part in (*_prepared_parts(folder, schema), *raw)}
-
-
-def _prepared_parts(folder: Path, schema: pa.Schema) -> Iterator[Part]:
+    prepared = []
     for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
         opened = DataFolder(place)
         for name in opened.splits:
             if opened.schema(name).names == schema.names:
                 configuration, _, split = name.rpartition(".")
-                read = partial(_read_prepared, place, name, schema)
-                yield Part(split, schema, opened.shards(name), read, configuration or "default")
+                read = partial(_read_prepared, opened, name, schema)
+                prepared.append(Part(split, schema, opened.shards(name), read, configuration or "default"))
+    return {(part.configuration, part.split): part for part in (*prepared, *raw)}
 
 
-def _read_prepared(folder: Path, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
-    for batch in DataFolder(folder).batches(name):
-        yield pa.Table.from_batches([batch]).cast(schema)
+def _read_prepared(opened: DataFolder, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
+    yield opened.table(name).cast(schema)
