@@ -24,7 +24,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from .correlation import checked_vectors
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -63,12 +63,7 @@ def truncated_name(name: str, components: int) -> str:
 def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
     """Encodes each distinct text once, and returns a function that looks up the vectors (n, dim) of n of the texts."""
     rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-    vectors = np.asarray(encode(list(rows)))
-    if vectors.ndim != 2 or len(vectors) != len(rows):
-        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(rows)} sentences")
-    bad = int((~np.isfinite(vectors).all(axis=1)).sum())
-    if bad:
-        raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(rows)} sentences")
+    vectors = checked_vectors(encode(list(rows)), len(rows))
     return lambda texts: vectors[[rows[text] for text in texts]]
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from ..errors import ModelError
+from .correlation import checked_vectors
 
 HIDDEN = 200
 """Units of the hidden layer."""
@@ -55,9 +55,7 @@ def train_pair_classifiers(
 
     The development pairs have vectors (n, dim) and labels (n,), 1 for a paraphrase.
     """
-    sides = np.concatenate([first, second]).astype(np.float64)
-    if not np.isfinite(sides).all():
-        raise ModelError("the encoder gave vectors with NaN or infinity")
+    sides = checked_vectors(np.concatenate([first, second]), 2 * len(labels)).astype(np.float64)
     mean, spread = sides.mean(axis=0), sides.std(axis=0)
     scale = np.where(spread > 1e-12 * max(1e-300, float(np.abs(sides).max(initial=0.0))), spread, 1.0)
     features = _features(first, second, mean, scale)
